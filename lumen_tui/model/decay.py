@@ -1,0 +1,79 @@
+"""Half-life decay: `score = 2 ** (-age_days / half_life_days)`, age counted from the last touch.
+
+With a half-life of 30 days and a threshold of 0.1 an untouched node is archived at
+30 * log2(10) = 99.66 days. Archiving is a separate, reversible step; nothing here deletes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from lumen_tui.model.times import DAY
+
+BINS = 12  # of the histogram; scores from 1 down to the threshold
+
+
+class DecayRule(Struct, frozen=True):
+    """The two numbers an operator turns."""
+
+    half_life_days: float = 30.0
+    threshold: float = 0.1
+
+    @property
+    def life_days(self) -> float:
+        """Days without a touch until the score falls to the threshold."""
+        return self.half_life_days * math.log2(1 / self.threshold)
+
+
+class Fading(Struct, frozen=True):
+    """One node on its way out. `fades_at` is in seconds since 1970."""
+
+    node_id: str
+    title: str
+    score: float
+    fades_at: float
+    touched: float
+
+
+class DecayView(Struct, frozen=True):
+    """What the decay pane shows. Counts are of active (not archived) nodes."""
+
+    rule: DecayRule
+    active: int = 0
+    protected: int = 0
+    pinned: int = 0
+    archived: int = 0
+    due: int = 0  # below the threshold now
+    within_week: int = 0  # will fall below it within 7 days
+    histogram: tuple[int, ...] = (0,) * BINS
+
+
+def score(age_seconds: float, rule: DecayRule) -> float:
+    """The score of something last touched `age_seconds` ago; a negative age (clock moved) counts as 0."""
+    age_days = max(0.0, age_seconds) / DAY
+    return float(2.0 ** (-age_days / rule.half_life_days))
+
+
+def fades_at(touched: float, rule: DecayRule) -> float:
+    """The moment at which a node touched at `touched` reaches the threshold (seconds since 1970)."""
+    return touched + rule.life_days * DAY
+
+
+def histogram_bin(value: float, rule: DecayRule) -> int:
+    """Which of the BINS a score belongs to: 0 for a score of 1, the last for the threshold and below."""
+    share = (1.0 - value) / (1.0 - rule.threshold)
+    return min(BINS - 1, max(0, int(share * BINS)))
+
+
+def is_protected(*, node_type: str, lifecycle: str, status: str, pinned: bool, sensitive: bool, active: bool) -> bool:
+    """Whether decay must leave a node alone.
+
+    Protected: project and summary nodes, pinned, sensitive, open discoveries, active sessions.
+    """
+    if pinned or sensitive or lifecycle == "project" or node_type == "summary":
+        return True
+    if node_type == "discovery":
+        return status == "open"
+    return node_type == "session" and active

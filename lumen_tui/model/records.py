@@ -1,0 +1,144 @@
+"""The memory records as they stand in the journals. Unknown fields are kept by the store, not here.
+
+Field names follow the documented LumenFlow formats where there is one, so that old files read as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from lumen_tui.model import times
+
+PRIORITIES = ("P0", "P1", "P2", "P3")
+NODE_TYPES = ("session", "discovery", "checkpoint", "note", "summary")
+LIFECYCLES = ("ephemeral", "session", "wu", "project")
+LIFECYCLE_BY_TYPE = {
+    "session": "wu", "discovery": "wu", "checkpoint": "session", "note": "session", "summary": "project",
+}  # fmt: skip
+DISCOVERY_ALIASES = ("bug", "idea", "question", "dependency")
+RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")
+EVERYONE = "*"  # the reader of a legacy receipt, which names none
+
+
+class Signal(Struct, frozen=True, omit_defaults=True, gc=False):
+    """An immutable note between agents (signals.jsonl)."""
+
+    id: str
+    message: str
+    created_at: str
+    type: str = "coordination"
+    sender: str = "system"
+    target_agent: str = ""
+    wu_id: str = ""
+    lane: str = ""
+    priority: str = ""
+    reply_to: str = ""
+    read: bool = False  # inline in legacy records only
+    schema: int = 1
+
+
+class Receipt(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The proof that one reader saw a signal, or with `upto` that one and every earlier one."""
+
+    signal_id: str
+    read_at: str
+    reader: str = EVERYONE
+    upto: bool = False
+    offset: int = -1  # where the signal's line begins: a hint, checked before it is believed
+    schema: int = 1
+
+
+class Node(Struct, frozen=True, omit_defaults=True):
+    """One memory node (memory.jsonl; the last line of an id wins)."""
+
+    id: str
+    type: str
+    content: str
+    created_at: str
+    lifecycle: str = "wu"
+    updated_at: str = ""
+    wu_id: str = ""
+    session_id: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    created_by: str = ""
+    schema: int = 1
+
+    @property
+    def title(self) -> str:
+        """The first line of the content."""
+        return self.content.partition("\n")[0]
+
+    @property
+    def priority(self) -> str:
+        """P0 to P3, or the empty string."""
+        value = self.metadata.get("priority")
+        return value if isinstance(value, str) and value in PRIORITIES else ""
+
+    @property
+    def status(self) -> str:
+        """`open`, or what became of it: `archived`, `promoted`, `deleted`, `snoozed`."""
+        value = self.metadata.get("status")
+        return value if isinstance(value, str) and value else "open"
+
+    @property
+    def pinned(self) -> bool:
+        """Pinned nodes never decay."""
+        return self.metadata.get("pinned") is True
+
+    @property
+    def created(self) -> float:
+        """Creation in seconds since 1970; 0 where the date cannot be read."""
+        return times.epoch(self.created_at)
+
+
+class Relationship(Struct, frozen=True, omit_defaults=True):
+    """A typed edge between two nodes or a node and a work unit (relationships.jsonl)."""
+
+    from_id: str
+    to_id: str
+    type: str
+    created_at: str
+    schema: int = 1
+
+
+class Touch(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A use or a confirmation of a node: its age counts from here (touches.jsonl)."""
+
+    node_id: str
+    at: str
+    kind: str = "use"  # use | confirm | touch
+    by: str = ""
+    schema: int = 1
+
+
+class Change(Struct, frozen=True):
+    """One thing an action changed; `before` or `after` is None where it did not exist."""
+
+    kind: str  # node | work | role | setting
+    key: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class Action(Struct, frozen=True, omit_defaults=True):
+    """One operator action with all that is needed to take it back (actions.jsonl)."""
+
+    id: str
+    at: str
+    by: str
+    verb: str
+    target: str
+    summary: str
+    changes: tuple[Change, ...] = ()
+    reason: str = ""
+    undoes: str = ""
+    redoes: str = ""
+    schema: int = 1
+
+
+def priority_rank(priority: str) -> int:
+    """P0 first, no priority last."""
+    return PRIORITIES.index(priority) if priority in PRIORITIES else len(PRIORITIES)

@@ -1,0 +1,137 @@
+"""One frozen picture of everything the room shows. Panes render slices of it and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from lumen_tui.model.config import Config
+from lumen_tui.model.decay import DecayRule, DecayView, Fading
+from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.work import WorkUnit
+
+
+class Problem(Struct, frozen=True):
+    """Something unreadable or out of order, named so that a person can find and mend it."""
+
+    where: str  # a path below the state folder, with `:line` where known
+    what: str
+    hint: str = ""
+
+
+class Need(StrEnum):
+    """Why something needs a person, most urgent first."""
+
+    ENGINE = "engine"
+    P0_SIGNAL = "signal"
+    FAILED = "failed"
+    LOST = "lost"
+    STALLED = "stalled"
+    BUDGET = "budget"
+    P0_DISCOVERY = "discovery"
+    PROBLEM = "problem"
+
+
+class Attention(Struct, frozen=True):
+    """One thing that needs a person. `target` is the id of the row it is about; `since` in seconds since 1970."""
+
+    need: Need
+    target: str
+    text: str
+    since: float = 0.0
+
+
+class EngineLife(StrEnum):
+    """What evidence says about the engine."""
+
+    NONE = "none"  # nobody holds the lock
+    ALIVE = "alive"
+    LATE = "late"  # holds the lock, but its next beat is overdue
+    HUNG = "hung"  # holds the lock, late, and stuck in a phase or stopped
+
+
+class EngineView(Struct, frozen=True):
+    """The engine from outside: the lock is the evidence, the heartbeat the information."""
+
+    life: EngineLife = EngineLife.NONE
+    heartbeat: Heartbeat | None = None
+    why: str = ""  # a plain sentence where life is not ALIVE
+
+
+class WakeState(Struct, frozen=True):
+    """wake-state.md with its own age (`written` in seconds since 1970, 0 where there is none)."""
+
+    text: str = ""
+    written: float = 0.0
+
+
+class SignalRow(Struct, frozen=True, gc=False):
+    """A signal and whether the operator has read it."""
+
+    signal: Signal
+    unread: bool
+
+
+class DiscoveryRow(Struct, frozen=True):
+    """An open discovery; `like` is a near duplicate (id and score in per cent) once one was looked for."""
+
+    node: Node
+    created: float
+    like: tuple[str, int] | None = None
+
+
+class SpendView(Struct, frozen=True):
+    """What today cost (UTC day), against its caps."""
+
+    usd: float = 0.0
+    usd_cap: float = 0.0
+    tokens: int = 0
+    tokens_cap: int = 0
+
+
+class Revisions(Struct, frozen=True):
+    """A counter for each slice: a pane redraws when its own has moved, and not otherwise."""
+
+    loop: int = 0
+    wake: int = 0
+    tasks: int = 0
+    signals: int = 0
+    nodes: int = 0
+    roles: int = 0
+    engine: int = 0
+    problems: int = 0
+
+
+class Snapshot(Struct, frozen=True):
+    """Everything, at one moment. The sequences are lazy: an item is read from disk when it is asked for."""
+
+    root: str
+    taken: float
+    config: Config = field(default_factory=Config)
+    engine: EngineView = field(default_factory=EngineView)
+    loop: LoopState | None = None
+    packets: tuple[Packet, ...] = ()  # the most recent, oldest first
+    wake: WakeState = field(default_factory=WakeState)
+    tasks: Sequence[TaskView] = ()  # what needs a person, then live, queued, ended; newest first in each
+    signals: Sequence[SignalRow] = ()  # newest first
+    unread: int = 0
+    discoveries: Sequence[DiscoveryRow] = ()  # open ones by priority, then oldest first
+    discovery_counts: dict[str, int] = field(default_factory=dict)  # open ones by priority
+    decay: DecayView = field(default_factory=lambda: DecayView(rule=DecayRule()))
+    fading: Sequence[Fading] = ()  # active and unprotected, soonest first
+    roles: tuple[Role, ...] = ()
+    retired: tuple[str, ...] = ()
+    work: tuple[WorkUnit, ...] = ()
+    lanes: tuple[str, ...] = ()
+    spend: SpendView = field(default_factory=SpendView)
+    attention: tuple[Attention, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    demo: bool = False
+    read_only: str = ""  # why nothing can be written, or empty
+    loading: float = 1.0  # share of the journals read so far
+    revisions: Revisions = field(default_factory=Revisions)

@@ -1,0 +1,148 @@
+"""One task: its spec, its events, its exit, and the status that follows from evidence alone."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct, field
+
+TIERS = ("haiku", "sonnet", "opus")
+
+
+class Status(StrEnum):
+    """What a task is, derived from evidence and never stored as a claim."""
+
+    WAITING = "waiting"  # waits for a person
+    RUNNING = "running"
+    STALLED = "stalled"  # alive but silent past its limit
+    QUEUED = "queued"
+    DONE = "done"
+    FAILED = "failed"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen to the task."""
+        return self in (Status.DONE, Status.FAILED, Status.CANCELLED)
+
+    @property
+    def alive(self) -> bool:
+        """Whether a worker process stands behind it."""
+        return self in (Status.RUNNING, Status.STALLED, Status.WAITING)
+
+
+class Budget(Struct, frozen=True, omit_defaults=True):
+    """What one task may spend; 0 means no limit of its own."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+
+class Spec(Struct, frozen=True, omit_defaults=True):
+    """tasks/<id>/spec.json: everything a stateless worker needs to begin."""
+
+    id: str
+    objective: str
+    role: str = "researcher"
+    model: str = ""  # a tier, a model id, or empty for the role's own tier
+    context: str = ""
+    constraints: tuple[str, ...] = ()
+    wu_id: str = ""
+    lane: str = ""
+    priority: str = "P2"
+    depends_on: tuple[str, ...] = ()
+    timeout_seconds: float = 0.0  # 0: the role's limit
+    budget: Budget = field(default_factory=Budget)
+    created_by: str = "operator"
+    created_at: str = ""
+    retry_of: str = ""
+    key: str = ""  # idempotency key of the creator
+    schema: int = 1
+
+
+class Run(Struct, frozen=True, omit_defaults=True):
+    """tasks/<id>/run.json: which process was started for which attempt, written before the worker begins."""
+
+    attempt: int
+    started_at: str
+    pid: int = 0
+    start_ticks: int = 0
+    boot_id: str = ""
+    epoch: int = 0
+    schema: int = 1
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens and money of model calls."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+
+class Exit(Struct, frozen=True, omit_defaults=True):
+    """tasks/<id>/exit.json: how it ended; written once, by the worker, or by the engine for a lost one."""
+
+    task_id: str
+    status: str  # done | failed | cancelled | lost
+    finished_at: str
+    attempt: int = 1
+    reason: str = ""
+    seconds: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+    brain: str = ""  # `offline: largest-files`, or provider and model
+    schema: int = 1
+
+
+class TaskEvent(Struct, frozen=True, omit_defaults=True):
+    """One line of tasks/<id>/events.jsonl."""
+
+    at: str
+    kind: str  # started | call | result | text | note | usage | error | finished
+    text: str = ""
+    tool: str = ""
+    ok: bool = True
+    attempt: int = 1
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class TaskView(Struct, frozen=True):
+    """A task as the operator sees it."""
+
+    spec: Spec
+    status: Status
+    attempt: int = 0
+    started: float = 0.0
+    finished: float = 0.0
+    last_event: float = 0.0
+    pid: int = 0
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+    brain: str = ""
+    tail: tuple[TaskEvent, ...] = ()
+    waits_for: tuple[str, ...] = ()  # unfinished dependencies
+    archived: bool = False
+
+    @property
+    def id(self) -> str:
+        """The id of the spec."""
+        return self.spec.id
+
+
+def derive_status(*, exit_status: str, ran: bool, lock_held: bool, silent_for: float, stall_after: float) -> Status:
+    """The status of a task from what is there: exit.json, run.json, the worker's lock, its last word.
+
+    A finished exit wins over a lock that is still held: the worker is on its way out.
+    """
+    if exit_status:
+        return Status(exit_status) if exit_status in Status.__members__.values() else Status.FAILED
+    if lock_held:
+        return Status.STALLED if 0 < stall_after < silent_for else Status.RUNNING
+    return Status.LOST if ran else Status.QUEUED

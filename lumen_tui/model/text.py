@@ -1,0 +1,42 @@
+"""Text from files, models and workers is hostile until it went through `safe`.
+
+What may never reach a terminal or a widget: C0 controls but newline and tab, DEL, C1 controls, the
+bidirectional overrides (CVE-2021-42574), zero-width and tag characters, lone surrogates. Each becomes
+something visible, so that a reader sees that it was there.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HOSTILE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\ud800-\udfff]"
+)
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)  # the control pictures: ESC is shown as ␛
+    if code == 0x7F:
+        return "\u2421"
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else "\u00b7"
+
+
+def safe(text: str) -> str:
+    """`text` with every character that could act on a terminal made visible. Newlines and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HOSTILE.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """`text` made safe, on one line, cut to `limit` characters with an ellipsis."""
+    flat = " ".join(safe(text[: 4 * limit]).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def is_safe(text: str) -> bool:
+    """Whether `safe` would leave `text` as it is (the second wall asks this)."""
+    return _HOSTILE.search(text) is None

@@ -1,0 +1,76 @@
+"""Time as values: seconds since 1970 inside, ISO-8601 UTC with `Z` in files, plain words on screen.
+
+On the path of the hot verbs: `time` only, `datetime` is loaded when a foreign date must be parsed.
+"""
+
+from __future__ import annotations
+
+import time
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_UNITS = {"ms": 0.001, "s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+
+
+def iso(seconds: float) -> str:
+    """`1700000000.25` -> `2023-11-14T22:13:20.250Z`."""
+    millis = round(seconds * 1000)
+    whole, rest = divmod(millis, 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{rest:03d}Z"
+
+
+def parse_iso(text: str) -> float:
+    """Seconds since 1970 of an ISO-8601 date; a date without a zone is taken as UTC. ValueError otherwise."""
+    from datetime import UTC, datetime
+
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp()
+
+
+def epoch(text: str, default: float = 0.0) -> float:
+    """As `parse_iso`, but a date that cannot be read gives `default`: readers degrade."""
+    try:
+        return parse_iso(text)
+    except (ValueError, OverflowError):
+        return default
+
+
+def parse_duration(text: str) -> float:
+    """`30d`, `12h`, `90s` or `500ms` in seconds; ValueError names what is understood."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = text[len(digits) :]
+    try:
+        return float(digits) * _UNITS[unit]
+    except (ValueError, KeyError):
+        raise ValueError(f"{text!r} is not a duration: write a number and ms, s, m, h, d or w, such as 30d") from None
+
+
+def ago(seconds: float) -> str:
+    """An age in one unit: `now`, `12 s`, `5 min`, `3 h`, `9 d`. Ages below zero (a clock moved) are `now`."""
+    if seconds < 1:
+        return "now"
+    for limit, size, word in ((MINUTE, 1.0, "s"), (HOUR, MINUTE, "min"), (2 * DAY, HOUR, "h")):
+        if seconds < limit:
+            return f"{int(seconds // size)} {word}"
+    return f"{int(seconds // DAY)} d"
+
+
+def clock(seconds: float) -> str:
+    """A running time: `0:41`, `12:05`, `1:02:03`."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, secs = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{secs:02d}" if hours else f"{minutes}:{secs:02d}"
+
+
+def span(seconds: float) -> str:
+    """A finished time in two units: `0.4 s`, `18 s`, `2 m 10 s`, `3 h 5 m`."""
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f} s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} m"

@@ -1,0 +1,1 @@
+"""The only code that opens state files. Everything above it asks; nothing above it writes."""

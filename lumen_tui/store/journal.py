@@ -1,0 +1,157 @@
+"""Journals: append-only files of JSON lines, followed and never re-read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.store import files
+
+_READ_CHUNK = 256 * 1024
+_encode = msgspec.json.Encoder().encode
+
+
+def encode(record: Any) -> bytes:
+    """One record as one line, checked for length."""
+    return files.check_line(_encode(record))
+
+
+class Journal:
+    """One append-only file. Many processes may append at once; none of them loses a line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, record: Any) -> int:
+        """Record durably; returns the offset of the line. Raises files.StoreError where it did not."""
+        return files.append(self.path, encode(record))
+
+    def append_all(self, records: Iterable[Any]) -> int:
+        """Record several with one sync; returns how many."""
+        lines = [encode(record) for record in records]
+        if lines:
+            files.append(self.path, b"".join(lines))
+        return len(lines)
+
+    def lines(self) -> Iterator[bytes]:
+        """Every whole line there is now, without its newline."""
+        try:
+            fd = files.open_plain(self.path)
+        except FileNotFoundError:
+            return
+        try:
+            yield from whole_lines(fd)
+        finally:
+            os.close(fd)
+
+    def rewrite(self, change: Callable[[Iterator[bytes]], Iterable[bytes]]) -> None:
+        """Replace the content by `change(lines)`, under the lock that appends take.
+
+        `change` gets what is there at that moment, so that nothing appended meanwhile is lost.
+        """
+        with files.locked_log(self.path) as fd:
+            temporary = files.write_sibling(
+                self.path, lambda out: _write_lines(out, change(whole_lines(fd, torn=True)))
+            )
+            os.replace(temporary, self.path)
+            files.sync_folder(self.path.parent)
+
+
+def _write_lines(fd: int, lines: Iterable[bytes]) -> None:
+    batch: list[bytes] = []
+    for line in lines:
+        batch.append(line + b"\n")
+        if len(batch) >= 1000:
+            files.write_all(fd, b"".join(batch))
+            batch.clear()
+    files.write_all(fd, b"".join(batch))
+
+
+def whole_lines(fd: int, *, torn: bool = False) -> Iterator[bytes]:
+    """The whole lines of an open file from its beginning; with `torn` the unfinished last one as well."""
+    position, rest = 0, b""
+    while chunk := os.pread(fd, _READ_CHUNK, position):
+        position += len(chunk)
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+    if torn and rest:
+        yield rest
+
+
+class Follower:
+    """Reads what was added to a journal since the last call, by inode and offset.
+
+    `generation` grows whenever the file was replaced or cut: everything read before is void then,
+    and the next `poll` begins at its first line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.generation = 0
+        self.offset = 0  # of the next unread line
+        self.size = 0  # of the file at the last look
+        self.overlong: list[int] = []  # offsets of lines beyond MAX_READ_LINE, skipped
+        self._identity: tuple[int, int] | None = None
+        self._skipping = False
+
+    def changed(self) -> bool:
+        """Whether there may be something new: one `stat`, no read."""
+        identity, size = self._look()
+        return identity != self._identity or size != self.size
+
+    def _look(self) -> tuple[tuple[int, int] | None, int]:
+        try:
+            found = os.stat(self.path, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None, 0
+        return (found.st_dev, found.st_ino), found.st_size
+
+    def poll(self, limit: int = 1 << 62) -> tuple[int, bytes]:
+        """New whole lines as (offset, bytes), at most about `limit` bytes; call again until it is empty.
+
+        A torn last line is left alone until its newline comes.
+        """
+        identity, size = self._look()
+        if identity != self._identity or size < self.offset:
+            self._restart(identity)
+        self.size = size
+        if identity is None or size <= self.offset:
+            return self.offset, b""
+        fd = files.open_plain(self.path)
+        try:
+            return self._read(fd, min(limit, size - self.offset))
+        finally:
+            os.close(fd)
+
+    def _restart(self, identity: tuple[int, int] | None) -> None:
+        if self._identity is not None or identity is None:
+            self.generation += 1
+        self._identity, self.offset, self._skipping = identity, 0, False
+        self.overlong.clear()
+
+    def _read(self, fd: int, limit: int) -> tuple[int, bytes]:
+        begin = self.offset
+        data = os.pread(fd, max(limit, files.MAX_READ_LINE + 1), begin)[: max(limit, files.MAX_READ_LINE + 1)]
+        end = data.rfind(b"\n") + 1
+        if end == 0:
+            return self._pass_over(begin, data)
+        if self._skipping:  # the rest of an overlong line
+            self._skipping = False
+            first = data.find(b"\n") + 1
+            self.offset = begin + end
+            return begin + first, data[first:end]
+        self.offset = begin + end
+        return begin, data[:end]
+
+    def _pass_over(self, begin: int, data: bytes) -> tuple[int, bytes]:
+        """No newline in sight: a torn tail, or a line that nobody should hold in memory."""
+        if len(data) > files.MAX_READ_LINE:
+            if not self._skipping:
+                self.overlong.append(begin)
+            self._skipping = True
+            self.offset = begin + len(data)
+        return self.offset, b""

@@ -1,0 +1,82 @@
+"""Work units on disk: work/WU-NNN.md, numbered without gaps being filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import ids
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.store import files, frontmatter
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.layout import Layout
+
+
+def parse_unit(wu_id: str, text: str) -> WorkUnit:
+    """The work unit in `text`. BadFile says what is wrong and on which line."""
+    fields, body = frontmatter.split(text)
+    try:
+        return msgspec.convert({"title": "", **fields, "id": wu_id, "body": body}, WorkUnit)
+    except msgspec.ValidationError as error:
+        key = str(error).partition("`$.")[2].partition("`")[0].partition("[")[0]
+        raise BadFile(str(error), frontmatter.line_of(text, key)) from error
+
+
+def render_unit(unit: WorkUnit) -> str:
+    """The file of a work unit."""
+    fields: dict[str, Any] = msgspec.to_builtins(unit)
+    fields.pop("body", None)
+    return frontmatter.join(fields, unit.body or f"# {unit.title}")
+
+
+def read_unit(layout: Layout, wu_id: str) -> WorkUnit | None:
+    """One work unit, None where there is none. BadFile where a person must mend it."""
+    data = files.read(layout.work_unit(wu_id))
+    return None if data is None else parse_unit(wu_id, data.decode(errors="replace"))
+
+
+def list_units(layout: Layout) -> tuple[list[WorkUnit], list[Problem]]:
+    """All work units by number, and the files that could not be read."""
+    units, problems = [], []
+    for path in layout.work.glob("WU-*.md"):
+        try:
+            if unit := read_unit(layout, path.stem):
+                units.append(unit)
+        except BadFile as error:
+            problems.append(Problem(where=f"work/{path.name}:{error.line}", what=str(error), hint="mend the file"))
+        except (ids.BadId, files.StoreError, OSError) as error:
+            problems.append(Problem(where=f"work/{path.name}", what=str(error)))
+    return sorted(units, key=lambda unit: _number(unit.id)), problems
+
+
+def _number(wu_id: str) -> int:
+    return int(wu_id.partition("-")[2])
+
+
+def write_unit(layout: Layout, unit: WorkUnit) -> None:
+    """Write a work unit as it stands."""
+    files.replace(layout.work_unit(unit.id), render_unit(unit).encode())
+
+
+def add_unit(layout: Layout, unit: WorkUnit) -> WorkUnit:
+    """Write a new work unit; an empty id becomes the next free number, retired ones counted in.
+
+    FileExistsError where the id is taken.
+    """
+    with files.waiting_lock(layout.lock("work")):
+        taken = {path.stem for path in layout.work.rglob("WU-*.md")}
+        if not unit.id:
+            highest = max((_number(name) for name in taken if name[3:].isdigit()), default=0)
+            unit = msgspec.structs.replace(unit, id=f"WU-{highest + 1:03d}")
+        elif unit.id in taken:
+            raise FileExistsError(f"{unit.id} exists already")
+        write_unit(layout, unit)
+    return unit
+
+
+def retire_unit(layout: Layout, wu_id: str) -> None:
+    """Take a work unit out of the list; its file moves to work/retired and its number is not used again."""
+    files.make_folder(layout.work / "retired")
+    files.move(layout.work_unit(wu_id), layout.work / "retired" / f"{ids.check_wu(wu_id)}.md")

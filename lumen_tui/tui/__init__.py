@@ -1,0 +1,1 @@
+"""The room: the only package that imports Textual."""
