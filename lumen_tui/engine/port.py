@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Protocol
 
-from msgspec import Struct
+import msgspec
 
-from lumen_tui.engine.outcome import Done
+from lumen_tui.engine import likeness
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.clock import Clock, SystemClock
+from lumen_tui.engine.events import recent_events
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
+from lumen_tui.model.text import safe
+from lumen_tui.store import files
+from lumen_tui.store.layout import distrust
+from lumen_tui.store.reader import Reader
+from lumen_tui.store.store import Store
+from lumen_tui.store.taskread import tail_events
+from lumen_tui.store.watch import wait_for_changes
+
+_EVENTS_SHOWN = 2000
+_EVENT_BYTES = 1024 * 1024
+_RESULT_BYTES = 1024 * 1024
 
 
-class TaskDetail(Struct, frozen=True):
+class TaskDetail(msgspec.Struct, frozen=True):
     """All there is to read about one task. Texts are safe."""
 
     view: TaskView
     events: tuple[TaskEvent, ...]
     result: str
-    more_events: int = 0  # earlier ones that were left out
+    more_events: int = 0  # bytes of earlier events that were left out
 
 
 class Port(Protocol):
@@ -36,3 +53,94 @@ class Port(Protocol):
 
     def task_detail(self, task_id: str) -> TaskDetail:
         """Spec, events and result of one task, live or archived. Raises ActionError where there is none."""
+
+    def events(self, limit: int) -> list[EngineEvent]:
+        """The engine's newest events, oldest first."""
+
+    def like(self, node_id: str) -> tuple[str, int] | None:
+        """The open discovery most like this one and how much, in per cent; None where none comes near."""
+
+
+class RemotePort:
+    """Speaks to the engine through the files alone, so that one room or five, attached or not, are the same."""
+
+    def __init__(
+        self, root: Path, operator: str = "operator", *, read_only: str = "", clock: Clock | None = None
+    ) -> None:
+        self.root, self.operator = root, operator
+        self._read_only = read_only
+        self._clock = clock or SystemClock()
+        self._store = Store(root)
+        self._reader = Reader(root, operator)
+        self._turn = threading.Lock()
+        self._likeness = likeness.Titles()
+
+    @property
+    def read_only(self) -> str:
+        """Why nothing can be written, or the empty string."""
+        return self._read_only or distrust(self.root) or _unwritable(self.root)
+
+    def snapshot(self) -> Snapshot:
+        with self._turn:
+            return self._picture(self._reader.snapshot(self._clock.now()))
+
+    def _picture(self, snapshot: Snapshot) -> Snapshot:
+        return msgspec.structs.replace(snapshot, read_only=self.read_only)
+
+    def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
+        last: Snapshot | None = None
+        for _ in self._occasions(stop):
+            with self._turn:
+                picture = self._picture(self._reader.picture(self._clock.now()))
+            if last is None or _differs(last, picture):
+                last = picture
+                yield picture
+
+    def _occasions(self, stop: threading.Event) -> Iterator[None]:
+        """Once for each part of the first load, then for each change."""
+        yield from self._load(stop)
+        for _ in wait_for_changes(self._reader.layout, stop):
+            yield from self._load(stop)
+
+    def _load(self, stop: threading.Event) -> Iterator[None]:
+        more = True
+        while more and not stop.is_set():
+            with self._turn:
+                more = self._reader.refresh(self._clock.now())
+            yield
+
+    def submit(self, verb: str, **arguments: Any) -> Done:
+        if why := self.read_only:
+            raise ActionError(f"nothing can be changed here: {why}")
+        return perform(self._store, verb, arguments, by=self.operator, now=self._clock.now())
+
+    def task_detail(self, task_id: str) -> TaskDetail:
+        with self._turn:
+            self._reader.refresh(self._clock.now())
+            view = self._reader.tasks.find(task_id)
+            folder = self._reader.tasks.folder(task_id)
+        if view is None or folder is None:
+            raise ActionError(f"there is no task {task_id}", missing=True)
+        events = tail_events(folder, count=_EVENTS_SHOWN, size=_EVENT_BYTES)
+        result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
+        return TaskDetail(view=view, events=events, result=safe(result))
+
+    def events(self, limit: int) -> list[EngineEvent]:
+        return recent_events(self._store, limit)
+
+    def like(self, node_id: str) -> tuple[str, int] | None:
+        with self._turn:
+            rows = self._reader.nodes.discoveries(self._clock.now())
+            revision = self._reader.nodes.revision
+        return self._likeness.nearest(node_id, rows, revision)
+
+
+def _differs(old: Snapshot, new: Snapshot) -> bool:
+    names = ("revisions", "engine", "attention", "unread", "loading", "read_only", "discovery_counts", "problems")
+    return any(getattr(old, name) != getattr(new, name) for name in names)
+
+
+def _unwritable(root: Path) -> str:
+    import os
+
+    return "" if os.access(root, os.W_OK | os.X_OK) else f"{root} is read-only"

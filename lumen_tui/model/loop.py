@@ -53,7 +53,7 @@ class LoopState(Struct, frozen=True, omit_defaults=True):
     decided_against: tuple[LeftOut, ...] = ()
     packet: str = ""
     seconds: float = 0.0
-    events_seq: int = 0  # engine events up to here were read by this loop
+    cursor: dict[str, Any] = field(default_factory=dict)  # how far the last loop read each journal
     day: str = ""  # the UTC day that token_budget counts
     day_usd: float = 0.0
     empty_loops: int = 0  # loops in a row that changed nothing
@@ -77,6 +77,8 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     decided_against: tuple[LeftOut, ...] = ()
     changed: dict[str, int] = field(default_factory=dict)
     next: tuple[str, ...] = ()
+    health: Health = field(default_factory=Health)
+    cursor: dict[str, Any] = field(default_factory=dict)  # how far this loop read each journal
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     schema: int = 1
@@ -86,7 +88,7 @@ class Heartbeat(Struct, frozen=True, omit_defaults=True):
     """heartbeat.json: the engine's last word about itself. Evidence is the lock, this is information."""
 
     beat: int
-    phase: str  # starting | beating | loop | asleep | paused | stopping | degraded
+    phase: str  # starting | beating | loop | asleep | paused | stopped | degraded
     at: str
     pid: int = 0
     start_ticks: int = 0
@@ -99,6 +101,15 @@ class Heartbeat(Struct, frozen=True, omit_defaults=True):
     brain: str = "offline"
     sandbox: str = ""
     note: str = ""
+    schema: int = 1
+
+
+class Pause(Struct, frozen=True, omit_defaults=True):
+    """pause.json: while it is there the engine starts nothing."""
+
+    at: str
+    by: str = "operator"
+    reason: str = ""
     schema: int = 1
 
 

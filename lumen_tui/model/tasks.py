@@ -33,14 +33,14 @@ class Status(StrEnum):
         return self in (Status.RUNNING, Status.STALLED, Status.WAITING)
 
 
-class Budget(Struct, frozen=True, omit_defaults=True):
+class Budget(Struct, frozen=True):
     """What one task may spend; 0 means no limit of its own."""
 
     tokens: int = 0
     usd: float = 0.0
 
 
-class Spec(Struct, frozen=True, omit_defaults=True):
+class Spec(Struct, frozen=True):
     """tasks/<id>/spec.json: everything a stateless worker needs to begin."""
 
     id: str

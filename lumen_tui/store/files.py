@@ -51,6 +51,8 @@ class LineTooLong(StoreError):
 def _fail(path: StrPath, error: OSError) -> StoreError:
     if error.errno == errno.ELOOP:
         return Refused(f"{path} is a symbolic link; state files must be plain files: replace it")
+    if error.errno in (errno.EISDIR, errno.ENXIO):
+        return Refused(f"{path} is not a regular file; move it away")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return NotWritten(f"{path}: the disk is full; nothing was written. Free some space and try again")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
@@ -236,16 +238,20 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view[:_WRITE_CHUNK]) :]
 
 
+def take_place(temporary: str, path: StrPath) -> None:
+    """Rename a synced sibling to `path`, durably. Nothing is left behind on failure."""
+    try:
+        os.replace(temporary, path)
+    except BaseException:
+        _discard(temporary)
+        raise
+    sync_folder(_parent(path))
+
+
 def replace(path: StrPath, data: bytes) -> None:
     """Put `data` at `path` durably: readers see the old content or the new, whatever is killed when."""
     try:
-        temporary = write_sibling(path, lambda fd: write_all(fd, data))
-        try:
-            os.replace(temporary, path)
-        except BaseException:
-            _discard(temporary)
-            raise
-        sync_folder(_parent(path))
+        take_place(write_sibling(path, lambda fd: write_all(fd, data)), path)
     except OSError as error:
         raise _fail(path, error) from error
 
@@ -255,7 +261,7 @@ def open_plain(path: StrPath) -> int:
     try:
         fd = os.open(path, os.O_RDONLY | _COMMON)
     except OSError as error:
-        if error.errno == errno.ELOOP:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
             raise _fail(path, error) from error
         raise
     try:
@@ -324,14 +330,29 @@ def try_lock(path: StrPath) -> int | None:
         raise _fail(path, error) from error
     try:
         _check_plain(fd, path)
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
+        if _lock_unless_held(fd):
+            return fd
     except BaseException:
         os.close(fd)
         raise
-    return fd
+    os.close(fd)
+    return None
+
+
+def _lock_unless_held(fd: int) -> bool:
+    """Take the exclusive lock unless somebody holds it; a look by `is_locked` shares it for a moment only."""
+    for _ in range(20_000):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            pass
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    return False
 
 
 class waiting_lock:  # noqa: N801 - used like a function
@@ -358,11 +379,18 @@ class waiting_lock:  # noqa: N801 - used like a function
 
 
 def make_folder(path: StrPath) -> None:
-    """Create a private folder (0700) and its parents below the state folder; fine where it is there."""
+    """Create a private folder (0700) durably, with the parents it lacks; fine where it is there."""
+    if os.path.isdir(path):
+        return
+    parent = _parent(path)
+    if not os.path.isdir(parent):
+        make_folder(parent)
     try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        os.mkdir(path, 0o700)
+        sync_folder(parent)
     except FileExistsError as error:
-        raise Refused(f"{path} is not a folder; move it away") from error
+        if not os.path.isdir(path):
+            raise Refused(f"{path} is not a folder; move it away") from error
     except OSError as error:
         raise _fail(path, error) from error
 
@@ -376,3 +404,36 @@ def move(source: StrPath, target: StrPath) -> None:
             sync_folder(_parent(source))
     except OSError as error:
         raise _fail(target, error) from error
+
+
+def overwrite_locked(fd: int, data: bytes) -> None:
+    """Put `data` into a locked file in place: for lock files, which must keep their inode."""
+    os.pwrite(fd, data, 0)
+    os.ftruncate(fd, len(data))
+    os.fdatasync(fd)
+
+
+def open_append(path: StrPath) -> int:
+    """A descriptor for a program's own output (worker.log): created private, appended to, never a link."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _COMMON, 0o600)
+    except OSError as error:
+        raise _fail(path, error) from error
+    try:
+        _check_plain(fd, path)
+    except StoreError:
+        os.close(fd)
+        raise
+    os.set_blocking(fd, True)
+    return fd
+
+
+def remove(path: StrPath) -> None:
+    """Take a file away durably; fine where there is none."""
+    try:
+        os.unlink(path)
+        sync_folder(_parent(path))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _fail(path, error) from error

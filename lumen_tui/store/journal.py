@@ -57,8 +57,7 @@ class Journal:
             temporary = files.write_sibling(
                 self.path, lambda out: _write_lines(out, change(whole_lines(fd, torn=True)))
             )
-            os.replace(temporary, self.path)
-            files.sync_folder(self.path.parent)
+            files.take_place(temporary, self.path)
 
 
 def _write_lines(fd: int, lines: Iterable[bytes]) -> None:
@@ -73,13 +72,18 @@ def _write_lines(fd: int, lines: Iterable[bytes]) -> None:
 
 def whole_lines(fd: int, *, torn: bool = False) -> Iterator[bytes]:
     """The whole lines of an open file from its beginning; with `torn` the unfinished last one as well."""
-    position, rest = 0, b""
+    position = 0
+    parts: list[bytes] = []  # of the line that is not finished yet; joined once, however long it is
     while chunk := os.pread(fd, _READ_CHUNK, position):
         position += len(chunk)
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from lines
-    if torn and rest:
-        yield rest
+        first, *more = chunk.split(b"\n")
+        parts.append(first)
+        if more:
+            yield b"".join(parts)
+            yield from more[:-1]
+            parts = [more[-1]]
+    if torn and any(parts):
+        yield b"".join(parts)
 
 
 class Follower:
@@ -97,11 +101,34 @@ class Follower:
         self.overlong: list[int] = []  # offsets of lines beyond MAX_READ_LINE, skipped
         self._identity: tuple[int, int] | None = None
         self._skipping = False
+        self._left = False  # whether the limit of the last poll left something unread
+        self._fd = -1  # stays open: a replaced file keeps its inode number, which would else come round again
+
+    def __del__(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
 
     def changed(self) -> bool:
         """Whether there may be something new: one `stat`, no read."""
         identity, size = self._look()
         return identity != self._identity or size != self.size
+
+    def pending(self) -> bool:
+        """Whether a poll may give something: new bytes, or bytes left by the limit of the last one."""
+        identity, size = self._look()
+        return identity != self._identity or size != self.size or self._left
+
+    def place(self) -> tuple[int, int, int]:
+        """Where the follower stands, for `resume`: device, inode, offset."""
+        return (*(self._identity or (0, 0)), self.offset)
+
+    def resume(self, place: tuple[int, int, int]) -> None:
+        """Go on where an earlier follower stood. On another file it begins at the first line."""
+        self._identity, self.offset = place[:2], place[2]
 
     def _look(self) -> tuple[tuple[int, int] | None, int]:
         try:
@@ -119,15 +146,32 @@ class Follower:
         if identity != self._identity or size < self.offset:
             self._restart(identity)
         self.size = size
-        if identity is None or size <= self.offset:
-            return self.offset, b""
-        fd = files.open_plain(self.path)
+        while self.offset < size and self._open():
+            before = self.offset
+            offset, data = self._read(self._fd, min(limit, size - before))
+            if data or self.offset == before:
+                self._left = bool(data) and self.offset < size
+                return offset, data
+        self._left = False
+        return self.offset, b""
+
+    def _open(self) -> bool:
+        """Whether the file of the last look is open; False where it was replaced since, which the next look finds."""
+        if self._fd >= 0:
+            return True
         try:
-            return self._read(fd, min(limit, size - self.offset))
-        finally:
+            fd = files.open_plain(self.path)
+        except FileNotFoundError:
+            return False
+        found = os.fstat(fd)
+        if (found.st_dev, found.st_ino) != self._identity:
             os.close(fd)
+            return False
+        self._fd = fd
+        return True
 
     def _restart(self, identity: tuple[int, int] | None) -> None:
+        self._close()
         if self._identity is not None or identity is None:
             self.generation += 1
         self._identity, self.offset, self._skipping = identity, 0, False

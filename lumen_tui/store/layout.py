@@ -124,6 +124,10 @@ class Layout:
         return self.root / "engine.log"
 
     @property
+    def pause(self) -> Path:
+        return self.root / "pause.json"
+
+    @property
     def demo_mark(self) -> Path:
         return self.root / DEMO_MARK
 

@@ -1,0 +1,131 @@
+"""Where `lumen-tui` begins: hot verbs first, then whatever the words ask for. Nothing heavy is imported early."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+NO_TERMINAL = (
+    "lumen-tui: the room needs a terminal; without one use `lumen-tui --engine-only` to drive the agent "
+    'or `lumen-tui run "OBJECTIVE"` for one task.'
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run `lumen-tui` with these words; returns the exit code."""
+    words = sys.argv[1:] if argv is None else argv
+    os.umask(0o077)
+    from lumen_tui.cli import hot
+
+    code = hot.run(words)
+    if code is not None:
+        return code
+    verb = _verb(words)
+    if verb == "run":
+        return _run(words)
+    if verb:
+        from lumen_tui.cli.main import main as cli
+
+        return cli(words)
+    return _room_or_engine(words)
+
+
+def _verb(words: list[str]) -> str:
+    """The first word that is neither an option nor the value of `--state`."""
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in ("--state", "--beats", "--log-format", "--operator"):
+            skip = True
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
+def _parser(prog: str, description: str) -> argparse.ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
+    parser.add_argument("--state", metavar="DIR", help="the state folder ($LUMEN_STATE, ./state in a checkout)")
+    parser.add_argument("--operator", default="", help="who you are in receipts and journals (your login name)")
+    return parser
+
+
+def _state(options: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    from lumen_tui.store.layout import default_root
+
+    if options.state:
+        return Path(options.state).expanduser().absolute()
+    return default_root(dict(os.environ), Path.cwd()).absolute()
+
+
+def _operator(options: argparse.Namespace) -> str:
+    import getpass
+
+    return str(options.operator or os.environ.get("LUMEN_OPERATOR") or getpass.getuser())
+
+
+def _room_or_engine(words: list[str]) -> int:
+
+    parser = _parser("lumen-tui", "The control room of a persistent autonomous agent.")
+    parser.epilog = "State commands: lumen-tui VERB --help; `lumen-tui help` lists them."
+    parser.add_argument("--engine-only", action="store_true", help="drive the agent without a room")
+    parser.add_argument("--once", action="store_true", help="with --engine-only: one beat")
+    parser.add_argument("--beats", type=int, default=0, metavar="N", help="with --engine-only: N beats")
+    parser.add_argument("--log-format", choices=("text", "jsonl"), default="text", help="with --engine-only")
+    parser.add_argument("--read-only", action="store_true", help="look, change nothing")
+    parser.add_argument("--lean", action="store_true", help="few bytes: no colour, ASCII shapes")
+    parser.add_argument("--demo", action="store_true", help="a throw-away state folder with real content")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    options = parser.parse_args(words)
+    if options.version:
+        from lumen_tui import __version__
+
+        print(f"lumen-tui {__version__}")
+        return 0
+    return _engine(options) if options.engine_only else _room(options)
+
+
+def _engine(options: argparse.Namespace) -> int:
+    from lumen_tui.headless.engine_only import run_engine
+
+    return run_engine(_state(options), beats=1 if options.once else options.beats, log_format=options.log_format)
+
+
+def _room(options: argparse.Namespace) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print(NO_TERMINAL, file=sys.stderr)
+        return 2
+    from lumen_tui.tui.main import run_room
+
+    return run_room(
+        _state(options), operator=_operator(options), read_only=options.read_only, lean=options.lean, demo=options.demo
+    )
+
+
+def _run(words: list[str]) -> int:
+    from lumen_tui.headless.run_task import run_task
+
+    parser = _parser("lumen-tui run", "Run one task to its end and print its result.")
+    parser.add_argument("run", help="`run`")
+    parser.add_argument("objective", help="what the worker shall do, in quotes")
+    parser.add_argument("--role", default="researcher")
+    parser.add_argument("--model", default="", help="haiku, sonnet, opus or a model id")
+    parser.add_argument("--constraint", action="append", default=[], metavar="C", help="such as 'Read only'")
+    parser.add_argument("--timeout", type=float, default=0.0, metavar="SECONDS")
+    options = parser.parse_args(words)
+    arguments = {"objective": options.objective, "role": options.role, "model": options.model}
+    arguments |= {"constraints": tuple(options.constraint), "timeout_seconds": options.timeout}
+    return run_task(_state(options), _operator(options), arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

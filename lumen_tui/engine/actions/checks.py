@@ -1,0 +1,116 @@
+"""What the verbs share: names from outside looked up, and refusals that name the nearest thing there is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import ids
+from lumen_tui.store import nodes, roles, taskfiles
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+
+_NEARLY = 0.9  # likeness from which a new lane is taken for a slip of the keyboard
+
+
+def nearest(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """The known words that `word` may stand for."""
+    by_lower = {name.lower(): name for name in known}
+    return tuple(by_lower[name] for name in difflib.get_close_matches(word.lower(), by_lower, count, 0.5))
+
+
+def as_ids(given: str | Iterable[str]) -> list[str]:
+    """One id or several, each once."""
+    found = list(dict.fromkeys([given] if isinstance(given, str) else given))
+    if not found:
+        raise ActionError("nothing is selected: name at least one id")
+    return found
+
+
+def reason(text: str) -> str:
+    """A reason that says something."""
+    if not text.strip():
+        raise ActionError("a reason is needed: say in a few words why")
+    return text.strip()
+
+
+def _all_found(path: Path, given: str | Iterable[str], kind: str, what: str) -> dict[str, int]:
+    """Full ids and where their newest lines begin (-1 where a prefix was given)."""
+    texts = as_ids(given)
+    whole = nodes.find(path, texts)
+    return {
+        (text if text in whole else _found(path, text, kind, what)): whole[text][0] if text in whole else -1
+        for text in texts
+    }
+
+
+def _found(path: Path, text: str, kind: str, what: str) -> str:
+    try:
+        return nodes.resolve(path, ids.check_file_name(text, f"{what} id"), kind)
+    except nodes.Ambiguous as error:
+        raise ActionError(
+            f"{text!r} is the beginning of several ids: give more of it", candidates=error.candidates
+        ) from error
+    except LookupError:
+        raise ActionError(f"there is no {what} {text!r}") from None
+
+
+def node_ids(store: Store, given: str | Iterable[str]) -> list[str]:
+    """The full ids of memory nodes."""
+    return list(_all_found(store.layout.memory, given, "mem", "node"))
+
+
+def signal_ids(store: Store, given: str | Iterable[str]) -> dict[str, int]:
+    """The full ids of signals, each with the offset of its line where that is known."""
+    return _all_found(store.layout.signals, given, "sig", "signal")
+
+
+def task_id(store: Store, text: str) -> str:
+    """The full id of a task, live or archived."""
+    name = ids.check_name(text, "task id")
+    if taskfiles.folder_of(store.layout, name):
+        return name
+    known = list(taskfiles.all_ids(store.layout))
+    found = [one for one in known if one.startswith((name, f"tsk-{name}"))]
+    if len(found) > 1:
+        raise ActionError(f"{text!r} is the beginning of several ids: give more of it", candidates=tuple(found[:8]))
+    if not found:
+        raise ActionError(f"there is no task {text!r}", candidates=nearest(name, known))
+    return found[0]
+
+
+def unit_names(layout: Layout) -> list[str]:
+    """The ids of the work units there are."""
+    return sorted(path.stem for path in layout.work.glob("WU-*.md"))
+
+
+def known_unit(layout: Layout, text: str) -> str:
+    """The id of a work unit that exists, or nothing where nothing was given."""
+    if not text:
+        return ""
+    name = ids.check_wu(text.upper())
+    if not layout.work_unit(name).exists():
+        raise ActionError(f"there is no work unit {name}", candidates=nearest(name, unit_names(layout)))
+    return name
+
+
+def role_name(layout: Layout, text: str) -> str:
+    """The name of a role in force."""
+    known = [role.name for role in roles.list_roles(layout)[0]]
+    if text not in known:
+        raise ActionError(f"there is no role {text!r} in force", candidates=nearest(text, known) or tuple(known[:4]))
+    return text
+
+
+def lane(known: Iterable[str], text: str) -> str:
+    """A lane, new or known; one that differs from a known one by a slip is refused."""
+    name = ids.check_label(text.strip(), "lane")
+    lanes = set(known)
+    near = difflib.get_close_matches(name.lower(), [one.lower() for one in lanes], 3, _NEARLY)
+    if name in lanes or not near:
+        return name
+    alike = tuple(one for one in sorted(lanes) if one.lower() in near)
+    hint = "use that, or make the new lane with `wu new --lane`"
+    raise ActionError(f"lane {name!r} is new and nearly {alike[0]!r}: {hint}", candidates=alike)

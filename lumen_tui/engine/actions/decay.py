@@ -1,0 +1,30 @@
+"""Decay by hand: pin a node, or touch it so that its age counts from now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.actions.edits import Fields
+from lumen_tui.engine.actions.nodes import touch as touch_line
+from lumen_tui.engine.outcome import Done
+from lumen_tui.store.nodes import Raw
+from lumen_tui.store.store import Store
+
+
+def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pinned: bool = True) -> Done:
+    """Pinned nodes never decay."""
+
+    def decide(_: Raw) -> Fields:
+        return {"metadata.pinned": True if pinned else None}
+
+    said = "{} pinned" if pinned else "{} no longer pinned"
+    found = checks.node_ids(store, node_ids)
+    return edits.edit_nodes(store, found, decide, verb="decay.pin", said=said, by=by, now=now)
+
+
+def touch(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
+    """Appends touches; the nodes themselves stay as they are."""
+    found = checks.node_ids(store, node_ids)
+    store.touches.append_all(touch_line(node_id, by=by, now=now) for node_id in found)
+    return Done(summary=f"{len(found)} node{'s' if len(found) > 1 else ''} touched", target=found[0])

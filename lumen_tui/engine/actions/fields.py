@@ -1,0 +1,112 @@
+"""The fields of a new signal, receipt or memory node, checked. Wrong input is a ValueError that says what to write.
+
+On the path of the hot verbs: no import but the ids and times of the model.
+"""
+
+from __future__ import annotations
+
+from lumen_tui.model import ids, times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+PRIORITIES = ("P0", "P1", "P2", "P3")
+LIFECYCLES = {
+    "session": "wu", "discovery": "wu", "checkpoint": "session", "note": "session", "summary": "project",
+}  # fmt: skip
+ALIASES = ("bug", "idea", "question", "dependency")  # of a discovery, with that tag
+MAX_TEXT = 60_000  # bytes of UTF-8; a journal line has 64 KiB
+
+
+def prose(text: str, what: str) -> str:
+    """Text that says something, and that can be written as UTF-8."""
+    scrubbed = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    if not scrubbed.strip():
+        raise ValueError(f"the {what} is empty: say it in a few words")
+    if len(scrubbed) > MAX_TEXT // 4 and len(scrubbed.encode()) > MAX_TEXT:
+        raise ValueError(f"the {what} is longer than {MAX_TEXT:,} bytes: put it in a file and name the file here")
+    return scrubbed
+
+
+def priority(text: str) -> str:
+    """P0 to P3 in either case, or nothing."""
+    if text and text.upper() not in PRIORITIES:
+        raise ValueError(f"priority {text!r} is unknown: one of {', '.join(PRIORITIES)}")
+    return text.upper()
+
+
+def label(text: str, what: str) -> str:
+    """A lane, a reader or a tag on one line, or nothing."""
+    return ids.check_label(text, what) if text else ""
+
+
+def work_unit(text: str) -> str:
+    """The id of a work unit in either case, or nothing; it need not be one of ours."""
+    return ids.check_wu(text.upper()) if text else ""
+
+
+def signal(
+    message: str, *, by: str, now: float, to: str = "", wu_id: str = "", lane: str = "", priority: str = "",
+    type: str = "coordination", reply_to: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """A new line of signals.jsonl."""
+    optional = {
+        "target_agent": label(to, "reader"),
+        "wu_id": work_unit(wu_id),
+        "lane": label(lane, "lane"),
+        "priority": _priority(priority),
+        "reply_to": reply_to,
+    }
+    record: dict[str, Any] = {
+        "id": ids.new_id("sig"),
+        "message": prose(message, "message"),
+        "created_at": times.iso(now),
+        "type": label(type, "type") or "coordination",
+        "sender": ids.check_label(by, "sender"),
+    }
+    record.update({key: value for key, value in optional.items() if value})
+    record["schema"] = 1
+    return record
+
+
+_priority = priority
+
+
+def node(
+    content: str, *, by: str, now: float, type: str = "discovery", tags: Sequence[str] = (), priority: str = "",
+    wu_id: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """A new line of memory.jsonl. `type` may be one of ALIASES."""
+    kind = "discovery" if type in ALIASES else type
+    if kind not in LIFECYCLES:
+        raise ValueError(f"type {type!r} is unknown: one of {', '.join((*LIFECYCLES, *ALIASES))}")
+    record: dict[str, Any] = {
+        "id": ids.new_id("mem"),
+        "type": kind,
+        "lifecycle": LIFECYCLES[kind],
+        "content": prose(content, "content"),
+        "created_at": times.iso(now),
+        "created_by": ids.check_label(by, "author"),
+    }
+    if wu_id:
+        record["wu_id"] = work_unit(wu_id)
+    labels = dict.fromkeys([label(tag, "tag") for tag in tags if tag] + ([type] if kind != type else []))
+    if labels:
+        record["tags"] = list(labels)
+    if priority:
+        record["metadata"] = {"priority": _priority(priority)}
+    record["schema"] = 1
+    return record
+
+
+def receipt(signal_id: str, *, reader: str, now: float, offset: int = -1, upto: bool = False) -> dict[str, Any]:
+    """A new line of signal-receipts.jsonl; `upto` covers that signal and every earlier one."""
+    record: dict[str, Any] = {"signal_id": signal_id, "read_at": times.iso(now), "reader": reader}
+    if upto:
+        record["upto"] = True
+    if offset >= 0:
+        record["offset"] = offset
+    record["schema"] = 1
+    return record

@@ -1,0 +1,76 @@
+"""Memory nodes: made, archived, brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lumen_tui.engine.actions import checks, edits, fields
+from lumen_tui.engine.actions.edits import Fields
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.records import Relationship
+from lumen_tui.store.nodes import Raw
+from lumen_tui.store.store import Store
+
+BACK_TO_OPEN: Fields = {
+    "metadata.status": None,
+    "metadata.archived_at": None,
+    "metadata.archived_by": None,
+    "metadata.archive_reason": None,
+}
+
+
+def create(
+    store: Store, *, by: str, now: float, content: str, type: str = "discovery", tags: Sequence[str] = (),
+    priority: str = "", wu_id: str = "", discovered_from: str = "",
+) -> Done:  # fmt: skip
+    """Append a node; with `discovered_from` the link to the node on the way from which it was noticed."""
+    source = checks.node_ids(store, discovered_from)[0] if discovered_from else ""
+    record = fields.node(content, by=by, now=now, type=type, tags=tags, priority=priority, wu_id=wu_id)
+    store.nodes.append(record)
+    if source:
+        edge = Relationship(from_id=record["id"], to_id=source, type="discovered_from", created_at=times.iso(now))
+        store.relationships.append(edge)
+    return Done(summary=f"{record['type']} noted", target=record["id"])
+
+
+def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
+    """The fields of a node that is put away."""
+    return {
+        "metadata.status": "archived",
+        "metadata.archive_reason": reason,
+        "metadata.archived_at": times.iso(now),
+        "metadata.archived_by": by,
+    }
+
+
+def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
+    """Put nodes of any type away; `unarchive` brings them back."""
+    why = checks.reason(reason)
+
+    def decide(node: Raw) -> Fields:
+        edits.must_be_open(node)
+        return archived(why, by=by, now=now)
+
+    found = checks.node_ids(store, node_ids)
+    return edits.edit_nodes(store, found, decide, verb="node.archive", said="{} archived", by=by, now=now, reason=why)
+
+
+def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
+    """Bring archived nodes back; their age counts from now, or decay would put them away again at once."""
+
+    def decide(node: Raw) -> Fields:
+        if edits.status_of(node) != "archived":
+            raise ActionError(f"{node['id']} is {edits.status_of(node)}, not archived")
+        return BACK_TO_OPEN
+
+    found = checks.node_ids(store, node_ids)
+    done = edits.edit_nodes(store, found, decide, verb="node.unarchive", said="{} brought back", by=by, now=now)
+    store.touches.append_all(touch(node_id, by=by, now=now) for node_id in found)
+    return done
+
+
+def touch(node_id: str, *, by: str, now: float) -> dict[str, Any]:
+    """A line of touches.jsonl."""
+    return {"node_id": node_id, "at": times.iso(now), "kind": "touch", "by": by, "schema": 1}

@@ -1,0 +1,64 @@
+"""The one table of verbs. Room, command line, port and tests all come through `perform`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.actions import checks, decay, engine, nodes, roles, signals, tasks, triage, undo, work
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import ids
+from lumen_tui.store.store import Store
+
+Verb = Callable[..., Done]
+
+VERBS: dict[str, Verb] = {
+    "task.new": tasks.new,
+    "task.cancel": tasks.cancel,
+    "task.retry": tasks.retry,
+    "task.edit": tasks.edit,
+    "signal.send": signals.send,
+    "signal.read": signals.read,
+    "signal.read_all": signals.read_all,
+    "node.create": nodes.create,
+    "node.archive": nodes.archive,
+    "node.unarchive": nodes.unarchive,
+    "triage.promote": triage.promote,
+    "triage.archive": triage.archive,
+    "triage.keep": triage.keep,
+    "triage.merge": triage.merge,
+    "decay.pin": decay.pin,
+    "decay.touch": decay.touch,
+    "role.hire": roles.hire,
+    "role.adjust": roles.adjust,
+    "role.fire": roles.fire,
+    "role.rehire": roles.rehire,
+    "wu.new": work.new,
+    "engine.beat": engine.beat,
+    "engine.pause": engine.pause,
+    "engine.resume": engine.resume,
+    "engine.stop": engine.stop,
+    "undo": undo.undo,
+    "redo": undo.redo,
+}
+
+
+def perform(store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, now: float) -> Done:
+    """Carry out one verb durably. ActionError or StoreError where it could not be, and nothing was written then."""
+    function = VERBS.get(verb)
+    if function is None:
+        raise ActionError(f"there is no verb {verb!r}", candidates=checks.nearest(verb, VERBS))
+    try:
+        bound = inspect.signature(function).bind(store, by=by, now=now, **arguments)
+    except TypeError as error:
+        raise ActionError(f"{verb}: {error}") from error
+    if not store.layout.exists():
+        raise ActionError(f"there is no state folder at {store.root}: make one with `lumen-tui init`")
+    try:
+        ids.check_label(by, "operator")
+        return function(*bound.args, **bound.kwargs)
+    except (ids.BadId, ValueError, msgspec.ValidationError) as error:
+        raise ActionError(str(error)) from error

@@ -1,0 +1,113 @@
+"""Roles: hire, adjust, fire, rehire. Every change is journalled in personnel.jsonl and can be undone."""
+
+from __future__ import annotations
+
+from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import Change
+from lumen_tui.model.roles import PersonnelEntry
+from lumen_tui.model.text import one_line
+from lumen_tui.store import files, history, rolefiles, roles
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.rolefiles import Texts
+from lumen_tui.store.store import Store
+
+_MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
+
+
+def hire(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
+    """Put a new role in force. `text` is the whole role file."""
+    _checked(name, text)
+    with files.waiting_lock(store.layout.lock("roles")):
+        if name in _in_force(store):
+            raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
+        after: Texts = {"hired": text, "retired": None}
+        return _change(store, name, after, verb="role.hire", said=f"{name} hired", by=by, now=now)
+
+
+def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
+    """Replace the file of a role in force; a shipped one gets a hired one over it."""
+    _checked(name, text)
+    with files.waiting_lock(store.layout.lock("roles")):
+        _must_be_in_force(store, name)
+        before = rolefiles.texts(store.layout, name)
+        if text == (before["hired"] or rolefiles.shipped_text(name)):
+            raise ActionError(f"nothing about {name!r} was changed", missing=True)
+        after: Texts = {**before, "hired": text}
+        return _change(store, name, after, verb="role.adjust", said=f"{name} adjusted", by=by, now=now)
+
+
+def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
+    """Retire a role, hired or shipped: no new task gets it until it is hired again."""
+    why = checks.reason(reason)
+    with files.waiting_lock(store.layout.lock("roles")):
+        _must_be_in_force(store, name)
+        text = rolefiles.texts(store.layout, name)["hired"] or rolefiles.shipped_text(name) or ""
+        marked = rolefiles.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(why)}")
+        after: Texts = {"hired": None, "retired": marked}
+        return _change(store, name, after, verb="role.fire", said=f"{name} fired", by=by, now=now, reason=why)
+
+
+def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
+    """Bring a retired role back as it was."""
+    with files.waiting_lock(store.layout.lock("roles")):
+        retired = rolefiles.texts(store.layout, ids.check_name(name, "role"))["retired"]
+        if retired is None or name in _in_force(store):
+            known = roles.list_roles(store.layout)[1]
+            raise ActionError(f"there is no retired role {name!r}", candidates=checks.nearest(name, known))
+        text = rolefiles.without_mark(retired)
+        shipped = text == rolefiles.shipped_text(name)
+        after: Texts = {"hired": None if shipped else text, "retired": None}
+        return _change(store, name, after, verb="role.rehire", said=f"{name} hired again", by=by, now=now)
+
+
+def _checked(name: str, text: str) -> None:
+    ids.check_name(name, "role")
+    if len(text.encode("utf-8", "replace")) > _MAX_ROLE:
+        raise ActionError(f"the role is longer than {_MAX_ROLE:,} bytes: shorten its prompt")
+    try:
+        role = roles.parse_role(name, text, "hired")
+    except BadFile as error:
+        raise ActionError(f"role {name}, line {error.line}: {error}") from error
+    if not role.prompt.strip():
+        raise ActionError(f"role {name} has no prompt: write below the closing +++ what the role is to do")
+
+
+def _in_force(store: Store) -> list[str]:
+    """Names in force, and those whose file must be mended first."""
+    return [
+        *[role.name for role in roles.list_roles(store.layout)[0]],
+        *[path.stem for path in store.layout.roles.glob("*.md")],
+    ]
+
+
+def _must_be_in_force(store: Store, name: str) -> None:
+    if name not in _in_force(store):
+        checks.role_name(store.layout, name)
+
+
+def _change(
+    store: Store, name: str, after: Texts, *, verb: str, said: str, by: str, now: float, reason: str = ""
+) -> Done:
+    """Put the files in place and record it; where it cannot be recorded, everything goes back."""
+    before = rolefiles.texts(store.layout, name)
+    change = Change(kind="role", key=name, before=dict(before), after=dict(after))
+    action = edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason)
+    try:
+        lines = history.action_lines(action)
+    except files.LineTooLong as error:
+        raise ActionError(f"the file of role {name} is too long to be kept for undo: shorten it first") from error
+    rolefiles.put(store.layout, name, after)
+    try:
+        note(store, name, verb.partition(".")[2], said, reason=reason, by=by, now=now)
+        files.append(store.layout.actions, lines)
+    except files.StoreError:
+        rolefiles.put(store.layout, name, before)
+        raise
+    return Done(summary=said, target=name, action_id=action.id)
+
+
+def note(store: Store, name: str, verb: str, said: str, *, by: str, now: float, reason: str = "") -> None:
+    """A line of personnel.jsonl."""
+    store.personnel.append(PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=said))

@@ -1,0 +1,41 @@
+"""Signals: sent for good, read by receipts of one reader each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from lumen_tui.engine.actions import checks, fields
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.store import inbox
+from lumen_tui.store.store import Store
+
+
+def send(
+    store: Store, *, by: str, now: float, message: str, to: str = "", wu_id: str = "", lane: str = "",
+    priority: str = "", type: str = "coordination", reply_to: str = "",
+) -> Done:  # fmt: skip
+    """Append a signal. `to` names the agent meant; everybody can read it."""
+    answered = next(iter(checks.signal_ids(store, reply_to))) if reply_to else ""
+    record = fields.signal(
+        message, by=by, now=now, to=to, wu_id=wu_id, lane=lane, priority=priority, type=type, reply_to=answered
+    )
+    store.signals.append(record)
+    return Done(summary="signal sent" + (f" to {to}" if to else ""), target=record["id"])
+
+
+def read(store: Store, *, by: str, now: float, signal_ids: str | Iterable[str]) -> Done:
+    """Mark these signals as read by the operator; nobody else's inbox changes."""
+    found = checks.signal_ids(store, signal_ids)
+    store.receipts.append_all(fields.receipt(one, reader=by, now=now, offset=at) for one, at in found.items())
+    return Done(summary=f"{len(found)} signal{'s' if len(found) > 1 else ''} read", target=next(iter(found)))
+
+
+def read_all(store: Store, *, by: str, now: float) -> Done:
+    """Mark everything that is there now as read by the operator, with one receipt."""
+    newest = inbox.newest(os.fspath(store.layout.signals))
+    if newest is None:
+        raise ActionError("there are no signals", missing=True)
+    signal_id, offset = newest
+    store.receipts.append(fields.receipt(signal_id, reader=by, now=now, offset=offset, upto=True))
+    return Done(summary="all signals read", target=signal_id)

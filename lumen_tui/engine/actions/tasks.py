@@ -1,0 +1,157 @@
+"""Tasks as an operator makes, stops, repeats and edits them. None of it needs a running engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.actions import checks, edits, engine, fields
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import Change
+from lumen_tui.model.tasks import Budget, Spec, Status
+from lumen_tui.store import files, history, taskfiles
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.store import Store
+
+EDITABLE = ("objective", "role", "model", "context", "constraints", "priority", "timeout_seconds", "wu_id", "lane")
+_MOST_CONSTRAINTS = 100
+
+
+def new(
+    store: Store, *, by: str, now: float, objective: str, role: str = "researcher", model: str = "",
+    constraints: Iterable[str] = (), context: str = "", wu_id: str = "", lane: str = "", priority: str = "P2",
+    timeout_seconds: float = 0.0, depends_on: Iterable[str] = (), id: str = "", key: str = "",
+    budget: Mapping[str, Any] | Budget | None = None,
+) -> Done:  # fmt: skip
+    """Queue a task. The same `key` gives the same task, however often it is asked for."""
+    task_id = ids.check_name(id, "task id") if id else ""
+    if key and (found := _under_key(store, task_id or taskfiles.id_for_key(key), key)):
+        return found
+    spec = Spec(
+        id=task_id or (taskfiles.id_for_key(key) if key else ids.new_id("tsk")),
+        objective=objective, role=role, model=model, constraints=tuple(constraints), context=context, wu_id=wu_id,
+        lane=lane, priority=priority or "P2", timeout_seconds=timeout_seconds,
+        depends_on=tuple(checks.task_id(store, one) for one in depends_on),
+        created_by=by, created_at=times.iso(now), key=key, budget=msgspec.convert(budget or Budget(), Budget),
+    )  # fmt: skip
+    return _queue(store, _checked(store, spec))
+
+
+def _under_key(store: Store, task_id: str, key: str) -> Done | None:
+    spec = _spec(store, task_id, missing_ok=True)
+    if spec is None or spec.key != key:
+        return None
+    return Done(summary=f"task {ids.short(spec.id)} was there already under this key", target=spec.id)
+
+
+def _queue(store: Store, spec: Spec) -> Done:
+    try:
+        taskfiles.add(store.layout, spec)
+    except taskfiles.Taken:
+        if spec.key and (found := _under_key(store, spec.id, spec.key)):
+            return found
+        raise ActionError(f"there is a task {spec.id!r} already: leave the id out or give another") from None
+    later = "" if engine.runs(store) else "; no engine runs yet"
+    return Done(summary=f"task {ids.short(spec.id)} queued for {spec.role}{later}", target=spec.id)
+
+
+def _checked(store: Store, spec: Spec) -> Spec:
+    """The spec with every field looked at; ActionError or ValueError for the first that will not do."""
+    if len(spec.constraints) > _MOST_CONSTRAINTS:
+        raise ActionError(f"{len(spec.constraints)} constraints are too many: {_MOST_CONSTRAINTS} at most")
+    if not 0 <= spec.timeout_seconds <= 7 * times.DAY:
+        raise ActionError(f"a time limit of {spec.timeout_seconds:g} s will not do: 0 (the role's own) to 7 days")
+    return msgspec.structs.replace(
+        spec,
+        objective=fields.prose(spec.objective, "objective").strip(),
+        role=checks.role_name(store.layout, spec.role),
+        model=fields.label(spec.model, "model"),
+        context=fields.prose(spec.context, "context") if spec.context else "",
+        constraints=tuple(fields.prose(one, "constraint") for one in spec.constraints),
+        wu_id=checks.known_unit(store.layout, spec.wu_id),
+        lane=fields.label(spec.lane, "lane"),
+        priority=fields.priority(spec.priority),
+        key=fields.label(spec.key, "key"),
+    )
+
+
+def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | None:
+    try:
+        spec = taskfiles.read_spec(store.layout, task_id)
+    except BadFile as error:
+        raise ActionError(f"tasks/{task_id}/spec.json: {error}; mend the file") from error
+    if spec is None and not missing_ok:
+        raise ActionError(f"task {task_id} has no spec.json")
+    return spec
+
+
+def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "") -> Done:
+    """Ask the engine to stop a task, or not to begin it."""
+    found = checks.task_id(store, task_id)
+    folder = taskfiles.folder_of(store.layout, found)
+    status = taskfiles.status_of(folder) if folder else Status.LOST
+    if status.ended:
+        raise ActionError(f"task {found} has ended already ({status.value}): nothing to cancel", missing=True)
+    engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason)
+    later = "" if engine.runs(store) else "; no engine runs, the next one does it"
+    return Done(summary=f"asked to cancel task {ids.short(found)}{later}", target=found)
+
+
+def retry(store: Store, *, by: str, now: float, task_id: str) -> Done:
+    """Queue a new task with the spec of one that ended."""
+    found = checks.task_id(store, task_id)
+    folder = taskfiles.folder_of(store.layout, found)
+    status = taskfiles.status_of(folder) if folder else Status.LOST
+    if status.alive or status is Status.QUEUED:
+        raise ActionError(f"task {found} is {status.value}: cancel it before you try it again")
+    old = _spec(store, found) or Spec(id=found, objective="")
+    spec = msgspec.structs.replace(
+        old, id=ids.new_id("tsk"), key="", retry_of=found, created_by=by, created_at=times.iso(now)
+    )
+    return _queue(store, _checked(store, spec))
+
+
+def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[str, Any]) -> Done:
+    """Change a task that still waits."""
+    found = checks.task_id(store, task_id)
+    if not changes or (wrong := [name for name in changes if name not in EDITABLE]):
+        what = f"{wrong[0]!r} cannot be edited" if changes else "there is nothing to change"
+        raise ActionError(f"{what}: of {', '.join(EDITABLE)}")
+    before = _spec(store, found) or Spec(id=found, objective="")
+    try:
+        after = _checked(store, with_fields(before, changes))
+    except msgspec.ValidationError as error:
+        raise ActionError(f"that does not fit: {error}") from error
+    change = Change(kind="task", key=found, before=some_fields(before, changes), after=some_fields(after, changes))
+    said = f"task {ids.short(found)} changed: {', '.join(changes)}"
+    action = edits.new_action("task.edit", [change], summary=said, by=by, now=now)
+    lines = history.action_lines(action)
+    put(store, after, before)
+    try:
+        files.append(store.layout.actions, lines)
+    except files.StoreError:
+        put(store, before, after)
+        raise
+    return Done(summary=said, target=found, action_id=action.id)
+
+
+def some_fields(spec: Spec, names: Iterable[str]) -> dict[str, Any]:
+    """These fields of a spec as they stand in JSON."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: getattr(spec, name) for name in names}))
+    return found
+
+
+def with_fields(spec: Spec, values: Mapping[str, Any]) -> Spec:
+    """The spec with these fields changed. ValidationError where one does not fit."""
+    return msgspec.convert({**msgspec.structs.asdict(spec), **values}, Spec)
+
+
+def put(store: Store, spec: Spec, instead_of: Spec) -> None:
+    """Replace the spec of a waiting task; ActionError where it waits no longer."""
+    try:
+        taskfiles.edit_queued(store.layout, spec, instead_of)
+    except taskfiles.NotQueued:
+        raise ActionError(f"task {spec.id} has begun or was changed meanwhile: look at it again") from None

@@ -1,0 +1,154 @@
+"""Triage: what becomes of a discovery. Promoting really makes the work unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.actions.edits import Fields
+from lumen_tui.engine.actions.fields import ALIASES
+from lumen_tui.engine.actions.nodes import archived
+from lumen_tui.engine.actions.work import unit_side
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import PRIORITIES, Action, Change
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.store import files, history, nodes, work
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.nodes import Raw
+from lumen_tui.store.store import Store
+
+
+def promote(
+    store: Store, *, by: str, now: float, node_ids: str | Sequence[str], lane: str, title: str = "", wu_id: str = ""
+) -> Done:
+    """Make a work unit of each discovery, linked both ways, and close the discovery.
+
+    The unit is made before the node is closed; where only the first happened, the next promote finishes it.
+    """
+    found = checks.node_ids(store, node_ids)
+    if len(found) > 1 and (title or wu_id):
+        raise ActionError("a title or a work unit id fits one discovery only: promote them one by one")
+    wanted = ids.check_wu(wu_id.upper()) if wu_id else ""
+    where = checks.lane({unit.lane for unit in work.list_units(store.layout)[0] if unit.lane}, lane)
+    actions: list[Action] = []
+    units: list[WorkUnit] = []
+
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        chosen = [edits.here(records, node_id) for node_id in found]
+        for node in chosen:
+            edits.must_be_discovery(node)
+        made = _made_before(store.layout, found)
+        changes: list[Change] = []
+        for node in chosen:
+            unit = made.get(node["id"]) or _add(store.layout, _unit_of(node, where, title, wanted, by=by, now=now))
+            units.append(unit)
+            changes.append(Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id)))
+            changes.append(edits.patch(node, _promoted(unit.id, now), by=by, now=now))
+        summary = f"{edits.named(chosen)} promoted to {', '.join([unit.id for unit in units])} in {where}"
+        actions.append(edits.new_action("triage.promote", changes, summary=summary, by=by, now=now))
+        return chosen, history.action_lines(actions[0])
+
+    nodes.change(store.layout, found, edit)
+    return Done(summary=actions[0].summary, target=units[0].id, action_id=actions[0].id)
+
+
+def _promoted(unit_id: str, now: float) -> Fields:
+    return {
+        "metadata.status": "promoted",
+        "metadata.promoted_to": unit_id,
+        "metadata.promoted_at": times.iso(now),
+        "metadata.snoozed_until": None,
+    }
+
+
+def _made_before(layout: Layout, node_ids: Iterable[str]) -> dict[str, WorkUnit]:
+    """Work units that name one of these open nodes: an earlier promote was cut off behind them."""
+    wanted = {node_id.encode() for node_id in node_ids}
+    made = {}
+    for path in layout.work.glob("WU-*.md"):
+        data = files.read(path) or b""
+        if not any(node_id in data for node_id in wanted):
+            continue
+        try:
+            unit = work.parse_unit(path.stem, data.decode(errors="replace"))
+        except BadFile:
+            continue
+        if unit.discovered_in.encode() in wanted:
+            made[unit.discovered_in] = unit
+    return made
+
+
+def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: float) -> WorkUnit:
+    tags = [tag for tag in node.get("tags") or () if isinstance(tag, str)]
+    priority = nodes.get_field(node, "metadata.priority")
+    return WorkUnit(
+        id=wu_id,
+        title=" ".join((title or edits.title_of(node)).split())[:200] or str(node["id"]),
+        lane=lane,
+        type=next((tag for tag in tags if tag in ALIASES), "task"),
+        priority=priority if priority in PRIORITIES else "P2",
+        discovered_in=str(node["id"]),
+        found_during=str(node.get("wu_id") or ""),
+        created_at=times.iso(now),
+        created_by=by,
+        body=str(node.get("content", "")),
+    )
+
+
+def _add(layout: Layout, unit: WorkUnit) -> WorkUnit:
+    try:
+        return work.add_unit(layout, unit)
+    except FileExistsError as error:
+        raise ActionError(f"{error}: leave the id out for the next free number") from error
+
+
+def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
+    """Close discoveries that will not be worked on."""
+    why = checks.reason(reason)
+
+    def decide(node: Raw) -> Fields:
+        edits.must_be_discovery(node)
+        return archived(why, by=by, now=now)
+
+    found = checks.node_ids(store, node_ids)
+    return edits.edit_nodes(store, found, decide, verb="triage.archive", said="{} archived", by=by, now=now, reason=why)
+
+
+def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], days: float = 7) -> Done:
+    """Put the judgement off: the discovery stays open and is not listed for that many days."""
+    if not 0 < days <= 3650:
+        raise ActionError(f"{days:g} days cannot be kept: give a number above 0 and up to 3650")
+    until = times.iso(now + days * times.DAY)
+
+    def decide(node: Raw) -> Fields:
+        edits.must_be_discovery(node)
+        return {"metadata.snoozed_until": until}
+
+    found = checks.node_ids(store, node_ids)
+    said = f"{{}} kept, listed again in {days:g} days"
+    return edits.edit_nodes(store, found, decide, verb="triage.keep", said=said, by=by, now=now)
+
+
+def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], into: str) -> Done:
+    """Close duplicates in favour of one discovery, which gets their tags and remembers them."""
+    kept = checks.node_ids(store, into)[0]
+    others = [node_id for node_id in checks.node_ids(store, node_ids) if node_id != kept]
+    if not others:
+        raise ActionError("there is nothing to merge: name discoveries other than the one that stays")
+    tags: list[str] = []
+
+    def decide(node: Raw) -> Fields:
+        edits.must_be_discovery(node)
+        if node["id"] == kept:
+            earlier = nodes.get_field(node, "metadata.merged_from") or []
+            return {"metadata.merged_from": [*earlier, *others], "tags": list(dict.fromkeys(tags_of(node) + tags))}
+        tags.extend(tags_of(node))
+        return {**archived(f"merged into {kept}", by=by, now=now), "metadata.merged_into": kept}
+
+    def tags_of(node: Raw) -> list[str]:
+        return [tag for tag in node.get("tags") or () if isinstance(tag, str)]
+
+    said = f"{len(others)} merged into {kept}"
+    return edits.edit_nodes(store, [*others, kept], decide, verb="triage.merge", said=said, by=by, now=now)

@@ -1,0 +1,147 @@
+"""Undo and redo: each side of a change is in actions.jsonl, so both survive a restart.
+
+Nothing that somebody changed since is overwritten: the refusal says who did, and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.actions import edits, roles, tasks, work
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.records import Action, Change
+from lumen_tui.model.tasks import Spec
+from lumen_tui.store import files, history, nodes, rolefiles, taskfiles
+from lumen_tui.store.nodes import Raw
+from lumen_tui.store.store import Store
+from lumen_tui.store.work import retire_unit
+
+Side = dict[str, Any] | None
+
+
+def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
+    """Take back the operator's last action, or the named one of theirs."""
+    action = _pick(history.stacks(store.layout, by)[0], action_id, "undo")
+    turned = [Change(kind=c.kind, key=c.key, before=c.after, after=c.before) for c in reversed(action.changes)]
+    return _apply(store, action, turned, said=f"undone: {action.summary}", undoes=action.id, by=by, now=now)
+
+
+def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
+    """Do again what was undone last, unless something else was done since."""
+    action = _pick(history.stacks(store.layout, by)[1], action_id, "redo")
+    changes = list(action.changes)
+    return _apply(store, action, changes, said=f"done again: {action.summary}", redoes=action.id, by=by, now=now)
+
+
+def _pick(stack: list[Action], action_id: str, verb: str) -> Action:
+    found = [action for action in stack if action.id == action_id] if action_id else stack
+    if not found:
+        raise ActionError(f"there is nothing of yours to {verb}", missing=True)
+    return found[-1]
+
+
+def _apply(
+    store: Store, action: Action, changes: list[Change], *, said: str, by: str, now: float, undoes: str = "",
+    redoes: str = "",
+) -> Done:  # fmt: skip
+    """Bring everything from each change's `before` to its `after`, after a look at all of them."""
+    record = msgspec.structs.replace(
+        edits.new_action("undo" if undoes else "redo", changes, summary=said, by=by, now=now),
+        undoes=undoes,
+        redoes=redoes,
+    )
+    lines = history.action_lines(record)
+    others = [change for change in changes if change.kind != "node"]
+    node_changes = [change for change in changes if change.kind == "node"]
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        for change in node_changes:
+            _check_node(store, found.get(change.key), change, now)
+        for change in others:
+            _check_other(store, change, now)
+        for change in others:
+            if _KINDS[change.kind][0](store, change) != change.after:
+                _KINDS[change.kind][1](store, change)
+        return [_turned(found[change.key], change, by, now) for change in node_changes], lines
+
+    with files.waiting_lock(store.layout.lock("roles")):
+        nodes.change(store.layout, [change.key for change in node_changes], edit)
+    for change in others:
+        if change.kind == "role":
+            roles.note(store, change.key, "undo" if undoes else "redo", said, by=by, now=now)
+    return Done(summary=said, target=action.target, action_id=record.id)
+
+
+def _turned(node: Raw, change: Change, by: str, now: float) -> Raw:
+    edits.patch(node, change.after or {}, by=by, now=now)
+    return node
+
+
+def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> None:
+    if node is None:
+        raise ActionError(f"{change.key} is no longer there")
+    for side in (change.before, change.after):  # `after`: an earlier attempt was cut off behind it
+        if all(nodes.get_field(node, key) == value for key, value in (side or {}).items()):
+            return
+    raise _changed_since(store, change, now, str(node.get("updated_by") or ""), str(node.get("updated_at") or ""))
+
+
+def _check_other(store: Store, change: Change, now: float) -> None:
+    if _KINDS[change.kind][0](store, change) not in (change.before, change.after):
+        raise _changed_since(store, change, now)
+
+
+def _changed_since(store: Store, change: Change, now: float, who: str = "", when: str = "") -> ActionError:
+    last = history.last_change(store.layout, change.kind, change.key)
+    if last is not None and not who:
+        who, when = last.by, last.at
+    age = f"{times.ago(now - times.epoch(when))} ago, {when}" if when else "at an unknown time"
+    return ActionError(f"{change.key} was changed since by {who or 'somebody'} ({age}): nothing was done")
+
+
+def _work_now(store: Store, change: Change) -> Side:
+    return work.unit_side(store.layout, change.key)
+
+
+def _put_work(store: Store, change: Change) -> None:
+    if change.after is None:
+        retire_unit(store.layout, change.key)
+    elif work.retired_side(store.layout, change.key) == change.after:
+        work.bring_back(store.layout, change.key)
+    else:
+        raise ActionError(f"work/retired/{change.key}.md is gone or was changed: nothing was done")
+
+
+def _role_now(store: Store, change: Change) -> Side:
+    return dict(rolefiles.texts(store.layout, change.key))
+
+
+def _put_role(store: Store, change: Change) -> None:
+    rolefiles.put(store.layout, change.key, change.after or {"hired": None, "retired": None})
+
+
+def _spec(store: Store, change: Change) -> Spec:
+    spec = taskfiles.read_spec(store.layout, change.key)
+    if spec is None:
+        raise ActionError(f"task {change.key} is no longer there")
+    return spec
+
+
+def _task_now(store: Store, change: Change) -> Side:
+    return tasks.some_fields(_spec(store, change), change.before or ())
+
+
+def _put_task(store: Store, change: Change) -> None:
+    spec = _spec(store, change)
+    tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
+
+
+_KINDS: dict[str, tuple[Callable[[Store, Change], Side], Callable[[Store, Change], None]]] = {
+    "work": (_work_now, _put_work),
+    "role": (_role_now, _put_role),
+    "task": (_task_now, _put_task),
+}

@@ -1,0 +1,75 @@
+"""Work units made by hand."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from lumen_tui.engine.actions import edits, fields
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import Change
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.store import files, history, work
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+
+
+def unit_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
+    """What a Change says of a work unit: the hash of its file, so that a later edit is noticed. None for no file."""
+    return _side(layout.work_unit(wu_id))
+
+
+def retired_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
+    """The same of the file that was taken out of the list."""
+    return _side(_retired(layout, wu_id))
+
+
+def _side(path: Path) -> dict[str, Any] | None:
+    data = files.read(path)
+    return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _retired(layout: Layout, wu_id: str) -> Path:
+    return layout.work / "retired" / f"{ids.check_wu(wu_id)}.md"
+
+
+def bring_back(layout: Layout, wu_id: str) -> None:
+    """Put a retired work unit back into the list."""
+    files.move(_retired(layout, wu_id), layout.work_unit(wu_id))
+
+
+TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
+
+
+def new(
+    store: Store, *, by: str, now: float, title: str, lane: str = "", type: str = "task", priority: str = "P2",
+    body: str = "", id: str = "",
+) -> Done:  # fmt: skip
+    """Write work/WU-NNN.md under the next free number, or under `id`."""
+    if type not in TYPES:
+        raise ActionError(f"type {type!r} is unknown: one of {', '.join(TYPES)}")
+    wanted = WorkUnit(
+        id=ids.check_wu(id.upper()) if id else "",
+        title=" ".join(fields.prose(title, "title").split())[:200],
+        lane=fields.label(lane.strip(), "lane"),
+        type=type,
+        priority=fields.priority(priority) or "P2",
+        created_at=times.iso(now),
+        created_by=by,
+        body=fields.prose(body, "text") if body else "",
+    )
+    try:
+        unit = work.add_unit(store.layout, wanted)
+    except FileExistsError as error:
+        raise ActionError(f"{error}: leave the id out for the next free number") from error
+    said = f"{unit.id} made: {unit.title}"
+    change = Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id))
+    action = edits.new_action("wu.new", [change], summary=said, by=by, now=now)
+    try:
+        files.append(store.layout.actions, history.action_lines(action))
+    except files.StoreError:
+        work.retire_unit(store.layout, unit.id)
+        raise
+    return Done(summary=said, target=unit.id, action_id=action.id)

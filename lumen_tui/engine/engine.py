@@ -1,0 +1,223 @@
+"""The engine: one object, one lease, one `beat(now)`."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.engine.clock import Clock, SystemClock
+from lumen_tui.engine.events import EventLog, Listener
+from lumen_tui.engine.loop import MainLoop
+from lumen_tui.engine.orders import Orders, Wishes
+from lumen_tui.engine.tending import Tended, Tending
+from lumen_tui.model import times
+from lumen_tui.model.config import Config
+from lumen_tui.model.loop import Heartbeat
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.store import files
+from lumen_tui.store.config import load_config
+from lumen_tui.store.damage import DamageScan
+from lumen_tui.store.layout import distrust
+from lumen_tui.store.lease import Lease, read_lease, take_lease
+from lumen_tui.store.stamped import Stamped
+from lumen_tui.store.store import Store
+from lumen_tui.store.taskread import read_json
+
+_JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event
+
+
+class EngineBusy(Exception):
+    """Another engine holds the lease."""
+
+
+class StateGone(Exception):
+    """The state folder is not the one the engine started on; nothing is written any more."""
+
+
+@dataclass
+class BeatReport:
+    """What one beat did."""
+
+    beat: int
+    reason: str
+    tended: Tended = field(default_factory=Tended)
+    wishes: Wishes = field(default_factory=Wishes)
+    loop: int = 0  # the number of the loop that ran, 0 where none did
+    skipped: str = ""  # why there was no loop
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing to do."""
+        tended = self.tended
+        return not (tended.started or tended.collected or tended.lost or self.loop or self.wishes.carried_out)
+
+
+class Engine:
+    """Drives one state folder. `open` takes the lease and recovers; `beat` and `look` do the work."""
+
+    def __init__(self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = ()) -> None:
+        self.store = Store(root)
+        self._listeners = listeners
+        self.clock = clock or SystemClock()
+        self._lease: Lease | None = None
+        self._settings: Stamped[tuple[Config, list[Problem]]] = Stamped(
+            lambda: [self.store.layout.config, self.store.layout.operator], lambda: load_config(self.store.layout)
+        )
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._settings.value[0]
+
+    def open(self) -> None:
+        """Become the engine of the folder and take in what is there.
+
+        EngineBusy where another one is; StoreError where the folder cannot be used.
+        """
+        layout = self.store.layout
+        if why := distrust(layout.root):
+            raise files.Refused(why)
+        layout.create()
+        self._lease = take_lease(layout)
+        if self._lease is None:
+            raise EngineBusy(f"another engine (pid {read_lease(layout).pid}) drives {layout.root}")
+        self._recover(self.clock.now())
+
+    def _recover(self, now: float) -> None:
+        assert self._lease is not None  # noqa: S101 - open took it
+        layout = self.store.layout
+        self._folder = os.stat(layout.root).st_ino
+        before = read_json(layout.heartbeat, Heartbeat)
+        self.beats = before.beat if before else 0
+        self.next_due = now
+        self._started_at, self._last = times.iso(now), (now, self.clock.running())
+        self.log = EventLog(self.store, self._listeners)
+        self.tending = Tending(self.store, self.log, epoch=self._lease.info.epoch)
+        self.orders = Orders(self.store, self.log, self.tending)
+        self.loop = MainLoop(self.store, self.log, self.tending.index, agent=self.config.agent.name)
+        self._damage = DamageScan(layout)
+        self._say("starting", now)
+        self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
+        adopted = self.tending.recover(now)
+        completed = self.loop.recover(self.config)
+        if adopted or completed:
+            words = f"{adopted} workers adopted" + (", an unfinished loop completed" if completed else "")
+            self.log.add("recovered", words, now)
+        if before and before.next_at and before.phase != "stopped":
+            self._count_missed(before, now)
+
+    def _count_missed(self, before: Heartbeat, now: float) -> None:
+        """Beats that fell into the time without an engine are recorded once and never replayed."""
+        missed = int((now - times.epoch(before.next_at, now)) // max(1.0, before.every_seconds))
+        if missed > 0:
+            self.log.add("beats_missed", f"{missed} beats missed while no engine ran", now, missed=missed)
+
+    def close(self, why: str) -> None:
+        """Say goodbye and let go of the lease. Workers go on."""
+        if self._lease is None:
+            return
+        now = self.clock.now()
+        try:
+            self.log.add("engine_stopped", why, now)
+            self._say("stopped", now, note=why)
+        except files.StoreError:
+            pass  # a full disk must not keep the engine from ending
+        self._lease.release()
+        self._lease = None
+
+    def check_folder(self) -> None:
+        """Raise StateGone where the state folder was taken away or put in place of another."""
+        try:
+            there = os.stat(self.store.root).st_ino
+        except OSError:
+            there = 0
+        if there != self._folder:
+            raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
+
+    def look(self) -> tuple[Wishes, Tended]:
+        """Commands and tasks only: the part of a beat that cannot wait for the next one."""
+        self.check_folder()
+        now = self.clock.now()
+        self._settings.refresh()
+        self.tending.config = self.config
+        self.tending.provider = provider_name(self.config)
+        wishes = self.orders.carry_out(now)
+        return wishes, self.tending.look(now, may_start=self.orders.paused() is None)
+
+    async def beat(self, now: float, reason: str = "timer") -> BeatReport:
+        """One pass: commands, tasks, rules, and a loop of the main agent only if there is something for it."""
+        self.beats += 1
+        report = BeatReport(beat=self.beats, reason=reason)
+        self._say("beating", now)
+        self._notice_jump(now)
+        report.wishes, report.tended = self.look()
+        self._keep_damage(now)
+        self.log.rotate()
+        pause = self.orders.paused()
+        if pause is not None:
+            report.skipped = f"paused by {pause.by}"
+        else:
+            self._run_loop(report, now)
+        return report
+
+    def _run_loop(self, report: BeatReport, now: float) -> None:
+        news = self.loop.news()
+        if not news:
+            report.skipped = "nothing new"
+            return
+        self._say("loop", now)
+        self.tending.index.refresh(now, {}, only=set())
+        packet = self.loop.run(news, self.config, now, self.clock.now())
+        report.loop = packet.loop
+        made = len(packet.made)
+        self.log.add("loop", f"loop {packet.loop}: {len(packet.done)} done, {made} made", now, loop=packet.loop)
+
+    def _notice_jump(self, now: float) -> None:
+        wall, running = self._last
+        self._last = (now, self.clock.running())
+        jump = (now - wall) - (self._last[1] - running)
+        if abs(jump) > _JUMP:
+            self.log.add("clock_jump", f"the clock moved by {jump:+.0f} s", now, seconds=round(jump))
+
+    def _keep_damage(self, now: float) -> None:
+        """Copy damaged lines of the shared journals to quarantine, once each."""
+        if new := self._damage.scan(times.iso(now)):
+            self.log.add("quarantined", f"{new} damaged lines copied to quarantine", now)
+
+    def next_beat(self, now: float, *, soon: bool) -> float:
+        """When the next beat is due: the interval with its jitter, or the settle time where there is news."""
+        settings = self.config.heartbeat
+        if soon:
+            return now + settings.settle_seconds
+        spread = settings.jitter * (2 * random.random() - 1)  # noqa: S311 - spreads load, guards nothing
+        return now + settings.every_minutes * 60 * (1 + spread)
+
+    def sleep(self, now: float, until: float) -> None:
+        """Record that the engine waits, and for how long."""
+        self.next_due = until
+        pause = self.orders.paused()
+        note = f"paused by {pause.by}: {pause.reason}" if pause else ""
+        self._say("paused" if pause else "asleep", now, next_at=until, note=note)
+
+    def _say(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
+        assert self._lease is not None  # noqa: S101 - only called while it is held
+        lease = self._lease.info
+        record = Heartbeat(
+            beat=self.beats, phase=phase, at=times.iso(now), pid=lease.pid, start_ticks=lease.start_ticks,
+            boot_id=lease.boot_id, host=socket.gethostname(), epoch=lease.epoch,
+            next_at=times.iso(next_at) if next_at else "", started_at=self._started_at,
+            every_seconds=self.config.heartbeat.every_minutes * 60, brain=provider_name(self.config), note=note,
+        )  # fmt: skip
+        files.replace(self.store.layout.heartbeat, msgspec.json.encode(record))
+
+
+def provider_name(config: Config) -> str:
+    """Which back end workers use: `auto` means Anthropic where a key is set, else offline."""
+    if config.models.provider != "auto":
+        return config.models.provider
+    return "anthropic" if os.environ.get("ANTHROPIC_API_KEY") else "offline"

@@ -1,0 +1,80 @@
+"""What the engine did, in order: events.jsonl."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.times import iso
+from lumen_tui.store import files
+from lumen_tui.store.lines import split_lines
+from lumen_tui.store.nodeviews import clean
+from lumen_tui.store.store import Store
+
+_TAIL = 256 * 1024
+_ROTATE_AT = 8 * 1024 * 1024
+_event = msgspec.json.Decoder(EngineEvent)
+
+Listener = Callable[[EngineEvent], None]
+
+
+def recent_events(store: Store, limit: int) -> list[EngineEvent]:
+    """The newest events, oldest first, made safe; damaged lines are passed over."""
+    found = []
+    for _, line in split_lines(files.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
+        try:
+            found.append(EngineEvent(**clean(msgspec.structs.asdict(_event.decode(line)))))
+        except msgspec.MsgspecError:
+            continue
+    return found[-limit:]
+
+
+class EventLog:
+    """Appends events under a sequence number that grows by one and survives restarts and rotation."""
+
+    def __init__(self, store: Store, listeners: tuple[Listener, ...] = ()) -> None:
+        self._store, self._listeners = store, listeners
+        self._previous = store.root / "events.1.jsonl"
+        last = recent_events(store, 1)
+        self.seq = last[-1].seq if last else self._last_rotated()
+
+    def _last_rotated(self) -> int:
+        lines = split_lines(files.read_tail(self._previous, _TAIL), 0)
+        return _event.decode(lines[-1][1]).seq if lines else 0
+
+    def add(self, kind: str, text: str, now: float, *, task_id: str = "", **data: Any) -> EngineEvent:
+        """Record one event durably and tell the listeners."""
+        event = EngineEvent(seq=self.seq + 1, at=iso(now), kind=kind, text=text, task_id=task_id, data=data)
+        self._store.events.append(event)
+        self.seq = event.seq
+        for listener in self._listeners:
+            listener(event)
+        return event
+
+    def since(self, seq: int) -> list[EngineEvent]:
+        """Events after `seq`, also those in the rotated file."""
+        found: list[EngineEvent] = []
+        if seq >= self.seq:
+            return found
+        for journal in (self._previous, self._store.layout.events):
+            for _, line in split_lines(files.read(journal, 2 * _ROTATE_AT) or b"", 0):
+                try:
+                    event = _event.decode(line)
+                except msgspec.MsgspecError:
+                    continue
+                if event.seq > seq:
+                    found.append(event)
+        return found
+
+    def rotate(self) -> None:
+        """Begin a new file where the present one has grown large; the one before is kept."""
+        try:
+            size = os.stat(self._store.layout.events).st_size
+        except OSError:
+            return
+        if size > _ROTATE_AT:
+            files.move(self._store.layout.events, self._previous)

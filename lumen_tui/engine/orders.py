@@ -1,0 +1,117 @@
+"""Operator commands to the engine: read once, answered once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.tending import Tending
+from lumen_tui.model import times
+from lumen_tui.model.loop import Command, CommandReceipt, Pause
+from lumen_tui.store import files
+from lumen_tui.store.journal import Follower
+from lumen_tui.store.lines import split_lines
+from lumen_tui.store.store import Store
+
+_STALE = 60.0  # seconds: "beat" and "stop" are meant for the engine that runs when they are given
+
+
+@dataclass
+class Wishes:
+    """What the commands of one pass ask of the engine itself."""
+
+    beat: bool = False
+    stop: str = ""  # the reason, where a stop was asked for
+    carried_out: int = 0
+
+
+class Orders:
+    """Follows commands.jsonl and answers each command in command-receipts.jsonl."""
+
+    def __init__(self, store: Store, log: EventLog, tending: Tending) -> None:
+        self._store, self._log, self._tending = store, log, tending
+        self._follower = Follower(store.layout.commands)
+        self._answered = {receipt.command_id for receipt in self._receipts()}
+
+    def _receipts(self) -> list[CommandReceipt]:
+        found = []
+        for line in self._store.command_receipts.lines():
+            try:
+                found.append(msgspec.json.decode(line, type=CommandReceipt))
+            except msgspec.MsgspecError:
+                continue
+        return found
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there may be a new command: one `stat`."""
+        return self._follower.changed()
+
+    def paused(self) -> Pause | None:
+        """Who paused the engine, and why; None where it is not."""
+        data = files.read(self._store.layout.pause)
+        try:
+            return msgspec.json.decode(data, type=Pause) if data else None
+        except msgspec.MsgspecError:
+            return Pause(at="", by="unknown", reason="pause.json cannot be read; remove it to go on")
+
+    def carry_out(self, now: float) -> Wishes:
+        """Carry out every command that has no receipt yet."""
+        wishes = Wishes()
+        if not self._follower.changed():
+            return wishes
+        offset, data = self._follower.poll()
+        for _, line in split_lines(data, offset):
+            try:
+                command = msgspec.json.decode(line, type=Command)
+            except msgspec.MsgspecError:
+                continue
+            if command.id not in self._answered:
+                self._one(command, wishes, now)
+        return wishes
+
+    def _one(self, command: Command, wishes: Wishes, now: float) -> None:
+        handler = getattr(self, f"_do_{command.verb}", None)
+        if handler is None:
+            ok, text = False, f"unknown command {command.verb!r}"
+        else:
+            ok, text = handler(command, wishes, now)
+        receipt = CommandReceipt(command_id=command.id, at=times.iso(now), ok=ok, text=text)
+        self._store.command_receipts.append(receipt)
+        self._answered.add(command.id)
+        self._log.add("command", f"{command.by}: {command.verb} {command.target} → {text}", now, ok=ok)
+        wishes.carried_out += 1
+
+    def _do_beat(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+        if now - times.epoch(command.at) > _STALE:
+            return False, "too old: given before this engine ran"
+        wishes.beat = True
+        return True, "beating now"
+
+    def _do_stop(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+        if now - times.epoch(command.at) > _STALE:
+            return False, "too old: given before this engine ran"
+        wishes.stop = command.reason or f"asked by {command.by}"
+        return True, "stopping; workers go on and are adopted by the next engine"
+
+    def _do_pause(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+        record = Pause(at=times.iso(now), by=command.by, reason=command.reason)
+        files.replace(self._store.layout.pause, msgspec.json.encode(record))
+        return True, "paused: running workers go on, nothing new starts"
+
+    def _do_resume(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+        files.remove(self._store.layout.pause)
+        wishes.beat = True
+        return True, "resumed"
+
+    def _do_cancel(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+        view = self._tending.index.find(command.target)
+        if view is None:
+            return False, f"there is no task {command.target}"
+        if view.status.ended or view.archived or view.finished:
+            return False, f"it has ended already ({view.status})"
+        reason = f"cancelled by {command.by}" + (f": {command.reason}" if command.reason else "")
+        self._tending.end(view, status="cancelled", reason=reason, now=now)
+        return True, "cancelled" if not view.status.alive else "ending it: ask, terminate, kill"

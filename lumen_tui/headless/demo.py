@@ -1,0 +1,124 @@
+"""`--demo`: a throw-away state folder, filled by really running the verbs, the engine and its workers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.clock import SystemClock
+from lumen_tui.engine.engine import Engine
+from lumen_tui.engine.runner import Runner, RunOptions
+from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+
+_CONFIG = """# A demo: thrown away when you are done with it.
+[heartbeat]
+every_minutes = 2
+settle_seconds = 1
+
+[room]
+on_quit = "stop"
+"""
+
+_UNITS = (
+    ("WU-042", "Sessions survive a restart", "Framework: Core", "P1"),
+    ("WU-100", "One port for validation", "Framework: Core", "P2"),
+    ("WU-101", "Settings page", "UI", "P2"),
+)
+_DISCOVERIES = (
+    ("Race condition in the session manager when two agents start at once", "bug", "P1", "WU-042", 2 * DAY),
+    ("Refresh token is logged in clear", "bug", "P1", "WU-042", 5 * HOUR),
+    ("Race condition in session manager on parallel start", "bug", "P2", "", 3 * HOUR),
+    ("Retry budget is per call, not per task", "idea", "P2", "WU-100", 9 * HOUR),
+    ("Health page shows yesterday's figures", "bug", "P2", "", 1 * DAY),
+    ("README misses the port", "idea", "P3", "", 9 * DAY),
+    ("Two ways to parse dates", "question", "P3", "WU-101", 12 * DAY),
+)
+_SIGNALS = (
+    ("Validation started", "agent-c", "WU-042", "Framework: Core", "", 5 * HOUR),
+    ("Completed validation logic", "agent-c", "WU-042", "Framework: Core", "", 3 * HOUR),
+    ("Tests written, starting integration", "agent-b", "WU-101", "UI", "", 1 * HOUR),
+    ("80 % done, integration tests left", "agent-b", "WU-101", "UI", "", 22 * MINUTE),
+    ("New validation port: ValidationService; WU-101 must rebase", "agent-a", "WU-100", "Framework: Core", "P0",
+     5 * MINUTE),
+)  # fmt: skip
+_NOTES = (
+    ("The API of the settings page changed", 99.4), ("Token refresh is silent", 96.5),
+    ("OTel propagates better through headers", 94.6), ("Zod over hand-written checks", 92.8),
+    ("The build needs 4 GB", 60.0), ("Retries double the wait", 45.0), ("Locale tests need C.UTF-8", 30.0),
+    ("Staging runs on the new kernel", 21.0), ("Cache keys carry the version", 14.0), ("Use the bulk endpoint", 7.0),
+    ("Lane Core waits for the port", 3.0), ("Two reviewers for auth", 0.5),
+)  # fmt: skip
+
+
+def make_demo() -> Path:
+    """Make the folder and fill it; returns the state folder. Progress goes to stderr."""
+    base = Path(tempfile.mkdtemp(prefix="lumen-demo-"))
+    root = base / "state"
+    print(f"lumen-tui: filling a demo in {base} with a real engine and real workers …", file=sys.stderr)
+    layout, now = Layout(root), SystemClock().now()
+    layout.create()
+    files.replace(layout.config, _CONFIG.encode())
+    files.replace(layout.demo_mark, msgspec.json.encode({"made_at": iso(now)}))
+    project = _project(base / "project")
+    store = Store(root)
+    _memory(store, now)
+    _tasks(store, project, now)
+    asyncio.run(_run(root))
+    _do(store, "task.new", now, objective="What are the 8 largest files in /usr?")
+    _do(store, "task.new", now, objective=f"Find errors in {project / 'log'}", role="analyst", priority="P1")
+    return root
+
+
+def _do(store: Store, verb: str, when: float, by: str = "operator", **arguments: Any) -> str:
+    return perform(store, verb, arguments, by=by, now=when).target
+
+
+def _memory(store: Store, now: float) -> None:
+    for wu_id, title, lane, priority in _UNITS:
+        _do(store, "wu.new", now - 14 * DAY, id=wu_id, title=title, lane=lane, priority=priority)
+    for content, alias, priority, wu_id, age in _DISCOVERIES:
+        _do(store, "node.create", now - age, content=content, type=alias, priority=priority, wu_id=wu_id)
+    for content, days in _NOTES:
+        _do(store, "node.create", now - days * DAY, content=content, type="note")
+    for message, sender, wu_id, lane, priority, age in _SIGNALS:
+        arguments = {"message": message, "wu_id": wu_id, "lane": lane, "priority": priority}
+        _do(store, "signal.send", now - age, by=sender, **arguments)
+
+
+def _tasks(store: Store, project: Path, now: float) -> None:
+    _do(store, "task.new", now, objective=f"What are the 5 largest files in {project}?")
+    _do(store, "task.new", now, objective=f"Find errors in {project / 'log'}", role="analyst")
+    _do(store, "task.new", now, objective=f"Count lines and files in {project / 'src'}", role="reviewer")
+    _do(store, "task.new", now, objective=f"Disk usage of {project}", model="haiku")
+    _do(store, "task.new", now, objective="Write a poem about the fetcher", role="builder")
+
+
+async def _run(root: Path) -> None:
+    engine = Engine(root)
+    engine.open()
+    await Runner(engine, RunOptions(until_idle=True, beats=12)).run()
+
+
+def _project(folder: Path) -> Path:
+    """A small project for the workers to look at."""
+    for name in ("log", "src", "data"):
+        files.make_folder(folder / name)
+    lines = [f"2026-11-20T10:{i // 60:02d}:{i % 60:02d}Z INFO request {i} served in {i % 37} ms" for i in range(900)]
+    lines[120] = "2026-11-20T10:02:00Z ERROR fetcher: connection reset by peer (attempt 1 of 3)"
+    lines[480] = "2026-11-20T10:08:00Z ERROR fetcher: 429 Too Many Requests, giving up"
+    files.replace(folder / "log" / "app.log", "\n".join(lines).encode() + b"\n")
+    for index, size in enumerate((2_400_000, 910_000, 305_000, 77_000, 12_500)):
+        files.replace(folder / "data" / f"part-{index}.bin", bytes(size))
+    for index in range(6):
+        source = "".join(f"def step_{line}() -> int:\n    return {line}\n\n\n" for line in range(10 * (index + 1)))
+        files.replace(folder / "src" / f"module_{index}.py", source.encode())
+    return folder

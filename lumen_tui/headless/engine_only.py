@@ -1,0 +1,65 @@
+"""Run the engine in this process and tell what it does."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
+from lumen_tui.engine.runner import Runner, RunOptions
+from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.text import one_line
+from lumen_tui.store import files
+
+
+class Output:
+    """Writes what happens, one line each: for people (`text`) or for programs (`jsonl`)."""
+
+    def __init__(self, form: str) -> None:
+        self._json = form == "jsonl"
+
+    def event(self, event: EngineEvent) -> None:
+        """One engine event."""
+        if self._json:
+            self._line({"type": "event", **msgspec.to_builtins(event)})
+        else:
+            task = f" {event.task_id}" if event.task_id else ""
+            self._text(f"{event.at}  {event.kind:<14}{task} {one_line(event.text, 160)}")
+
+    def beat(self, report: BeatReport) -> None:
+        """One beat."""
+        if self._json:
+            self._line(
+                {"type": "beat", "beat": report.beat, "reason": report.reason, "loop": report.loop,
+                 "started": report.tended.started, "collected": report.tended.collected,
+                 "lost": report.tended.lost, "skipped": report.skipped}
+            )  # fmt: skip
+            return
+        loop = f"loop {report.loop}" if report.loop else f"no loop: {report.skipped}"
+        self._text(f"beat {report.beat} ({report.reason}): {loop}")
+
+    def _line(self, record: dict[str, Any]) -> None:
+        self._text(msgspec.json.encode(record).decode())
+
+    @staticmethod
+    def _text(line: str) -> None:
+        print(line, flush=True)
+
+
+def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
+    """Drive `root` until stopped, or for a number of beats. Returns the exit code."""
+    output = Output(log_format)
+    engine = Engine(root, listeners=(output.event,))
+    try:
+        engine.open()
+    except (EngineBusy, files.StoreError) as error:
+        print(f"lumen-tui: {error}", file=sys.stderr)
+        return 1
+    runner = Runner(engine, RunOptions(beats=beats, listeners=[output.beat]))
+    code = asyncio.run(runner.run())
+    print(f"lumen-tui: engine stopped ({runner.stop_reason})", file=sys.stderr)
+    return code

@@ -1,0 +1,97 @@
+"""lumen.toml (the operator's own, never rewritten) with operator.toml (what menus changed) layered over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model.config import Config
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.store import files, frontmatter
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.layout import Layout
+
+_HINT = "the rest is in force, this falls back to its default"
+
+
+def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
+    """What is in force, and what in the two files could not be taken, named by file and line.
+
+    A broken file or setting never stops the rest.
+    """
+    problems: list[Problem] = []
+    config = Config()
+    for path in (layout.config, layout.operator):
+        config = _layer(config, path, problems)
+    return config, problems
+
+
+def _layer(config: Config, path: Path, problems: list[Problem]) -> Config:
+    text = _read(path, problems)
+    if not text:
+        return config
+    try:
+        table = frontmatter.parse_toml(text)
+    except BadFile as error:
+        hint = "nothing of this file is in force until it is mended"
+        problems.append(Problem(where=f"{path.name}:{error.line}", what=str(error), hint=hint))
+        return config
+    for section, value in table.items():
+        config = _take(config, (section,), value, (path.name, text), problems)
+    return config
+
+
+def _read(path: Path, problems: list[Problem]) -> str:
+    try:
+        return (files.read(path) or b"").decode()
+    except UnicodeDecodeError as error:
+        problems.append(Problem(where=path.name, what=f"not UTF-8 at byte {error.start}", hint=_HINT))
+    except (files.StoreError, OSError) as error:
+        problems.append(Problem(where=path.name, what=str(error)))
+    return ""
+
+
+def _take(
+    config: Config, keys: tuple[str, ...], value: Any, source: tuple[str, str], problems: list[Problem]
+) -> Config:
+    """`config` with one setting laid over it; tables are taken apart, so that one bad key spoils only itself."""
+    if isinstance(value, dict) and keys != ("keys",):
+        for key, inner in value.items():
+            config = _take(config, (*keys, key), inner, source, problems)
+        return config
+    merged: dict[str, Any] = msgspec.to_builtins(config)
+    table = merged
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            break
+    else:
+        table[keys[-1]] = value
+    try:
+        return msgspec.convert(merged, Config)
+    except msgspec.ValidationError as error:
+        name, text = source
+        where = f"{name}:{frontmatter.line_of(text, keys[-1])}"
+        problems.append(Problem(where=where, what=f"{'.'.join(keys)}: {error}", hint=_HINT))
+        return config
+
+
+def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
+    """Set dotted keys in operator.toml; a value of None takes the key out. BadFile where the file is broken."""
+    import tomli_w
+
+    with files.waiting_lock(layout.lock("operator")):
+        text = (files.read(layout.operator) or b"").decode()
+        table = frontmatter.parse_toml(text)
+        for dotted, value in changes.items():
+            *parents, leaf = dotted.split(".")
+            target = table
+            for key in parents:
+                target = target.setdefault(key, {})
+            if value is None:
+                target.pop(leaf, None)
+            else:
+                target[leaf] = value
+        files.replace(layout.operator, tomli_w.dumps(table).encode())

@@ -1,0 +1,217 @@
+"""Lines from elsewhere: taken over as they stand, each once, in their order; what cannot be used is quarantined.
+
+Running an import twice changes nothing: a line that is there already is not added again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import ids
+from lumen_tui.store import files
+from lumen_tui.store.damage import Quarantined
+from lumen_tui.store.journal import Journal, whole_lines
+from lumen_tui.store.layout import Layout
+
+_CHUNK = 1024 * 1024
+_KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
+_MOST_NAMED = 20  # damaged lines that a report names
+
+
+class Source(msgspec.Struct):
+    """One line of a source file, or where `reason` is set, a line that cannot be used. `number` counts from 1."""
+
+    number: int
+    line: bytes
+    reason: str = ""
+
+
+class Part(msgspec.Struct):
+    """What became of one source file. Counts are of lines or files."""
+
+    source: str
+    target: str
+    read: int = 0
+    added: int = 0
+    present: int = 0  # there already
+    quarantined: int = 0
+    problems: list[str] = []  # the first of them, with file and line
+
+
+class Report(msgspec.Struct):
+    """What an import did."""
+
+    kind: str
+    path: str
+    parts: list[Part] = []
+
+    @property
+    def added(self) -> int:
+        """Everything that is new."""
+        return sum(part.added for part in self.parts)
+
+    @property
+    def quarantined(self) -> int:
+        """Everything that could not be used."""
+        return sum(part.quarantined for part in self.parts)
+
+
+def read_lines(path: Path) -> Iterator[Source]:
+    """The lines of a foreign file, overlong ones as such; nothing larger than a line is held."""
+    number, rest, cut = 0, b"", False
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                number += 1
+                yield _source(number, line, cut)
+                cut = False
+            if len(rest) > files.MAX_READ_LINE:
+                rest, cut = rest[:_KEPT_BYTES], True
+    if rest:
+        yield _source(number + 1, rest, cut)
+
+
+def _source(number: int, line: bytes, cut: bool) -> Source:
+    if cut or len(line) > files.MAX_READ_LINE:
+        return Source(number, line[:_KEPT_BYTES], "the line is longer than 1 MiB")
+    return Source(number, (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip())
+
+
+def checked(sources: Iterable[Source], why_not: Callable[[bytes], str]) -> Iterator[Source]:
+    """The sources that are not blank, each with the reason for which it cannot be used, if any."""
+    for source in sources:
+        if source.line and not source.reason:
+            source.reason = why_not(source.line)
+        if source.line:
+            yield source
+
+
+def why_not(*needed: str) -> Callable[[bytes], str]:
+    """A test of lines for a kind of record with these text fields: the empty string, or what is wrong."""
+
+    def test(line: bytes) -> str:
+        try:
+            record = msgspec.json.decode(line)
+            if not isinstance(record, dict):
+                return "not a JSON object"
+            if missing := [key for key in needed if not isinstance(record.get(key), str)]:
+                return f"the field {missing[0]!r} is missing or no text"
+            if "id" in needed:
+                ids.check_file_name(record["id"], "id")
+        except (msgspec.MsgspecError, ids.BadId, UnicodeDecodeError, RecursionError) as error:
+            return str(error)
+        return ""
+
+    return test
+
+
+def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Source], now: str) -> Part:
+    """Append what is new to the journal `target`, under its lock, in one batch; put the rest into quarantine."""
+    part = Part(source=str(source), target=str(target.relative_to(layout.root)))
+    bad: list[Source] = []
+    with files.locked_log(target) as fd:
+        there = Counter(map(_digest, whole_lines(fd)))
+        fresh: list[bytes] = []
+        for one in sources:
+            part.read += 1
+            if one.reason:
+                bad.append(one)
+            elif there[digest := _digest(one.line)] > 0:
+                there[digest] -= 1  # the same line may stand twice: an older state that came back
+                part.present += 1
+            else:
+                fresh.append(one.line + b"\n")
+        if fresh:
+            files.append_locked(fd, b"".join(fresh))
+    part.added = len(fresh)
+    _quarantine(layout, part, bad, now)
+    return part
+
+
+def _digest(line: bytes) -> bytes:
+    return hashlib.blake2b(line, digest_size=16).digest()
+
+
+def _quarantine(layout: Layout, part: Part, bad: list[Source], now: str) -> None:
+    """Keep damaged lines once, however often the import runs."""
+    known = _in_quarantine(layout) if bad else set()
+    records = []
+    for one in bad:
+        part.quarantined += 1
+        if len(part.problems) < _MOST_NAMED:
+            part.problems.append(f"{part.source}:{one.number}: {one.reason}")
+        digest = hashlib.sha256(one.line).hexdigest()
+        where = f"{part.source}:{one.number}"
+        if (where, digest) not in known:
+            text = one.line[:_KEPT_BYTES].decode(errors="backslashreplace")
+            records.append(Quarantined(where, 0, one.reason, digest, text, now))
+    if records:
+        files.make_folder(layout.quarantine.parent)
+        Journal(layout.quarantine).append_all(records)
+
+
+def _in_quarantine(layout: Layout) -> set[tuple[str, str]]:
+    found = set()
+    for line in Journal(layout.quarantine).lines():
+        try:
+            record = msgspec.json.decode(line, type=Quarantined)
+        except msgspec.MsgspecError:
+            continue
+        found.add((record.where, record.sha256))
+    return found
+
+
+def lumenflow_folder(path: Path) -> Path | None:
+    """The .lumenflow folder that `path` is or holds."""
+    for folder in (path, path / ".lumenflow"):
+        if (folder / "memory").is_dir():
+            return folder
+    return None
+
+
+def import_lumenflow(layout: Layout, folder: Path, now: str) -> Report:
+    """Take over a .lumenflow folder: journals line by line, session and stamp files whole."""
+    report = Report(kind="lumenflow", path=str(folder), parts=[])
+    journals = {
+        layout.memory: ("id", "type", "content", "created_at"),
+        layout.signals: ("id", "message", "created_at"),
+        layout.receipts: ("signal_id", "read_at"),
+        layout.relationships: ("from_id", "to_id", "type", "created_at"),
+    }
+    for target, needed in journals.items():
+        source = folder / "memory" / target.name
+        if source.is_file():
+            sources = checked(read_lines(source), why_not(*needed))
+            report.parts.append(add_lines(layout, target, source, sources, now))
+    for name, pattern in (("sessions", "*.json"), ("stamps", "*.done")):
+        if (folder / name).is_dir():
+            report.parts.append(_copy_files(layout, folder / name, layout.root / name, pattern))
+    return report
+
+
+def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> Part:
+    """Copy the files that we do not have; ours are never overwritten."""
+    part = Part(source=str(source), target=str(target.relative_to(layout.root)))
+    for path in sorted(source.glob(pattern)):
+        part.read += 1
+        try:
+            place = target / ids.check_file_name(path.name)
+            data = files.read(path)
+        except (ids.BadId, files.StoreError) as error:
+            part.quarantined += 1
+            part.problems.append(f"{path}: {error}")
+            continue
+        if (present := files.read(place)) is None:
+            files.replace(place, data or b"")
+            part.added += 1
+            continue
+        part.present += 1
+        if present != data:
+            part.problems.append(f"{path}: ours is another and was kept")
+    return part

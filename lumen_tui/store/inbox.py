@@ -1,0 +1,164 @@
+"""What one reader has not read, newest first, found from the end of two journals: cost does not grow with history.
+
+On the path of the hot verbs: JSON is read with the C scanner alone, without the `json` package around it.
+"""
+
+from __future__ import annotations
+
+import os
+from _json import make_scanner
+
+from lumen_tui.store import backwards, files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Raw = dict[str, Any]
+
+_EVERYONE = "*"  # the reader of a legacy receipt, which names none
+
+
+class _Rules:
+    """What the C scanner asks of a decoder."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+_scan = make_scanner(_Rules())
+
+
+def decode(line: bytes) -> Raw | None:
+    """The JSON object in `line`, None where it holds none."""
+    try:
+        text = line.strip().decode()
+        found, end = _scan(text, 0)
+    except (ValueError, StopIteration, RecursionError):
+        return None
+    return found if isinstance(found, dict) and end == len(text) else None
+
+
+def _text(record: Raw, key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+class Receipts:
+    """The receipts that count for one reader, read backwards as far as they can matter."""
+
+    def __init__(self, fd: int, signals: int, reader: str) -> None:
+        self._lines = backwards.lines(fd) if fd >= 0 else iter(())
+        self._signals = signals
+        self._readers = ("", _EVERYONE, reader)
+        self._reached = "~"  # the date of the oldest receipt read; none yet
+        self.read: set[str] = set()
+        self.upto = -1  # every signal that begins here or before is read
+        self.upto_ids: set[str] = set()  # the same, where the place is not known
+
+    def load(self, created_at: str) -> None:
+        """Read receipts back to the day before which a signal of that date cannot have been read.
+
+        Days, not moments: clocks are set back. Dates of another form than ours load everything.
+        """
+        day = created_at[:10] if created_at[-1:] == "Z" else ""
+        while self._reached >= day:
+            line = next(self._lines, None)
+            if line is None:
+                self._reached = ""
+                return
+            receipt = decode(line[1])
+            if receipt:
+                self._take(receipt)
+
+    def _take(self, receipt: Raw) -> None:
+        self._reached = _text(receipt, "read_at")[:10] or self._reached
+        signal_id = _text(receipt, "signal_id")
+        if not signal_id or _text(receipt, "reader") not in self._readers:
+            return
+        if receipt.get("upto") is not True:
+            self.read.add(signal_id)
+        elif self._stands(signal_id, receipt.get("offset")):
+            self.upto = max(self.upto, receipt["offset"])
+        else:
+            self.upto_ids.add(signal_id)
+
+    def _stands(self, signal_id: str, offset: object) -> bool:
+        """Whether that signal's line really begins there: a rewrite moves lines."""
+        if not isinstance(offset, int):
+            return False
+        signal = decode(backwards.line_at(self._signals, offset))
+        return signal is not None and signal.get("id") == signal_id
+
+
+class Page:
+    """What was found. `found` holds (offset, signal), newest first."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, Raw]] = []
+        self.more = False  # older unread ones were left out
+        self.damaged = 0
+        self.newest: tuple[str, int] | None = None  # id and offset of the last signal there is
+
+
+def _open(path: str) -> int:
+    try:
+        return files.open_plain(path)
+    except FileNotFoundError:
+        return -1
+
+
+def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] | None = None) -> Page:
+    """The newest `limit` signals in the folder `memory` that `reader` has not read and `wanted` takes."""
+    signals = _open(f"{memory}/signals.jsonl")
+    if signals < 0:
+        return Page()
+    receipts = _open(f"{memory}/signal-receipts.jsonl")
+    try:
+        return _walk(signals, Receipts(receipts, signals, reader), limit, wanted)
+    finally:
+        os.close(signals)
+        if receipts >= 0:
+            os.close(receipts)
+
+
+def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], bool] | None) -> Page:
+    page = Page()
+    seen = receipts.read  # shown once, whatever is there twice
+    for offset, line in backwards.lines(signals):
+        if offset <= receipts.upto:
+            break
+        signal = decode(line)
+        signal_id = _text(signal, "id") if signal else ""
+        if signal is None or not signal_id:
+            page.damaged += bool(line.strip())
+            continue
+        page.newest = page.newest or (signal_id, offset)
+        receipts.load(_text(signal, "created_at"))
+        if offset <= receipts.upto or signal_id in receipts.upto_ids:
+            break
+        if signal.get("read") is True or signal_id in seen or (wanted and not wanted(signal)):
+            continue
+        if len(page.found) >= limit:
+            page.more = True
+            break
+        seen.add(signal_id)
+        page.found.append((offset, signal))
+    return page
+
+
+def newest(path: str) -> tuple[str, int] | None:
+    """Id and offset of the last signal in the journal at `path`; None where there is none."""
+    fd = _open(path)
+    if fd < 0:
+        return None
+    try:
+        for offset, line in backwards.lines(fd):
+            signal = decode(line)
+            if signal and _text(signal, "id"):
+                return signal["id"], offset
+    finally:
+        os.close(fd)
+    return None

@@ -1,0 +1,151 @@
+"""Memory nodes: found from the end of the journal, changed as they stand, appended anew. The last line wins."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.store import backwards, files
+from lumen_tui.store.journal import encode
+from lumen_tui.store.layout import Layout
+
+Raw = dict[str, Any]
+_ANY_ID = re.compile(rb'"id":\s*"([^"\\]+)"')
+_MOST_CANDIDATES = 8
+
+
+class Ambiguous(LookupError):
+    """A prefix that several ids share."""
+
+    def __init__(self, candidates: tuple[str, ...]) -> None:
+        super().__init__(", ".join(candidates))
+        self.candidates = candidates
+
+
+def _record(line: bytes) -> Raw | None:
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _line_around(block: bytes, at: int) -> bytes:
+    return block[block.rfind(b"\n", 0, at) + 1 : block.find(b"\n", at)]
+
+
+def newest(fd: int, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
+    """(offset, newest record) of each wanted id in an open journal; ids that are not there are left out."""
+    missing = {identifier.encode() for identifier in wanted}
+    found: dict[str, tuple[int, Raw]] = {}
+    for start, block in backwards.blocks(fd):
+        if not missing:
+            break
+        for match in reversed(list(_ANY_ID.finditer(block))):
+            if match.group(1) not in missing:
+                continue
+            record = _record(_line_around(block, match.start()))
+            if record and record.get("id") == match.group(1).decode():
+                found[record["id"]] = start + block.rfind(b"\n", 0, match.start()) + 1, record
+                missing.discard(match.group(1))
+    return found
+
+
+def resolve(path: files.StrPath, text: str, kind: str) -> str:
+    """The id in the journal at `path` that `text` means: itself, or the one it is the beginning of.
+
+    `kind` (`mem`, `sig`) may be left out of the text. LookupError where there is none, Ambiguous for several.
+    """
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        raise LookupError(text) from None
+    try:
+        found = _with_prefix(fd, text) or _with_prefix(fd, f"{kind}-{text}")
+    finally:
+        os.close(fd)
+    if not found:
+        raise LookupError(text)
+    if len(found) > 1:
+        raise Ambiguous(tuple(sorted(found)[:_MOST_CANDIDATES]))
+    return found.pop()
+
+
+def _with_prefix(fd: int, text: str) -> set[str]:
+    """The ids that begin with `text`; only `text` itself where that is one."""
+    found: set[str] = set()
+    pattern = re.compile(rb'"id":\s*"(' + re.escape(text.encode()) + rb'[^"\\]*)"')
+    for _, block in backwards.blocks(fd):
+        for match in pattern.finditer(block):
+            identifier = match.group(1).decode(errors="replace")
+            if identifier in found:
+                continue
+            record = _record(_line_around(block, match.start()))
+            if not record or record.get("id") != identifier:
+                continue
+            if identifier == text:
+                return {text}
+            found.add(identifier)
+    return found
+
+
+def find(path: files.StrPath, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
+    """As `newest`, of the journal at `path` as it is now."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return {}
+    try:
+        return newest(fd, wanted)
+    finally:
+        os.close(fd)
+
+
+Edit = Callable[[dict[str, Raw]], tuple[list[Raw], bytes]]
+
+
+def change(layout: Layout, node_ids: Iterable[str], edit: Edit) -> None:
+    """Let `edit` change nodes while the journal is locked, and record that with its action lines.
+
+    `edit` gets copies of the newest records and returns those to append and the lines for actions.jsonl.
+    Both are written or neither; what it raises goes through, and nothing was written then.
+    """
+    with files.locked_log(layout.memory) as fd:
+        changed, actions = edit({one: copy.deepcopy(node) for one, (_, node) in newest(fd, node_ids).items()})
+        data = b"".join([encode(node) for node in changed])
+        offset = files.append_locked(fd, data) if data else -1
+        try:
+            if actions:
+                files.append(layout.actions, actions)
+        except BaseException:
+            if offset >= 0:
+                os.ftruncate(fd, offset)
+            raise
+
+
+def get_field(node: Raw, key: str) -> Any:
+    """The value at `status` or `metadata.status`; None where there is none."""
+    head, dot, rest = key.partition(".")
+    value = node.get(head)
+    if not dot:
+        return value
+    return get_field(value, rest) if isinstance(value, dict) else None
+
+
+def set_fields(node: Raw, fields: dict[str, Any]) -> None:
+    """Set each dotted key; None takes it out."""
+    for key, value in fields.items():
+        *parents, leaf = key.split(".")
+        table = node
+        for parent in parents:
+            inner = table.get(parent)
+            table[parent] = table = inner if isinstance(inner, dict) else {}
+        if value is None:
+            table.pop(leaf, None)
+        else:
+            table[leaf] = value

@@ -1,0 +1,110 @@
+"""Nodes of one moment as lists: each is read from disk, and made safe, when it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import msgspec
+
+from lumen_tui.model import decay
+from lumen_tui.model.decay import DecayRule, Fading
+from lumen_tui.model.records import Node
+from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.model.text import safe
+from lumen_tui.store.lines import OpenFile
+
+_node = msgspec.json.Decoder(Node)
+
+
+class Row(msgspec.Struct, gc=False):
+    """One node in the index. `touched` is what its age counts from, in seconds since 1970."""
+
+    offset: int
+    created: float
+    touched: float
+    status: int
+    discovery: bool
+    rank: int
+    protected: bool
+    pinned: bool
+    snoozed_until: float = 0.0
+
+
+def clean(value: Any) -> Any:
+    """A decoded JSON value with every text in it made safe."""
+    if isinstance(value, str):
+        return safe(value)
+    if isinstance(value, dict):
+        return {safe(str(key)): clean(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(clean(inner) for inner in value)
+    return value
+
+
+def decode_node(line: bytes) -> Node:
+    """A node with every text made safe. Fields of wrong types are left at their defaults."""
+    try:
+        node = _node.decode(line)
+        return Node(
+            id=safe(node.id), type=safe(node.type), content=safe(node.content), created_at=safe(node.created_at),
+            lifecycle=safe(node.lifecycle), updated_at=safe(node.updated_at), wu_id=safe(node.wu_id),
+            session_id=safe(node.session_id), tags=tuple(safe(tag) for tag in node.tags),
+            metadata=clean(node.metadata), created_by=safe(node.created_by),
+        )  # fmt: skip
+    except msgspec.ValidationError:
+        return decode_loosely(line)
+
+
+def decode_loosely(line: bytes) -> Node:
+    fields = {name: value for name, value in clean(msgspec.json.decode(line)).items() if name in Node.__struct_fields__}
+    texts = {name: value for name, value in fields.items() if isinstance(value, str)}
+    for name, default in (("type", "note"), ("content", ""), ("created_at", ""), ("id", "")):
+        texts.setdefault(name, default)
+    tags = tuple(tag for tag in fields.get("tags") or () if isinstance(tag, str))
+    metadata = fields.get("metadata")
+    return msgspec.convert({**texts, "tags": tags, "metadata": metadata if isinstance(metadata, dict) else {}}, Node)
+
+
+class DiscoveryRows(Sequence[DiscoveryRow]):
+    """Open discoveries of one moment, by priority, then oldest first."""
+
+    def __init__(self, file: OpenFile, rows: list[Row], order: Sequence[int]) -> None:
+        self._file, self._rows, self._order = file, rows, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> DiscoveryRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[DiscoveryRow]: ...
+    def __getitem__(self, index: int | slice) -> DiscoveryRow | list[DiscoveryRow]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = self._rows[self._order[index]]
+        return DiscoveryRow(node=decode_node(self._file.line(row.offset)), created=row.created)
+
+
+class FadingRows(Sequence[Fading]):
+    """Active, unprotected nodes of one moment, the next to be archived first."""
+
+    def __init__(self, file: OpenFile, rows: list[Row], order: Sequence[int], rule: DecayRule, now: float) -> None:
+        self._file, self._rows, self._order, self._rule, self._now = file, rows, order, rule, now
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> Fading: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Fading]: ...
+    def __getitem__(self, index: int | slice) -> Fading | list[Fading]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = self._rows[self._order[index]]
+        node = decode_node(self._file.line(row.offset))
+        return Fading(
+            node_id=node.id, title=node.title, score=decay.score(self._now - row.touched, self._rule),
+            fades_at=decay.fades_at(row.touched, self._rule), touched=row.touched,
+        )  # fmt: skip

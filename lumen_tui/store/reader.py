@@ -1,0 +1,212 @@
+"""State folder in, one frozen Snapshot out. Reads degrade: what cannot be read becomes a Problem."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import attention, liveness
+from lumen_tui.model.config import Config
+from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.records import Action
+from lumen_tui.model.roles import Role
+from lumen_tui.model.snapshot import Attention, EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.text import safe
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.store import files, lease, process
+from lumen_tui.store.config import load_config
+from lumen_tui.store.journal import Follower
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.lines import split_lines
+from lumen_tui.store.nodeindex import NodeIndex
+from lumen_tui.store.nodeviews import clean
+from lumen_tui.store.roles import list_roles, shipped_folder
+from lumen_tui.store.signalindex import SignalIndex
+from lumen_tui.store.stamped import Stamped
+from lumen_tui.store.taskarchive import TaskRows
+from lumen_tui.store.taskindex import TaskIndex
+from lumen_tui.store.taskread import read_json
+from lumen_tui.store.work import list_units
+
+DISMISS = "attention.dismiss"
+_PACKETS = 30
+_PACKET_BYTES = 64 * 1024
+_WAKE_BYTES = 256 * 1024
+_P0_LIMIT = 100
+
+
+class Dismissed:
+    """Which attention items a person has put aside, from the journal of actions."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._follower = Follower(layout.actions)
+        self._targets: dict[str, str] = {}  # action id -> target
+        self._undone: set[str] = set()
+
+    def refresh(self) -> bool:
+        if not self._follower.changed():
+            return False
+        offset, data = self._follower.poll()
+        for _, line in split_lines(data, offset):
+            try:
+                self._take(msgspec.json.decode(line, type=Action))
+            except msgspec.MsgspecError:
+                continue
+        return True
+
+    def _take(self, action: Action) -> None:
+        if action.verb == DISMISS:
+            self._targets[action.id] = action.target
+        if action.undoes:
+            self._undone.add(action.undoes)
+        if action.redoes:
+            self._undone.discard(action.redoes)
+
+    def targets(self) -> frozenset[str]:
+        """Targets that are put aside now."""
+        return frozenset(target for action, target in self._targets.items() if action not in self._undone)
+
+
+class Reader:
+    """Follows one state folder for one operator. Not safe for use by two threads at once."""
+
+    def __init__(self, root: Path, operator: str = "operator") -> None:
+        self.layout = layout = Layout(root)
+        self.signals = SignalIndex(layout, operator)
+        self.nodes = NodeIndex(layout)
+        self.tasks = TaskIndex(layout)
+        self._dismissed = Dismissed(layout)
+        self._config = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout))
+        self._roles = Stamped(self._role_files, lambda: list_roles(layout))
+        self._work = Stamped(self._work_files, lambda: list_units(layout))
+        self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
+        self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
+        self._wake = Stamped(lambda: [layout.wake_state], self._read_wake)
+        self._packets = Stamped(lambda: [layout.packets], self._read_packets)
+        self._engine = EngineView()
+        self._engine_revision = 0
+
+    def _role_files(self) -> list[Path]:
+        layout = self.layout
+        hired = sorted(layout.roles.glob("*.md"))
+        return [shipped_folder(), layout.roles, layout.retired_roles, *hired]
+
+    def _work_files(self) -> list[Path]:
+        return [self.layout.work, *self.layout.work.glob("WU-*.md")]
+
+    def _read_wake(self) -> WakeState:
+        try:
+            data = files.read(self.layout.wake_state, _WAKE_BYTES)
+        except files.StoreError as error:
+            return WakeState(text=f"wake-state.md cannot be read: {error}")
+        if data is None:
+            return WakeState()
+        return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(self.layout.wake_state).st_mtime)
+
+    def _read_packets(self) -> tuple[Packet, ...]:
+        found = []
+        for _, line in split_lines(files.read_tail(self.layout.packets, _PACKET_BYTES), 0):
+            try:
+                found.append(msgspec.convert(clean(msgspec.json.decode(line)), Packet))
+            except msgspec.MsgspecError:
+                continue
+        return tuple(found[-_PACKETS:])
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._config.value[0]
+
+    def refresh(self, now: float, only_tasks: set[str] | None = None) -> bool:
+        """Take in what changed; True while there is more to load (call again)."""
+        for slice_ in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
+            slice_.refresh()
+        self._dismissed.refresh()
+        stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
+        self.tasks.refresh(now, stall, only_tasks)
+        self._look_at_engine(now)
+        more = self.signals.refresh() if self.signals.changed() or self.signals.share < 1 else False
+        if self.nodes.changed() or self.nodes.share < 1:
+            more |= self.nodes.refresh()
+        return more
+
+    def _look_at_engine(self, now: float) -> None:
+        beat = self._beat.value
+        held = lease.is_held(self.layout)
+        state = process.state_letter(beat.pid) if beat and held else ""
+        engine = liveness.derive_engine(lock_held=held, heartbeat=beat, process_state=state, now=now)
+        if engine != self._engine:
+            self._engine = engine
+            self._engine_revision += 1
+
+    def load(self, now: float) -> None:
+        """Refresh until everything is in."""
+        while self.refresh(now):
+            pass
+
+    def snapshot(self, now: float) -> Snapshot:
+        """The picture at `now`, with everything loaded."""
+        self.load(now)
+        return self.picture(now)
+
+    def picture(self, now: float) -> Snapshot:
+        """The picture of what was taken in so far."""
+        config, _ = self._config.value
+        roles, retired, _ = self._roles.value
+        live = self.tasks.live()
+        spend = self._spend(now)
+        rule = config.memory.decay.rule
+        return Snapshot(
+            root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
+            packets=self._packets.value, wake=self._wake.value, tasks=TaskRows(live, self.tasks.archive),
+            signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
+            discovery_counts=self.nodes.discovery_counts(now), decay=self.nodes.decay_view(rule, now),
+            fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
+            lanes=self._lanes(), spend=spend, attention=self._attention(live, spend, now), problems=self._problems(),
+            demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
+            revisions=self._revisions(),
+        )  # fmt: skip
+
+    def _units(self) -> tuple[WorkUnit, ...]:
+        return tuple(msgspec.convert(clean(msgspec.to_builtins(unit)), WorkUnit) for unit in self._work.value[0])
+
+    def _lanes(self) -> tuple[str, ...]:
+        return tuple(sorted({safe(unit.lane) for unit in self._work.value[0] if unit.lane}))
+
+    def _spend(self, now: float) -> SpendView:
+        caps, state = self.config.budget, self._loop.value
+        today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
+        counted = state is not None and state.day == today
+        return SpendView(
+            usd=state.day_usd if state and counted else 0.0, usd_cap=caps.day_usd,
+            tokens=state.token_budget.used if state and counted else 0, tokens_cap=caps.day_tokens,
+        )  # fmt: skip
+
+    def _attention(self, live: list[TaskView], spend: SpendView, now: float) -> tuple[Attention, ...]:
+        p0 = self.nodes.discovery_counts(now).get("P0", 0)
+        return attention.collect(
+            engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
+            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=self._problems(),
+            dismissed=self._dismissed.targets(),
+        )  # fmt: skip
+
+    def _problems(self) -> tuple[Problem, ...]:
+        found = [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
+        found += self.signals.damage.problems() + self.nodes.damage.problems()
+        return tuple(msgspec.convert(clean(msgspec.to_builtins(problem)), Problem) for problem in found)
+
+    def _revisions(self) -> Revisions:
+        return Revisions(
+            loop=self._loop.revision + self._packets.revision, wake=self._wake.revision, tasks=self.tasks.revision,
+            signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
+            engine=self._engine_revision, problems=self._config.revision + self._work.revision,
+        )  # fmt: skip
+
+    @property
+    def role_names(self) -> dict[str, Role]:
+        """Roles in force by name."""
+        return {role.name: role for role in self._roles.value[0]}

@@ -1,0 +1,247 @@
+"""The signals journal as a list: where each line begins and whether one reader has seen it.
+
+Nine bytes a signal in memory; the records themselves are read when they are shown.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from pathlib import Path
+from typing import overload
+
+import msgspec
+
+from lumen_tui.model.records import EVERYONE, Receipt, Signal
+from lumen_tui.model.snapshot import SignalRow
+from lumen_tui.model.text import safe
+from lumen_tui.store.damage import Damage
+from lumen_tui.store.journal import Follower
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.lines import OpenFile, split_lines
+
+_CHUNK = 1024 * 1024
+_SEARCH = 100_000  # lines walked back for a receipt that names no offset and came after its signal was taken in
+_UNREAD, _READ = 0, 1
+
+
+class _Slim(msgspec.Struct, gc=False):
+    """As much of a signal as the index needs."""
+
+    id: str
+    read: bool = False
+    priority: str = ""
+
+
+_slim = msgspec.json.Decoder(_Slim)
+_receipt = msgspec.json.Decoder(Receipt)
+_signal = msgspec.json.Decoder(Signal)
+
+
+def decode_signal(line: bytes) -> Signal:
+    """A signal with every text made safe. A field of a wrong type falls back to plain words."""
+    try:
+        signal = _signal.decode(line)
+    except msgspec.MsgspecError:
+        loose = msgspec.json.decode(line)
+        known = {name: value for name, value in loose.items() if isinstance(value, str)}
+        signal = Signal(
+            id=known.get("id", ""), message=known.get("message", "(not readable)"),
+            created_at=known.get("created_at", ""), sender=known.get("sender", "unknown"),
+        )  # fmt: skip
+    return Signal(
+        id=safe(signal.id), message=safe(signal.message), created_at=safe(signal.created_at), type=safe(signal.type),
+        sender=safe(signal.sender), target_agent=safe(signal.target_agent), wu_id=safe(signal.wu_id),
+        lane=safe(signal.lane), priority=safe(signal.priority), reply_to=safe(signal.reply_to), read=signal.read,
+    )  # fmt: skip
+
+
+class SignalRows(Sequence[SignalRow]):
+    """Signals of one moment, newest first; each is read from disk when it is asked for."""
+
+    def __init__(self, file: OpenFile, offsets: array[int], seen: bytes) -> None:
+        self._file, self._offsets, self._seen = file, offsets, seen
+        self._size = len(seen)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, index: int) -> SignalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[SignalRow]: ...
+    def __getitem__(self, index: int | slice) -> SignalRow | list[SignalRow]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._size))]
+        if not -self._size <= index < self._size:
+            raise IndexError(index)
+        ordinal = self._size - 1 - (index % self._size)
+        signal = decode_signal(self._file.line(self._offsets[ordinal]))
+        return SignalRow(signal=signal, unread=self._seen[ordinal] == _UNREAD)
+
+
+class SignalIndex:
+    """Follows signals.jsonl and signal-receipts.jsonl for one reader."""
+
+    def __init__(self, layout: Layout, reader: str) -> None:
+        self._path: Path = layout.signals
+        self._receipts_path: Path = layout.receipts
+        self._signals = Follower(layout.signals)
+        self._receipts = Follower(layout.receipts)
+        self._reader = reader
+        self._read_ids: set[str] = set()
+        self._pending: dict[str, Receipt] = {}  # receipts whose signal was not taken in yet
+        self._newest: dict[str, int] = {}  # ids of the last lines taken in
+        self.damage = Damage("memory/signals.jsonl", self._signals)
+        self.revision = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._offsets = array("Q")
+        self._seen = bytearray()
+        self._file: OpenFile | None = None
+        self._p0 = array("Q")  # ordinals of P0 signals
+        self.unread = 0
+
+    def changed(self) -> bool:
+        """Whether a refresh would find something: two `stat` calls."""
+        return self._signals.changed() or self._receipts.changed()
+
+    @property
+    def share(self) -> float:
+        """How much of the journal was read, 0 to 1."""
+        return self._signals.offset / self._signals.size if self._signals.size else 1.0
+
+    def refresh(self) -> bool:
+        """Take in the next part of what is new; True while there is more."""
+        if self._receipts.changed():
+            self._poll_receipts()
+        generation, before = self._signals.generation, self._signals.offset
+        offset, data = self._signals.poll(_CHUNK)
+        if self._signals.generation != generation:
+            self._begin_again()
+        if data:
+            self._take(offset, data)
+        self._settle()
+        return self._signals.offset != before and self._signals.offset < self._signals.size
+
+    def _begin_again(self) -> None:
+        """The journal was rewritten: ordinals are void, and every receipt must be applied anew."""
+        self._clear()
+        self._newest.clear()
+        self._receipts = Follower(self._receipts_path)
+        self._poll_receipts()
+        self.revision += 1
+
+    def rows(self) -> Sequence[SignalRow]:
+        """The list as it is now."""
+        if self._file is None:
+            return ()
+        return SignalRows(self._file, self._offsets, bytes(self._seen))
+
+    def unread_rows(self, limit: int) -> list[SignalRow]:
+        """The newest unread signals, newest first, at most `limit`."""
+        found: list[SignalRow] = []
+        at = len(self._seen)
+        while self._file and len(found) < limit and (at := self._seen.rfind(_UNREAD, 0, at)) >= 0:
+            found.append(SignalRow(signal=decode_signal(self._file.line(self._offsets[at])), unread=True))
+        return found
+
+    def unread_p0(self, limit: int = 100) -> list[Signal]:
+        """The newest unread P0 signals."""
+        unread = [at for at in reversed(self._p0) if self._seen[at] == _UNREAD][:limit]
+        return [decode_signal(self._file.line(self._offsets[at])) for at in unread if self._file]
+
+    def _take(self, base: int, data: bytes) -> None:
+        if self._file is None:
+            self._file = OpenFile(self._path)
+        self._newest.clear()
+        for offset, line in split_lines(data, base):
+            try:
+                slim = _slim.decode(line)
+            except msgspec.MsgspecError as error:
+                if not isinstance(error, msgspec.ValidationError) or b'"id"' not in line:
+                    self.damage.add(offset, line, str(error))
+                    continue
+                slim = _Slim(id="")
+            self._newest[slim.id] = len(self._seen)
+            if slim.priority == "P0":
+                self._p0.append(len(self._seen))
+            self._offsets.append(offset)
+            self._seen.append(_READ if slim.read or slim.id in self._read_ids else _UNREAD)
+
+    def _poll_receipts(self) -> None:
+        generation = self._receipts.generation
+        while self._receipts.changed() or self._receipts.offset < self._receipts.size:
+            before = self._receipts.offset
+            offset, data = self._receipts.poll(_CHUNK)
+            if self._receipts.generation != generation:
+                generation = self._receipts.generation
+                self._read_ids.clear()
+            self._note(self._decode_receipts(offset, data))
+            if self._receipts.offset == before:
+                return
+
+    def _note(self, receipts: list[Receipt]) -> None:
+        for receipt in receipts:
+            self._pending[receipt.signal_id] = receipt
+            if not receipt.upto:
+                self._read_ids.add(receipt.signal_id)
+
+    def _decode_receipts(self, offset: int, data: bytes) -> list[Receipt]:
+        found = []
+        for _, line in split_lines(data, offset):
+            try:
+                receipt = _receipt.decode(line)
+            except msgspec.MsgspecError:
+                continue  # a wrong receipt hides nothing; `doctor` names it
+            if receipt.reader in (self._reader, EVERYONE):
+                found.append(receipt)
+        return found
+
+    def _settle(self) -> None:
+        """Apply the receipts whose signal is known by now, and count."""
+        for receipt in list(self._pending.values()):
+            ordinal = self._find(receipt)
+            if ordinal is not None:
+                self._mark(ordinal, receipt.upto)
+                del self._pending[receipt.signal_id]
+        if self._pending and self._signals.offset >= self._signals.size:
+            self._search()
+            self._pending.clear()  # what is left belongs to no signal
+        self.revision += 1
+        self.unread = self._seen.count(_UNREAD)
+
+    def _mark(self, ordinal: int, upto: bool) -> None:
+        if upto:
+            self._seen[: ordinal + 1] = bytes([_READ]) * (ordinal + 1)
+        else:
+            self._seen[ordinal] = _READ
+
+    def _find(self, receipt: Receipt) -> int | None:
+        """The ordinal of a receipt's signal, from the newest lines or the receipt's own hint."""
+        if (ordinal := self._newest.get(receipt.signal_id)) is not None:
+            return ordinal
+        if receipt.offset < 0 or self._file is None:
+            return None
+        at = bisect_left(self._offsets, receipt.offset)
+        if at < len(self._offsets) and self._offsets[at] == receipt.offset and self._id(at) == receipt.signal_id:
+            return at
+        return None
+
+    def _id(self, ordinal: int) -> str:
+        assert self._file is not None  # noqa: S101 - there are offsets only with a file
+        try:
+            return _slim.decode(self._file.line(self._offsets[ordinal])).id
+        except msgspec.MsgspecError:
+            return ""
+
+    def _search(self) -> None:
+        """Receipts without a usable hint: one walk from the newest line back until all are found."""
+        last = len(self._offsets)
+        for ordinal in range(last - 1, max(-1, last - 1 - _SEARCH), -1):
+            if not self._pending:
+                return
+            if receipt := self._pending.pop(self._id(ordinal), None):
+                self._mark(ordinal, receipt.upto)

@@ -1,0 +1,126 @@
+"""The files of one task: read, made safe, and turned into what an operator sees."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from lumen_tui.model import ids, times
+from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
+from lumen_tui.model.text import safe
+from lumen_tui.store import files
+from lumen_tui.store.lines import split_lines
+from lumen_tui.store.nodeviews import clean
+
+TAIL_EVENTS = 12
+_TAIL_BYTES = 8192
+_MAX_SPEC = 1024 * 1024
+_T = TypeVar("_T")
+_event = msgspec.json.Decoder(TaskEvent)
+
+
+class BadTask(Exception):
+    """A task folder whose spec cannot be used."""
+
+
+def read_json(path: Path, kind: type[_T]) -> _T | None:
+    """One record of a JSON file, every text in it made safe; None where it is missing or not readable."""
+    data = files.read(path, _MAX_SPEC)
+    if data is None:
+        return None
+    try:
+        return msgspec.convert(clean(msgspec.json.decode(data)), kind)
+    except msgspec.MsgspecError:
+        return None
+
+
+def read_spec(folder: Path) -> Spec:
+    """The spec of a task folder. BadTask says what is wrong with it."""
+    data = files.read(folder / "spec.json", _MAX_SPEC)
+    if data is None:
+        raise BadTask("spec.json is missing")
+    try:
+        spec = msgspec.convert(clean(msgspec.json.decode(data)), Spec)
+    except msgspec.MsgspecError as error:
+        line = data[: _error_position(error)].count(b"\n") + 1
+        raise BadTask(f"line {line}: {error}") from error
+    if spec.id != folder.name:
+        raise BadTask(f"the spec names task {spec.id!r}, the folder {folder.name!r}")
+    return spec
+
+
+def _error_position(error: Exception) -> int:
+    digits = str(error).rpartition("(byte ")[2].rstrip(")")
+    return int(digits) if digits.isdigit() else 0
+
+
+def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES) -> tuple[TaskEvent, ...]:
+    """The last events of a task, made safe; damaged lines are passed over."""
+    found = []
+    for _, line in split_lines(files.read_tail(folder / "events.jsonl", size), 0):
+        try:
+            found.append(clean_event(_event.decode(line)))
+        except msgspec.MsgspecError:
+            continue
+    return tuple(found[-count:])
+
+
+def clean_event(event: TaskEvent) -> TaskEvent:
+    """The event with every text made safe."""
+    fields: dict[str, Any] = clean(msgspec.structs.asdict(event))
+    return TaskEvent(**fields)
+
+
+class TaskFiles:
+    """What is remembered of one live task, and the evidence it was read from."""
+
+    def __init__(self, folder: Path, spec: Spec) -> None:
+        self.folder, self.spec = folder, spec
+        self.stamp: tuple[int, int] = (0, 0)
+        self.events_size = -1
+        self.run: Run | None = None
+        self.exit: Exit | None = None
+        self.tail: tuple[TaskEvent, ...] = ()
+        self.last_event = 0.0
+        self.view: TaskView | None = None
+
+    @property
+    def started(self) -> float:
+        """When the present attempt began, in seconds since 1970; 0 where none did."""
+        return times.epoch(self.run.started_at) if self.run else 0.0
+
+
+def make_view(task: TaskFiles, status: Status, *, archived: bool = False) -> TaskView:
+    """The task as the operator sees it."""
+    ended, run = task.exit, task.run
+    return TaskView(
+        spec=task.spec, status=status, attempt=run.attempt if run else 0, started=task.started,
+        finished=times.epoch(ended.finished_at) if ended else 0.0, last_event=task.last_event,
+        pid=run.pid if run and status.alive else 0, reason=safe(ended.reason) if ended else "",
+        usage=ended.usage if ended else Usage(), brain=safe(ended.brain) if ended else "",
+        tail=task.tail, archived=archived,
+    )  # fmt: skip
+
+
+def task_names(folder: Path) -> set[str]:
+    """The names below `folder` that are task ids; links and files are not followed."""
+    names = set()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name != "archive" and entry.is_dir(follow_symlinks=False):
+                    names.add(entry.name)
+    except OSError:
+        return set()
+    return {name for name in names if _is_id(name)}
+
+
+def _is_id(name: str) -> bool:
+    try:
+        ids.check_name(name)
+    except ids.BadId:
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""An engine on a real state folder with a clock that only the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.engine import Engine
+from lumen_tui.engine.outcome import Done
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+
+START = 1_790_000_000.0
+
+
+class FakeClock:
+    """Wall time and running time, moved by hand."""
+
+    def __init__(self, now: float = START) -> None:
+        self.wall, self.ran = now, 1000.0
+
+    def now(self) -> float:
+        return self.wall
+
+    def running(self) -> float:
+        return self.ran
+
+    def pass_time(self, seconds: float) -> float:
+        """Let time go by; returns the new `now`."""
+        self.wall += seconds
+        self.ran += seconds
+        return self.wall
+
+
+class World:
+    """A state folder, its clock, and the engines that come and go on it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.clock = root, FakeClock()
+        self.layout, self.store = Layout(root), Store(root)
+        self.layout.create()
+        self._engine: Engine | None = None
+
+    def engine(self) -> Engine:
+        """The engine that drives now; the first call opens it."""
+        if self._engine is None:
+            self._engine = Engine(self.root, self.clock)
+            self._engine.open()
+        return self._engine
+
+    def crash(self) -> None:
+        """What SIGKILL leaves: the lease is gone, nothing else is written."""
+        if self._engine is not None and self._engine._lease is not None:
+            self._engine._lease.release()
+        self._engine = None
+
+    def do(self, verb: str, **arguments: object) -> Done:
+        return perform(self.store, verb, arguments, by="tester", now=self.clock.now())
+
+    def task(self, objective: str = "What are the 5 largest files in /etc?", **arguments: object) -> str:
+        return self.do("task.new", objective=objective, **arguments).target
+
+    async def beat(self) -> object:
+        return await self.engine().beat(self.clock.now())
+
+    def status(self, task_id: str) -> str:
+        """The status from evidence, as a fresh reader sees it."""
+        from lumen_tui.store.reader import Reader
+
+        reader = Reader(self.root)
+        reader.load(self.clock.now())
+        view = reader.tasks.find(task_id)
+        assert view is not None
+        return str(view.status)
+
+    async def until(self, check: Callable[[], bool], seconds: float = 15.0) -> None:
+        """Wait for real processes, at most `seconds` of real time."""
+        for _ in range(int(seconds / 0.02)):
+            if check():
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError("it did not happen in time")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path / "state")
+    yield made
+    made.crash()

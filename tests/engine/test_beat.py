@@ -1,0 +1,286 @@
+"""One beat at a time, with real workers and a clock that only the test moves."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import msgspec
+import pytest
+
+from lumen_tui.engine.engine import Engine, EngineBusy, StateGone
+from lumen_tui.engine.events import recent_events
+from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.tasks import Run
+from lumen_tui.model.times import iso
+from lumen_tui.store import files
+from lumen_tui.store.taskread import read_json
+
+
+def kinds(world) -> list[str]:
+    return [event.kind for event in recent_events(world.store, 500)]
+
+
+def packets(world) -> list[Packet]:
+    return [msgspec.json.decode(line, type=Packet) for line in world.store.packets.lines()]
+
+
+async def finish(world, task_id: str) -> None:
+    folder = world.layout.task(task_id)
+    await world.until(lambda: (folder / "exit.json").exists() and not files.is_locked(folder / "run.lock"))
+
+
+async def test_a_task_is_started_finished_collected_once_and_archived(world):
+    task_id = world.task()
+    assert world.status(task_id) == "queued"
+    first = await world.beat()
+    assert first.tended.started == [task_id]
+    await finish(world, task_id)
+    world.clock.pass_time(300)
+    second = await world.beat()
+    assert second.tended.collected == [task_id]
+    assert second.loop == 1
+    world.clock.pass_time(300)
+    third = await world.beat()
+    assert third.tended.collected == []
+    assert kinds(world).count("task_ended") == 1
+    assert world.status(task_id) == "done"
+    assert not world.layout.task(task_id).exists()
+    archived = next(world.layout.archive.glob(f"*/*/{task_id}/result.md")).read_text()
+    assert "/etc" in archived
+
+
+async def test_an_idle_beat_runs_no_loop_and_writes_nothing_but_the_heartbeat(world):
+    await world.beat()
+    before = {path: path.stat().st_mtime_ns for path in world.root.rglob("*") if path.is_file()}
+    world.clock.pass_time(300)
+    report = await world.beat()
+    assert report.idle
+    assert report.skipped == "nothing new"
+    after = {path: path.stat().st_mtime_ns for path in world.root.rglob("*") if path.is_file()}
+    changed = {path.name for path in after if after[path] != before.get(path)}
+    assert changed == {"heartbeat.json"}
+
+
+async def test_the_narrative_says_that_no_model_wrote_it_and_names_what_happened(world):
+    task_id = world.task()
+    world.do("signal.send", message="The port moved to 8443", wu_id="WU-100")
+    await world.beat()
+    await finish(world, task_id)
+    await world.beat()
+    wake = world.layout.wake_state.read_text()
+    assert "Written without a model" in wake
+    assert "The port moved to 8443" in wake or any(
+        "8443" in words for packet in packets(world) for words in packet.came_in
+    )
+    state = read_json(world.layout.loop_state, LoopState)
+    assert state is not None and state.last_artifact.path.endswith(f"{task_id}/result.md")
+
+
+async def test_a_signal_is_read_by_the_loop_once_and_a_receipt_proves_it(world):
+    await world.beat()
+    world.do("signal.send", message="hello")
+    report = await world.beat()
+    assert report.loop == 1
+    assert (await world.beat()).loop == 0
+    receipt = msgspec.json.decode(list(world.store.receipts.lines())[-1])
+    assert receipt["reader"] == "lumen" and receipt["upto"] is True
+
+
+async def test_a_second_engine_is_refused(world):
+    world.engine()
+    with pytest.raises(EngineBusy):
+        Engine(world.root, world.clock).open()
+
+
+async def test_each_takeover_has_a_higher_epoch_and_beats_go_on_counting(world):
+    await world.beat()
+    first = read_json(world.layout.heartbeat, Heartbeat)
+    world.crash()
+    await world.beat()
+    second = read_json(world.layout.heartbeat, Heartbeat)
+    assert (second.epoch, second.beat) == (first.epoch + 1, first.beat + 1)
+
+
+async def test_a_running_worker_is_adopted_after_a_crash_and_collected_once(world, tmp_path):
+    slow = world.task("Run a slow thing", role="builder")
+    folder = world.layout.task(slow)
+    sleeper = hold_as_worker(folder, world.clock.now())
+    try:
+        await world.beat()
+        world.crash()
+        report = await world.beat()
+        assert report.tended.started == []
+        assert "adopted" in kinds(world)
+        assert world.status(slow) in ("running", "stalled")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def hold_as_worker(folder, now: float):
+    """A real process that holds the worker's lock and says nothing."""
+    import subprocess
+    import sys
+
+    from lumen_tui.store import process
+
+    code = "import fcntl,os,sys,time; fd=os.open(sys.argv[1],os.O_RDWR|os.O_CREAT,0o600); "
+    code += "fcntl.flock(fd,2); print(1,flush=True); time.sleep(60)"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(folder / "run.lock")], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    me = process.identify(child.pid)
+    run = Run(attempt=1, started_at=iso(now), pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id)
+    files.replace(folder / "run.json", msgspec.json.encode(run))
+    return child
+
+
+async def test_a_lost_worker_is_tried_again_where_it_only_reads_and_then_given_up(world):
+    task_id = world.task()
+    folder = world.layout.task(task_id)
+    files.replace(folder / "run.json", msgspec.json.encode(Run(attempt=1, started_at=iso(world.clock.now()))))
+    world.engine().config.workers  # noqa: B018 - opened before the look
+    report = await world.beat()
+    assert report.tended.lost == [task_id]
+    assert (folder / "run.1.json").exists()
+    await world.until(lambda: (folder / "exit.json").exists() or world.status(task_id) in ("done", "queued", "running"))
+    report = await world.beat()
+    assert world.status(task_id) in ("running", "done")
+
+
+async def test_a_lost_builder_is_never_run_twice(world):
+    task_id = world.task("Change something", role="builder")
+    folder = world.layout.task(task_id)
+    files.replace(folder / "run.json", msgspec.json.encode(Run(attempt=1, started_at=iso(world.clock.now()))))
+    await world.beat()
+    assert world.status(task_id) == "lost"
+    await world.beat()
+    assert world.status(task_id) == "lost"
+    assert not (folder / "run.1.json").exists()
+
+
+async def test_cancel_of_a_queued_task(world):
+    task_id = world.task(depends_on=(world.task(),))
+    world.do("task.cancel", task_id=task_id, reason="not needed")
+    await world.beat()
+    assert world.status(task_id) == "cancelled"
+
+
+async def test_a_worker_that_ignores_everything_is_killed_in_the_end(world):
+    task_id = world.task("Hang", role="builder")
+    folder = world.layout.task(task_id)
+    (world.layout.config).write_text("[workers]\nask_seconds = 0.1\nterm_seconds = 0.1\n")
+    child = hold_as_worker(folder, world.clock.now())
+    os.kill(child.pid, signal.SIGSTOP)
+    await world.beat()
+    world.do("task.cancel", task_id=task_id)
+    await world.beat()
+    await world.engine().tending.wait_for_endings()
+    assert child.wait(5) == -signal.SIGKILL
+    assert world.status(task_id) == "cancelled"
+
+
+async def test_a_task_whose_dependency_failed_fails_and_says_so(world):
+    bad = world.task("Hum a tune that nobody knows")
+    after = world.task(depends_on=(bad,))
+    await world.beat()
+    await finish(world, bad)
+    await world.beat()
+    assert world.status(bad) == "failed"
+    assert world.status(after) == "failed"
+    assert bad in (world.layout.task(after) / "exit.json").read_text()
+
+
+async def test_a_role_that_is_not_in_force_fails_the_task_with_a_reason(world):
+    task_id = world.task()
+    spec = world.layout.task(task_id) / "spec.json"
+    spec.write_text(spec.read_text().replace("researcher", "wizard"))
+    await world.beat()
+    await world.beat()
+    assert "wizard" in (world.layout.task(task_id) / "exit.json").read_text()
+
+
+async def test_pause_starts_nothing_and_survives_a_restart(world):
+    await world.beat()
+    world.do("engine.pause", reason="maintenance")
+    task_id = world.task()
+    report = await world.beat()
+    assert report.tended.started == [] and "paused" in report.skipped
+    world.crash()
+    assert (await world.beat()).tended.started == []
+    world.do("engine.resume")
+    assert (await world.beat()).tended.started == [task_id]
+    await finish(world, task_id)
+
+
+async def test_commands_are_carried_out_once_across_restarts(world):
+    world.do("engine.pause", reason="one")
+    await world.beat()
+    world.do("engine.resume")
+    await world.beat()
+    world.crash()
+    await world.beat()
+    assert world.engine().orders.paused() is None
+    assert len(list(world.store.command_receipts.lines())) == 2
+
+
+async def test_a_loop_cut_off_after_its_packet_is_completed_and_never_repeated(world):
+    await world.beat()
+    world.do("signal.send", message="one")
+    await world.beat()
+    world.layout.loop_state.unlink()
+    world.layout.wake_state.unlink()
+    world.crash()
+    report = await world.beat()
+    assert report.loop == 0
+    state = read_json(world.layout.loop_state, LoopState)
+    assert state is not None and state.loop == 1
+    assert [packet.loop for packet in packets(world)] == [1]
+    assert world.layout.wake_state.exists()
+
+
+async def test_missed_beats_are_recorded_and_not_replayed(world):
+    await world.beat()
+    world.engine().sleep(world.clock.now(), world.clock.now() + 300)
+    world.crash()
+    world.clock.pass_time(3000)
+    await world.beat()
+    missed = [event for event in recent_events(world.store, 50) if event.kind == "beats_missed"]
+    assert [event.data["missed"] for event in missed] == [9]
+
+
+async def test_a_jump_of_the_clock_is_an_event(world):
+    await world.beat()
+    world.clock.wall += 7200
+    world.clock.ran += 1
+    await world.beat()
+    assert "clock_jump" in kinds(world)
+
+
+async def test_a_replaced_state_folder_stops_the_engine_before_it_writes(world):
+    await world.beat()
+    world.root.rename(world.root.with_name("moved"))
+    world.root.mkdir(mode=0o700)
+    with pytest.raises(StateGone):
+        world.engine().look()
+    assert list(world.root.iterdir()) == []
+
+
+async def test_a_damaged_line_goes_to_quarantine_once_and_hides_nothing_else(world):
+    world.do("signal.send", message="before")
+    world.layout.signals.write_bytes(world.layout.signals.read_bytes() + b'{"id": "sig-broken\n')
+    world.do("signal.send", message="after")
+    await world.beat()
+    await world.beat()
+    assert len(list(world.layout.quarantine.read_bytes().splitlines())) == 1
+    assert any("after" in words for packet in packets(world) for words in packet.came_in)
+
+
+async def test_a_broken_configuration_falls_back_setting_by_setting(world):
+    world.layout.config.write_text('[workers]\nlimit = "three"\n[heartbeat]\nevery_minutes = 7\n')
+    await world.beat()
+    config = world.engine().config
+    assert (config.workers.limit, config.heartbeat.every_minutes) == (3, 7)
