@@ -1,0 +1,183 @@
+"""The engine as the process that operators run: started, killed, started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.engine.events import recent_events
+from lumen_tui.model.loop import Heartbeat
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+from lumen_tui.store.taskread import read_json
+
+
+def command(root: Path, *words: str) -> list[str]:
+    return [sys.executable, "-m", "lumen_tui", *words, "--state", str(root)]
+
+
+def run(root: Path, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(root, *words), capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL
+    )
+
+
+def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    state = tmp_path / "state"
+    Layout(state).create()
+    (state / "lumen.toml").write_text("[heartbeat]\nsettle_seconds = 0.2\n")
+    return state
+
+
+@pytest.fixture
+def engine(root: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> subprocess.Popen[str]:
+        child = subprocess.Popen(
+            command(root, "--engine-only", "--log-format", "jsonl"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        started.append(child)
+        until(lambda: asleep(root, child.pid))
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+def asleep(root: Path, pid: int) -> bool:
+    beat = read_json(Layout(root).heartbeat, Heartbeat)
+    return beat is not None and beat.pid == pid and beat.phase == "asleep"
+
+
+def new_task(root: Path, objective: str, *words: str) -> str:
+    found = run(root, "task", "new", objective, *words)
+    assert found.returncode == 0, found.stderr
+    return found.stdout.split()[0]
+
+
+def ended(root: Path, task_id: str) -> list[str]:
+    events = recent_events(Store(root), 1000)
+    return [event.data["status"] for event in events if event.kind == "task_ended" and event.task_id == task_id]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_a_signal_ends_the_engine_cleanly(root, engine, number, code):
+    child = engine()
+    child.send_signal(number)
+    assert child.wait(10) == code
+    beat = read_json(Layout(root).heartbeat, Heartbeat)
+    assert beat is not None and beat.phase == "stopped"
+    assert not files.is_locked(Layout(root).engine_lock)
+
+
+def test_the_engine_runs_a_task_that_comes_while_it_sleeps(root, engine):
+    engine()
+    task_id = new_task(root, "What are the 3 largest files in /etc?")
+    until(lambda: ended(root, task_id) == ["done"])
+    until(lambda: Layout(root).loop_state.exists())
+
+
+def test_kill_9_while_a_worker_runs_adopts_it_and_collects_its_result_once(root, engine):
+    first = engine()
+    task_id = new_task(root, "What are the 3 largest files in /?")
+    folder = Layout(root).task(task_id)
+    until(lambda: files.is_locked(folder / "run.lock"))
+    first.kill()
+    first.wait()
+    engine()
+    until(lambda: ended(root, task_id) == ["done"], seconds=60)
+    events = recent_events(Store(root), 1000)
+    starts = [event for event in events if event.kind == "task_started" and event.task_id == task_id]
+    assert len(starts) == 1
+    result = next(Layout(root).archive.glob(f"*/*/{task_id}/result.md"))
+    assert "| 3 |" in result.read_text()
+
+
+def test_a_second_engine_ends_at_once_and_says_who_drives(root, engine):
+    child = engine()
+    second = run(root, "--engine-only")
+    assert second.returncode == 1
+    assert str(child.pid) in second.stderr
+
+
+def test_run_uses_the_engine_that_is_there_and_prints_the_answer(root, engine):
+    engine()
+    found = run(root, "run", "What are the 2 largest files in /etc?")
+    assert found.returncode == 0
+    assert "The 2 largest files in /etc" in found.stdout
+    assert "disk_usage /etc" in found.stderr
+
+
+def test_run_without_an_engine_is_one_of_its_own(root):
+    found = run(root, "run", "What are the 2 largest files in /etc?")
+    assert (found.returncode, "| 2 |" in found.stdout) == (0, True)
+    assert not files.is_locked(Layout(root).engine_lock)
+
+
+def test_run_of_something_that_nobody_can_do_fails_and_names_what_would_help(root):
+    found = run(root, "run", "Compose a symphony")
+    assert found.returncode == 1
+    assert "ANTHROPIC_API_KEY" in found.stderr
+    assert found.stdout == ""
+
+
+def test_once_beats_once_and_tells_it_as_json_lines(root):
+    found = run(root, "--engine-only", "--once", "--log-format", "jsonl")
+    assert found.returncode == 0
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [record["beat"] for record in records if record["type"] == "beat"] == [1]
+    assert records[0]["kind"] == "engine_started"
+
+
+def test_without_a_terminal_the_room_says_what_to_use_instead(root):
+    found = run(root)
+    assert found.returncode == 2
+    assert "--engine-only" in found.stderr and "run" in found.stderr
+
+
+def test_a_folder_that_others_may_write_is_refused(root):
+    root.chmod(0o777)
+    found = run(root, "--engine-only", "--once")
+    assert found.returncode == 1
+    assert "chmod" in found.stderr
+    root.chmod(0o700)
+
+
+def test_a_removed_state_folder_ends_the_engine_and_is_not_made_again(root, engine, tmp_path):
+    child = engine()
+    root.rename(tmp_path / "moved")
+    assert child.wait(15) == 1
+    assert not root.exists()
+
+
+def test_no_key_reaches_a_worker_of_the_offline_provider(root):
+    secret = "sk-ant-" + "a" * 40
+    env = {**os.environ, "OPENAI_API_KEY": secret}
+    found = subprocess.run(
+        command(root, "run", "Disk usage of /etc"), capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL
+    )
+    assert found.returncode == 0, found.stderr
+    for path in root.rglob("*"):
+        if path.is_file():
+            assert secret.encode() not in path.read_bytes()
