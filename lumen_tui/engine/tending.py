@@ -64,7 +64,7 @@ class Tending:
 
     def running(self) -> list[TaskView]:
         """Tasks with a living worker."""
-        return [view for view in self.index.live() if view.status.alive]
+        return [view for view in self.index.begun() if view.status.alive]
 
     def recover(self, now: float) -> int:
         """Take in everything that is there after a start; returns how many living workers were adopted."""
@@ -81,7 +81,7 @@ class Tending:
         self.index.refresh(now, {}, only=set())
         if may_start and self._room_for_more():
             self._look_at_queued(now)
-        for view in self.index.live():
+        for view in self.index.begun():
             if view.status is Status.LOST:
                 self._lost(view, tended, now)
             elif view.status.ended:
@@ -101,8 +101,8 @@ class Tending:
 
     def _look_at_queued(self, now: float) -> None:
         """Queued tasks may have been edited since; the next few are looked at again before one starts."""
-        queued = [view.id for view in self.index.live() if view.status is Status.QUEUED]
-        self.index.refresh(now, {}, only=set(queued[: self.config.workers.limit]))
+        queued = self.index.queued()[: self.config.workers.limit]
+        self.index.refresh(now, {}, only={view.id for view in queued})
 
     def _reap(self) -> None:
         for task_id, child in list(self._children.items()):
@@ -203,16 +203,15 @@ class Tending:
             await asyncio.gather(*self._ending.values(), return_exceptions=True)
 
     def _start_next(self, tended: Tended, now: float) -> None:
-        views = self.index.live()
-        alive = [view for view in views if view.status.alive]
+        alive = self.running()
         by_role: dict[str, int] = {}
         for view in alive:
             by_role[view.spec.role] = by_role.get(view.spec.role, 0) + 1
         free = self.config.workers.limit - len(alive)
-        for view in views:
+        for view in self.index.queued():
             if free <= 0:
                 return
-            if view.status is Status.QUEUED and self._start(view, by_role, tended, now):
+            if self._start(view, by_role, tended, now):
                 free -= 1
 
     def _start(self, view: TaskView, by_role: dict[str, int], tended: Tended, now: float) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from _json import make_scanner
 
+from lumen_tui.model import times
 from lumen_tui.store import backwards, files
 
 TYPE_CHECKING = False
@@ -49,10 +50,11 @@ def _text(record: Raw, key: str) -> str:
 class Receipts:
     """The receipts that count for one reader, read backwards as far as they can matter."""
 
-    def __init__(self, fd: int, signals: int, reader: str) -> None:
+    def __init__(self, fd: int, signals: int, reader: str, today: str) -> None:
         self._lines = backwards.lines(fd) if fd >= 0 else iter(())
         self._signals = signals
         self._readers = ("", _EVERYONE, reader)
+        self._today = today
         self._reached = "~"  # the date of the oldest receipt read; none yet
         self.read: set[str] = set()
         self.upto = -1  # every signal that begins here or before is read
@@ -61,9 +63,9 @@ class Receipts:
     def load(self, created_at: str) -> None:
         """Read receipts back to the day before which a signal of that date cannot have been read.
 
-        Days, not moments: clocks are set back. Dates of another form than ours load everything.
+        Days, not moments: clocks are set back. Dates of another form than ours, and dates to come, load everything.
         """
-        day = created_at[:10] if created_at[-1:] == "Z" else ""
+        day = created_at[:10] if created_at[-1:] == "Z" and created_at[:10] <= self._today else ""
         while self._reached >= day:
             line = next(self._lines, None)
             if line is None:
@@ -110,14 +112,14 @@ def _open(path: str) -> int:
         return -1
 
 
-def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] | None = None) -> Page:
+def unread(memory: str, reader: str, limit: int, now: float, wanted: Callable[[Raw], bool] | None = None) -> Page:
     """The newest `limit` signals in the folder `memory` that `reader` has not read and `wanted` takes."""
     signals = _open(f"{memory}/signals.jsonl")
     if signals < 0:
         return Page()
     receipts = _open(f"{memory}/signal-receipts.jsonl")
     try:
-        return _walk(signals, Receipts(receipts, signals, reader), limit, wanted)
+        return _walk(signals, Receipts(receipts, signals, reader, times.iso(now)[:10]), limit, wanted)
     finally:
         os.close(signals)
         if receipts >= 0:

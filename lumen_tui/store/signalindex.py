@@ -185,7 +185,8 @@ class SignalIndex:
 
     def _note(self, receipts: list[Receipt]) -> None:
         for receipt in receipts:
-            self._pending[receipt.signal_id] = receipt
+            if receipt.upto or receipt.signal_id not in self._pending:
+                self._pending[receipt.signal_id] = receipt
             if not receipt.upto:
                 self._read_ids.add(receipt.signal_id)
 

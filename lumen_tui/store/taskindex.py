@@ -16,6 +16,9 @@ from lumen_tui.store.taskarchive import ArchiveIndex
 from lumen_tui.store.taskread import BadTask, TaskFiles, make_view, read_json, read_spec, tail_events, task_names
 
 
+TICK = 0.1  # seconds within which a file system may give two changes the same stamp
+
+
 class TaskIndex:
     """All tasks of one state folder."""
 
@@ -23,7 +26,8 @@ class TaskIndex:
         self._layout = layout
         self._live: dict[str, TaskFiles] = {}
         self._folder_stamp = -1
-        self._listed: tuple[int, list[TaskView]] | None = None  # the sorted list of one revision
+        self._sorted: tuple[int, tuple[list[TaskView], list[TaskView], list[TaskView]]] | None = None
+        self._moving: set[str] = set()  # tasks whose evidence can change without a file of theirs being written
         self._expected: set[str] = set()  # tasks on which the caller knows that something changed
         self.problems: dict[str, Problem] = {}
         self.revision = 0
@@ -35,28 +39,39 @@ class TaskIndex:
         `stall_after` gives the silence in seconds after which a role's worker counts as stalled.
         `only` names the tasks that may have changed (from the watcher); None looks at all.
         """
-        changed = self._list_folder()
-        expected, self._expected = self._expected, set()
-        for name, task in self._live.items():
-            alive = task.view is None or task.view.status.alive or task.view.status is Status.LOST
-            if alive or only is None or name in only or name in expected:
-                changed |= self._look(task, now, stall_after.get(task.spec.role, 120.0))
+        changed = self._list_folder(now)
+        names = self._live.keys() if only is None else self._moving | self._expected | (only & self._live.keys())
+        self._expected = set()
+        for name in list(names):
+            task = self._live[name]
+            changed |= self._look(task, now, stall_after.get(task.spec.role, 120.0))
+            self._sort_in(name, task)
         changed |= self.archive.refresh()
         self.revision += changed
         return changed
 
-    def _list_folder(self) -> bool:
+    def _sort_in(self, name: str, task: TaskFiles) -> None:
+        view = task.view
+        settled = view is not None and not view.status.alive and (view.status is not Status.LOST or view.finished)
+        if not settled or task.fresh:
+            self._moving.add(name)
+        else:
+            self._moving.discard(name)
+
+    def _list_folder(self, now: float) -> bool:
         try:
             stamp = os.stat(self._layout.tasks).st_mtime_ns
         except OSError:
             stamp = 0
-        if stamp == self._folder_stamp:
+        if stamp == self._folder_stamp and now - stamp / 1e9 > TICK:
             mended = [self._meet(name) for name in list(self.problems)]
             return any(mended)
         self._folder_stamp = stamp
         names = task_names(self._layout.tasks)
         for gone in self._live.keys() - names:
             del self._live[gone]
+            self._moving.discard(gone)
+            self._expected.discard(gone)
         for gone in self.problems.keys() - names:
             del self.problems[gone]
         for name in names - self._live.keys():
@@ -69,6 +84,7 @@ class TaskIndex:
         try:
             self._live[name] = TaskFiles(folder, read_spec(folder))
             self.problems.pop(name, None)
+            self._moving.add(name)
             return True
         except (BadTask, files.StoreError, OSError) as error:
             hint = "mend spec.json or move the folder away; no other task is affected"
@@ -76,7 +92,7 @@ class TaskIndex:
             return False
 
     def _look(self, task: TaskFiles, now: float, stall_after: float) -> bool:
-        self._read_changes(task)
+        self._read_changes(task, now)
         held = task.exit is None and task.run is not None and files.is_locked(task.folder / "run.lock")
         if not held and task.run is not None and task.exit is None:
             task.exit = read_json(task.folder / "exit.json", Exit)  # it may have ended between the two looks
@@ -90,18 +106,17 @@ class TaskIndex:
         task.view = view
         return True
 
-    def _read_changes(self, task: TaskFiles) -> None:
+    def _read_changes(self, task: TaskFiles, now: float) -> None:
         """Folder stamps tell of new files, the size of events.jsonl of new events: no read without a change."""
         try:
             stamp = (os.stat(task.folder).st_mtime_ns, os.stat(task.folder / "spec.json").st_mtime_ns)
         except OSError:
             return
-        if stamp != task.stamp:
-            task.stamp = stamp
-            try:
-                task.spec = read_spec(task.folder)
-            except (BadTask, files.StoreError, OSError):
-                pass  # the last readable spec stands
+        known, was_fresh = task.stamp, task.fresh
+        if stamp != known or was_fresh:
+            task.stamp, task.fresh = stamp, now - max(stamp) / 1e9 < TICK
+            if known != (0, 0):
+                self._reread(task)
             task.run = read_json(task.folder / "run.json", Run)
             task.exit = read_json(task.folder / "exit.json", Exit)
         size = _size(task.folder / "events.jsonl")
@@ -110,17 +125,38 @@ class TaskIndex:
             task.tail = tail_events(task.folder)
             task.last_event = times.epoch(task.tail[-1].at) if task.tail else 0.0
 
+    def _reread(self, task: TaskFiles) -> None:
+        try:
+            task.spec = read_spec(task.folder)
+        except (BadTask, files.StoreError, OSError):
+            pass  # the last readable spec stands
+
     def expect(self, task_id: str) -> None:
         """Look at this task in the next refresh, whatever it was."""
         self._expected.add(task_id)
 
     def live(self) -> list[TaskView]:
         """Tasks that are not archived: who waits, who runs, who is next, what failed; older first among queued."""
-        if self._listed is None or self._listed[0] != self.revision:
+        return self._lists()[0]
+
+    def queued(self) -> list[TaskView]:
+        """Tasks that wait for a worker, the next one first."""
+        return self._lists()[1]
+
+    def begun(self) -> list[TaskView]:
+        """Tasks that have or had a worker, or ended without one."""
+        return self._lists()[2]
+
+    def _lists(self) -> tuple[list[TaskView], list[TaskView], list[TaskView]]:
+        """The three lists, sorted anew only after a change."""
+        if self._sorted is None or self._sorted[0] != self.revision:
             ended = {name for name, task in self._live.items() if task.view and task.view.status is Status.DONE}
             views = [self._with_waits(task.view, ended) for task in self._live.values() if task.view]
-            self._listed = (self.revision, sorted(views, key=_order))
-        return self._listed[1]
+            views.sort(key=_order)
+            queued = [view for view in views if view.status is Status.QUEUED]
+            begun = [view for view in views if view.status is not Status.QUEUED]
+            self._sorted = (self.revision, (views, queued, begun))
+        return self._sorted[1]
 
     def _with_waits(self, view: TaskView, ended: set[str]) -> TaskView:
         if view.status is not Status.QUEUED or not view.spec.depends_on:

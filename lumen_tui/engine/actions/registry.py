@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, decay, engine, nodes, roles, signals, tasks, triage, undo, work
+from lumen_tui.engine.actions import attention, checks, decay, engine, nodes, roles, signals, tasks, triage, undo, work
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids
 from lumen_tui.store.store import Store
@@ -41,6 +41,7 @@ VERBS: dict[str, Verb] = {
     "engine.pause": engine.pause,
     "engine.resume": engine.resume,
     "engine.stop": engine.stop,
+    "attention.dismiss": attention.dismiss,
     "undo": undo.undo,
     "redo": undo.redo,
 }

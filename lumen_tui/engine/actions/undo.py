@@ -140,8 +140,18 @@ def _put_task(store: Store, change: Change) -> None:
     tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
 
 
+def _noted(_: Store, change: Change) -> Side:
+    """What stands in the journal of actions alone: the record of the undo is the undo."""
+    return change.before
+
+
+def _put_nothing(_: Store, __: Change) -> None:
+    return None
+
+
 _KINDS: dict[str, tuple[Callable[[Store, Change], Side], Callable[[Store, Change], None]]] = {
     "work": (_work_now, _put_work),
     "role": (_role_now, _put_role),
     "task": (_task_now, _put_task),
+    "attention": (_noted, _put_nothing),
 }
