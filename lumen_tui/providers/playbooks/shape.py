@@ -1,0 +1,89 @@
+"""What playbooks share: their report, their way to fail, and names and numbers as safe Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.providers.base import Reply, Step, ToolCall, ask
+
+_MAX_NAME = 300
+
+
+class Failed(Exception):
+    """The playbook could not answer; the text says why."""
+
+
+class Report(Struct, frozen=True):
+    """What a playbook found, as Markdown."""
+
+    title: str
+    body: str
+    notes: tuple[str, ...] = ()
+
+
+Play = Generator[Step, Reply | None, Report]
+
+
+def call(tool: str, /, **arguments: Any) -> Generator[Step, Reply | None, Reply]:
+    """Make a call that must succeed; Failed with its reason otherwise."""
+    reply = yield from ask(ToolCall(tool, arguments))
+    if not reply.ok:
+        raise Failed(one_line(reply.text))
+    return reply
+
+
+def line(text: str) -> str:
+    """Text from outside on one line, with nothing in it that Markdown would act on."""
+    return re.sub(r"([\\`*_\[\]<>|#~!])", r"\\\1", one_line(text))
+
+
+def code(text: str) -> str:
+    """A name or a line from outside as a code span that it cannot break out of; fit for a table cell."""
+    shown = safe(text).replace("\n", "␊").replace("\t", "␉")
+    if len(shown) > _MAX_NAME:
+        shown = shown[: _MAX_NAME // 2] + "…" + shown[-_MAX_NAME // 2 :]
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) or not shown else ""
+    return f"{fence}{pad}{shown.replace('|', chr(92) + '|')}{pad}{fence}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """A Markdown table; the columns in `right` are aligned to the right."""
+    rule = ["---:" if index in right else "---" for index in range(len(head))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
+
+
+def size(count: int) -> str:
+    """Bytes in plain units: `1.5 MiB`."""
+    value, unit = float(count), "B"
+    for following in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, following
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def many(count: int, word: str, plural: str = "") -> str:
+    """`1 file`, `1,204 files`."""
+    return f"{count:,} {word if count == 1 else plural or word + 's'}"
+
+
+def walk_notes(data: dict[str, Any]) -> list[str]:
+    """What limits an answer that came from a walk through a tree."""
+    notes = []
+    if data.get("cut"):
+        notes.append(f"Incomplete: {data['cut']}.")
+    if count := data.get("unreadable", 0):
+        examples = ", ".join(one_line(path, 120) for path in data.get("unreadable_examples", ())[:2])
+        notes.append(f"{many(count, 'place')} could not be read" + (f", such as {examples}." if examples else "."))
+    if data.get("left_out"):
+        notes.append(
+            "Left out as kernel file systems: " + ", ".join(one_line(p, 120) for p in data["left_out"][:5]) + "."
+        )
+    return notes

@@ -1,0 +1,94 @@
+"""What every tool is made of: its context, its result, and the ways in which it can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.store.store import Store
+from lumen_tui.tools.rules import Rules
+
+
+class Stopped(BaseException):
+    """The task was asked to end. Not an Exception, so that no retry loop on the way up swallows it."""
+
+
+class ToolError(Exception):
+    """A call that was refused or could not be done; the text says why and what to do instead."""
+
+
+class ToolResult(Struct, frozen=True):
+    """What a call gave. `text` is what a model reads, `data` what a playbook computes with."""
+
+    text: str
+    ok: bool = True
+    data: dict[str, Any] = {}
+    truncated: int = 0  # bytes of text that were left out
+    summary: str = ""  # a few words for the live tail, such as `14 entries`
+
+
+def _keep(text: str) -> str:
+    return text
+
+
+def _ignore(text: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a tool works. All time and all stopping comes from here, so that tests decide about both."""
+
+    role: Role
+    spec: Spec
+    store: Store
+    folder: Path  # the task's own
+    now: Callable[[], float]  # seconds since 1970
+    monotonic: Callable[[], float]
+    stopped: Callable[[], bool] = bool
+    redact: Callable[[str], str] = _keep
+    environ: Mapping[str, str] = field(default_factory=dict)
+    guard: Callable[[], AbstractContextManager[None]] = nullcontext  # nothing inside it is interrupted
+    progress: Callable[[str], None] = _ignore  # called now and then while a call lasts
+    rules: Rules = field(default_factory=Rules)
+
+    def check(self) -> None:
+        """Raise Stopped where the task was asked to end."""
+        if self.stopped():
+            raise Stopped
+
+
+REPORT_EVERY = 20.0  # seconds between two reports of progress
+
+
+class Tool(Struct, frozen=True):
+    """One tool: how a model sees it and the function behind it. `arguments` is a msgspec Struct type."""
+
+    name: str
+    description: str
+    arguments: Any
+    run: Callable[[Context, Any], ToolResult]
+    describe: Callable[[Any], str]  # a call in a few words, for the live tail
+
+
+def size_text(count: int) -> str:
+    """`1536` -> `1.5 KiB`; below 1024 in bytes."""
+    if count < 1024:
+        return f"{count} B"
+    value = float(count)
+    units = ["KiB", "MiB", "GiB", "TiB"]
+    while (value := value / 1024) >= 1024 and len(units) > 1:
+        units.pop(0)
+    return f"{value:.1f} {units[0]}"
+
+
+def plural(count: int, word: str, many: str = "") -> str:
+    """`1 entry`, `1,204 entries`."""
+    return f"{count:,} {word if count == 1 else many or word + 's'}"

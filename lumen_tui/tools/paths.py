@@ -1,0 +1,74 @@
+"""From the path a model writes to one that may be read."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.base import Context, ToolError
+
+_CONTROL = (
+    "lumen.toml", "operator.toml", "commands.jsonl", "command-receipts.jsonl", "engine.lock", "approvals", "locks",
+)  # fmt: skip
+_PROCESS_SECRETS = re.compile(
+    r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
+)
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
+)  # fmt: skip
+
+
+def resolve(context: Context, text: str) -> Path:
+    """The absolute path meant by `text`, links resolved; relative ones count from the task's folder.
+
+    ToolError where it is not there, out of bounds, or a file the worker has no business with.
+    """
+    if not text or "\0" in text:
+        raise ToolError("the path is empty or holds a NUL character")
+    wanted = os.path.join(context.folder, os.path.expanduser(text))
+    path = os.path.realpath(wanted)
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ToolError(f"{one_line(text)} does not exist") from None
+    except OSError as error:
+        raise ToolError(f"{one_line(text)} cannot be looked at: {error.strerror}") from error
+    if kind := special(found):
+        raise ToolError(f"{one_line(text)} is {kind}; only files and folders are read")
+    if why := forbidden(context, path):
+        raise ToolError(why)
+    return Path(path)
+
+
+def folder(context: Context, text: str) -> Path:
+    """As `resolve`, for something that must be a folder."""
+    path = resolve(context, text)
+    if not path.is_dir():
+        raise ToolError(f"{one_line(text)} is a file, not a folder")
+    return path
+
+
+def special(found: os.stat_result) -> str:
+    """`a pipe`, `a socket`, `a device`, or empty for files, folders and links."""
+    return next((word for test, word in _KINDS if test(found.st_mode)), "")
+
+
+def forbidden(context: Context, path: str) -> str:
+    """Why the real path `path` must not be read, or empty."""
+    if _PROCESS_SECRETS.match(path):
+        return f"{one_line(path)} holds another process's secrets and is not read"
+    root = os.path.realpath(context.store.root)
+    if is_below(path, root) and os.path.relpath(path, root).split(os.sep)[0] in _CONTROL:
+        return f"{one_line(path)} belongs to the engine and the operator and is not read by workers"
+    roots = context.rules.roots
+    if roots and not any(is_below(path, allowed) for allowed in (*roots, os.path.realpath(context.folder))):
+        return f"{one_line(path)} is outside {', '.join(roots)}, where the constraints keep this task"
+    return ""
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether the real path `path` is `root` or stands below it."""
+    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -1,0 +1,137 @@
+"""The worker process: `python -m lumen_tui.worker TASK_FOLDER` does one task under one role and ends.
+
+exit.json is its very last act. Exit codes: 0 done, 1 failed or stopped, 2 it could not begin.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+# The current folder is the task's own: nothing a command left there may be imported.
+sys.path[:] = [part for part in sys.path if part not in ("", os.getcwd())]
+
+if __name__ == "__main__":  # a signal that comes while the rest loads waits until the worker can act on it
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+
+import fcntl  # noqa: E402
+import time  # noqa: E402
+import traceback  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import msgspec  # noqa: E402
+
+from lumen_tui.model import ids  # noqa: E402
+from lumen_tui.model.tasks import Exit  # noqa: E402
+from lumen_tui.model.times import iso  # noqa: E402
+from lumen_tui.store import files  # noqa: E402
+from lumen_tui.tools.base import Stopped  # noqa: E402
+from lumen_tui.tools.redact import redactor  # noqa: E402
+from lumen_tui.worker import orphans  # noqa: E402
+from lumen_tui.worker.stopping import Stopper  # noqa: E402
+from lumen_tui.worker.task import BadTask, Tally, Task, World  # noqa: E402
+
+LOCK_VARIABLE = "LUMEN_LOCK_FD"
+
+
+class NoLock(Exception):
+    """Another worker has this task, or the lock that was handed over is not one."""
+
+
+def take_lock(folder: Path, environ: dict[str, str]) -> int:
+    """The descriptor that holds run.lock: the one that was inherited, else a new one. NoLock."""
+    path = folder / "run.lock"
+    inherited = environ.pop(LOCK_VARIABLE, "")
+    os.environ.pop(LOCK_VARIABLE, None)
+    if not inherited:
+        fd = files.try_lock(path)
+        if fd is None:
+            raise NoLock(f"{path} is held: a worker is at this task already")
+        return fd
+    try:
+        fd = int(inherited)
+        os.set_inheritable(fd, False)
+        mine, there = os.fstat(fd), os.stat(path, follow_symlinks=False)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ValueError, OSError) as error:
+        raise NoLock(f"{LOCK_VARIABLE}={inherited} does not hold {path}: {error}") from error
+    if (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino):
+        raise NoLock(f"{LOCK_VARIABLE}={inherited} is another file than {path}")
+    return fd
+
+
+def work(world: World, tally: Tally) -> tuple[str, str]:
+    """Do the task; returns status and reason. Stopped may come at any moment until the stopper is disarmed."""
+    started: list[Task] = []
+    try:
+        status, reason = _attempt(world, tally, started)
+        world.stopper.disarm()
+    except Stopped:
+        world.stopper.disarm()
+        status, reason = world.stopper.status, world.stopper.reason
+    reason = world.redact(reason)
+    for task in started:
+        _last_event(task, status, reason)
+    return status, reason
+
+
+def _attempt(world: World, tally: Tally, started: list[Task]) -> tuple[str, str]:
+    try:
+        task = Task(world, tally)
+        started.append(task)
+        world.stopper.limit(task.seconds)
+        outcome = task.run()
+    except BadTask as error:
+        return "failed", str(error)
+    except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was becomes an exit
+        sys.stderr.write(world.redact(traceback.format_exc()))
+        return "failed", f"{type(error).__name__}: {error}"
+    return ("done", "") if outcome.ok else ("failed", outcome.reason)
+
+
+def _last_event(task: Task, status: str, reason: str) -> None:
+    try:
+        task.finished(status, reason)
+    except (files.StoreError, OSError) as error:  # a full disk must not keep exit.json from being tried
+        sys.stderr.write(f"the last event was not written: {error}\n")
+
+
+def run(folder: Path, environ: dict[str, str]) -> int:
+    """Everything between the lock and exit.json."""
+    began = time.monotonic()
+    stopper = Stopper(folder, time.monotonic)
+    world = World(folder, time.time, time.monotonic, environ, stopper, redactor(environ))
+    tally = Tally()
+    stopper.arm()
+    status, reason = work(world, tally)
+    orphans.end_all()
+    ended = Exit(
+        task_id=folder.name, status=status, finished_at=iso(time.time()), attempt=tally.attempt, reason=reason,
+        seconds=round(time.monotonic() - began, 3), usage=tally.usage, brain=tally.brain,
+    )  # fmt: skip
+    files.replace(folder / "exit.json", msgspec.json.encode(ended))
+    return 0 if status == "done" else 1
+
+
+def main(arguments: list[str]) -> int:
+    """Check the call, take the lock and work."""
+    os.umask(0o077)
+    try:
+        (named,) = arguments
+        folder = Path(named).resolve(strict=True)
+        ids.check_name(folder.name, "task id")
+        environ = dict(os.environ)
+        lock = take_lock(folder, environ)
+    except (ValueError, OSError, NoLock, files.StoreError) as error:
+        sys.stderr.write(f"usage: python -m lumen_tui.worker TASK_FOLDER\n{error}\n")
+        return 2
+    orphans.adopt()
+    try:
+        return run(folder, environ)
+    finally:
+        os.close(lock)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

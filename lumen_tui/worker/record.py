@@ -1,0 +1,36 @@
+"""The task's events: redacted, safe and short, appended as they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from lumen_tui.model.tasks import TaskEvent
+from lumen_tui.model.text import safe
+from lumen_tui.model.times import iso
+from lumen_tui.store.journal import Journal
+
+_MAX_TEXT = 4000  # characters of one event; results in full stand in result.md
+
+
+class Recorder:
+    """Appends TaskEvent lines."""
+
+    def __init__(
+        self, journal: Journal, attempt: int, now: Callable[[], float], redact: Callable[[str], str],
+        guard: Callable[[], AbstractContextManager[None]],
+    ) -> None:  # fmt: skip
+        self._journal, self._attempt, self._now = journal, attempt, now
+        self._redact, self._guard = redact, guard
+
+    def event(self, kind: str, text: str = "", *, tool: str = "", ok: bool = True, **data: Any) -> None:
+        """Append one event. `data` holds numbers and short names only: it is not redacted."""
+        clean = self._redact(safe(text))
+        if len(clean) > _MAX_TEXT:
+            clean = f"{clean[:_MAX_TEXT]}… ({len(clean) - _MAX_TEXT:,} more characters)"
+        record = TaskEvent(
+            at=iso(self._now()), kind=kind, text=clean, tool=tool, ok=ok, attempt=self._attempt, data=data
+        )
+        with self._guard():
+            self._journal.append(record)

@@ -1,0 +1,109 @@
+"""Every reason to stop, in one place: stop.json, a signal, the time limit."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from lumen_tui.model.text import one_line
+from lumen_tui.model.times import span
+from lumen_tui.store import files
+from lumen_tui.tools.base import Stopped
+
+STOP_FILE = "stop.json"
+TICK = 0.1  # seconds between two looks
+_AGAIN = 5.0  # seconds after which a Stopped that somebody swallowed is raised once more
+
+
+class _Stop(msgspec.Struct, frozen=True):
+    status: str = "cancelled"
+    reason: str = ""
+
+
+class Stopper:
+    """Knows whether the task must end, and interrupts what runs: a walk, a regular expression, a model call.
+
+    The interval timer's handler runs in the main thread, also inside a blocking call and inside the regular
+    expression engine; it raises Stopped there unless `guard` says that something must not be torn apart.
+    """
+
+    def __init__(self, folder: Path, monotonic: Callable[[], float]) -> None:
+        self.status = ""
+        self.reason = ""
+        self._file = folder / STOP_FILE
+        self._monotonic = monotonic
+        self._ends = 0.0
+        self._limit = 0.0
+        self._guards = 0
+        self._armed = False
+        self._raise_at = 0.0
+
+    def ask(self, status: str, reason: str) -> None:
+        """Note the first reason to stop; later ones do not change it."""
+        if not self.status:
+            self.status = status if status in ("cancelled", "failed") else "cancelled"
+            self.reason = one_line(reason) or "stopped"
+
+    def limit(self, seconds: float) -> None:
+        """Stop as failed `seconds` from now."""
+        self._limit, self._ends = seconds, self._monotonic() + seconds
+
+    def stopped(self) -> bool:
+        """Whether the task must end."""
+        return bool(self.status)
+
+    def look(self) -> None:
+        """Look for a reason to stop."""
+        if self.status:
+            return
+        if self._file.exists():
+            self._read()
+        elif self._ends and self._monotonic() > self._ends:
+            self.ask("failed", f"timed out after {span(self._limit)}")
+
+    def _read(self) -> None:
+        try:
+            stop = msgspec.json.decode(files.read(self._file) or b"{}", type=_Stop)
+        except (msgspec.MsgspecError, files.StoreError, OSError):
+            stop = _Stop(reason="stop.json is there but cannot be read")
+        self.ask(stop.status, stop.reason)
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Nothing inside is interrupted."""
+        self._guards += 1
+        try:
+            yield
+        finally:
+            self._guards -= 1
+
+    def arm(self) -> None:
+        """Take the signals and begin to look."""
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+        signal.signal(signal.SIGALRM, self._on_tick)
+        signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+        self._armed = True
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+
+    def disarm(self) -> None:
+        """From here on nothing is interrupted: the end is being written."""
+        self._armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.look()  # an engine that sends TERM has usually said why
+        self.ask("cancelled", f"ended by {signal.Signals(number).name}")
+
+    def _on_tick(self, number: int, frame: FrameType | None) -> None:
+        self.look()
+        now = self._monotonic()
+        if self.status and self._armed and not self._guards and now >= self._raise_at:
+            self._raise_at = now + _AGAIN
+            raise Stopped

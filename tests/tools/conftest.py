@@ -1,0 +1,51 @@
+"""A task folder in a temporary state, and toolboxes for roles of any kind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.store.store import Store
+from lumen_tui.tools.base import Context
+from lumen_tui.tools.redact import redactor
+from lumen_tui.tools.toolbox import Toolbox
+
+MakeBox = Callable[..., Toolbox]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "state")
+    store.layout.create()
+    (store.layout.tasks / "tsk-a").mkdir()
+    return store
+
+
+@pytest.fixture
+def make_box(state: Store) -> MakeBox:
+    def make(
+        shell: str = "read", write: bool = False, network: bool = False, tools: tuple[str, ...] = ALL_TOOLS,
+        constraints: tuple[str, ...] = (), stopped: Callable[[], bool] = bool,
+        monotonic: Callable[[], float] = time.monotonic, progress: Callable[[str], None] = str, limits: Limits | None = None,
+        environ: Mapping[str, str] | None = None, **spec: Any,
+    ) -> Toolbox:  # fmt: skip
+        role = Role(
+            name="researcher", purpose="p", tools=tools, shell=shell, write=write, network=network,
+            limits=limits or Limits(),
+        )  # fmt: skip
+        task = Spec(id="tsk-a", objective="o", constraints=constraints, **spec)
+        env = {"PATH": os.environ["PATH"], "HOME": str(state.root), **(environ or {})}
+        context = Context(
+            role=role, spec=task, store=state, folder=state.layout.task("tsk-a"), now=lambda: 1_700_000_000.0,
+            monotonic=monotonic, progress=progress, stopped=stopped, redact=redactor(env), environ=env,
+        )  # fmt: skip
+        return Toolbox(role, task, context)
+
+    return make

@@ -1,0 +1,91 @@
+"""Workers on a model: a local server speaks the Messages API from a script."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from lumen_tui.store import files
+
+BUILDER = """+++
+purpose = "p"
+shell = "any"
+write = true
+network = true
+tools = ["shell", "write_result"]
++++
+
+Work.
+"""
+
+
+def test_what_a_command_left_running_ends_with_the_worker(make_task, server):
+    command = "setsid sleep 300 >/dev/null 2>&1 & echo $! > left"
+    server.script = [("shell", {"command": command}), ("write_result", {"text": "ok"}), "done"]
+    task = make_task("anything", role="builder")
+    task.layout.role("builder").write_text(BUILDER)
+    assert task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)["status"] == "done"
+    pid = int((task.folder / "left").read_text())
+    task.until(lambda: not is_running(pid), 3)
+
+
+def test_a_model_call_is_interrupted(make_task, server):
+    server.script = [30.0]
+    task = make_task("anything")
+    task.start(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    task.until(lambda: bool(server.asked))
+    files.replace(task.folder / "stop.json", b'{"status": "cancelled", "reason": "enough"}')
+    began = time.monotonic()
+    task.children[0].wait(8)
+    assert time.monotonic() - began < 3
+    assert task.exit["status"] == "cancelled"
+
+
+def test_a_pattern_without_end_is_interrupted(make_task, server, tmp_path):
+    (tmp_path / "as").write_text("a" * 60 + "b\n")
+    server.script = [("grep", {"path": str(tmp_path / "as"), "pattern": "(a+)+$", "regex": True})]
+    task = make_task("anything", timeout_seconds=2)
+    task.start(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    task.children[0].wait(10)
+    assert task.exit["reason"] == "timed out after 2.0 s"
+
+
+def test_a_model_task_records_usage_and_its_answer_becomes_the_result(make_task, server):
+    server.script = [("list_dir", {"path": "/"}), ("rm", {"path": "/"}), "The answer."]
+    task = make_task("anything")
+    ended = task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    assert ended["status"] == "done"
+    assert ended["brain"] == "anthropic claude-haiku-4-5"
+    assert ended["usage"]["input_tokens"] == 300
+    assert task.result == "The answer."
+    refused = [event for event in task.events if event["kind"] == "result" and not event.get("ok", True)]
+    assert len(refused) == 1
+    assert "not among those" in refused[0]["text"]
+    assert b"0123456789abcdef" not in b"".join(path.read_bytes() for path in task.folder.iterdir())
+
+
+def test_a_budget_ends_the_task(make_task, server):
+    server.script = [("list_dir", {"path": "/"})] * 50
+    task = make_task("anything", budget={"tokens": 300})
+    ended = task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    assert ended["status"] == "failed"
+    assert "budget" in ended["reason"]
+    assert ended["usage"]["input_tokens"] + ended["usage"]["output_tokens"] <= 480
+
+
+def is_running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_a_command_cannot_read_the_workers_keys(make_task, server):
+    server.script = [("shell", {"command": "tr '\\0' '\\n' < /proc/$PPID/environ > out; wc -c < out"}), "done"]
+    task = make_task("anything", role="builder")
+    task.layout.role("builder").write_text(BUILDER)
+    task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    if os.geteuid() != 0:  # root reads everything
+        assert (task.folder / "out").read_text() == ""
+    assert b"0123456789abcdef" not in (task.folder / "events.jsonl").read_bytes()
