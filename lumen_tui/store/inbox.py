@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from _json import make_scanner
 
-from lumen_tui.model import times
 from lumen_tui.store import backwards, files
 
 TYPE_CHECKING = False
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 _EVERYONE = "*"  # the reader of a legacy receipt, which names none
+_EVERYONE_TEXT = b'"*"'
+_OVERLAP = 64 * 1024  # bytes
 
 
 class _Rules:
@@ -48,44 +49,45 @@ def _text(record: Raw, key: str) -> str:
 
 
 class Receipts:
-    """The receipts that count for one reader, read backwards as far as they can matter."""
+    """The receipts that count for one reader, from the end back to where an `upto` covers the rest.
 
-    def __init__(self, fd: int, signals: int, reader: str, today: str) -> None:
-        self._lines = backwards.lines(fd) if fd >= 0 else iter(())
+    Receipts of signals behind that one can stand a little before it, where two looked at the same moment.
+    """
+
+    def __init__(self, fd: int, signals: int, reader: str) -> None:
         self._signals = signals
         self._readers = ("", _EVERYONE, reader)
-        self._today = today
-        self._reached = "~"  # the date of the oldest receipt read; none yet
         self.read: set[str] = set()
         self.upto = -1  # every signal that begins here or before is read
         self.upto_ids: set[str] = set()  # the same, where the place is not known
+        if fd >= 0:
+            self._load(fd, reader)
 
-    def load(self, created_at: str) -> None:
-        """Read receipts back to the day before which a signal of that date cannot have been read.
-
-        Days, not moments: clocks are set back. Dates of another form than ours, and dates to come, load everything.
-        """
-        day = created_at[:10] if created_at[-1:] == "Z" and created_at[:10] <= self._today else ""
-        while self._reached >= day:
-            line = next(self._lines, None)
-            if line is None:
-                self._reached = ""
+    def _load(self, fd: int, reader: str) -> None:
+        word = reader.encode() if reader.isascii() else b""  # other letters may stand there escaped
+        until = -1
+        for offset, line in backwards.lines(fd):
+            if offset < until:
                 return
-            receipt = decode(line[1])
-            if receipt:
-                self._take(receipt)
+            if (b'"reader"' in line and word not in line and b"\\" not in line) and _EVERYONE_TEXT not in line:
+                continue  # somebody else's
+            receipt = decode(line)
+            if receipt and self._take(receipt) and until < 0:
+                until = offset - _OVERLAP
 
-    def _take(self, receipt: Raw) -> None:
-        self._reached = _text(receipt, "read_at")[:10] or self._reached
+    def _take(self, receipt: Raw) -> bool:
+        """Note it; whether it covers everything before."""
         signal_id = _text(receipt, "signal_id")
         if not signal_id or _text(receipt, "reader") not in self._readers:
-            return
+            return False
         if receipt.get("upto") is not True:
             self.read.add(signal_id)
-        elif self._stands(signal_id, receipt.get("offset")):
+            return False
+        if self._stands(signal_id, receipt.get("offset")):
             self.upto = max(self.upto, receipt["offset"])
         else:
             self.upto_ids.add(signal_id)
+        return True
 
     def _stands(self, signal_id: str, offset: object) -> bool:
         """Whether that signal's line really begins there: a rewrite moves lines."""
@@ -112,14 +114,14 @@ def _open(path: str) -> int:
         return -1
 
 
-def unread(memory: str, reader: str, limit: int, now: float, wanted: Callable[[Raw], bool] | None = None) -> Page:
+def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] | None = None) -> Page:
     """The newest `limit` signals in the folder `memory` that `reader` has not read and `wanted` takes."""
     signals = _open(f"{memory}/signals.jsonl")
     if signals < 0:
         return Page()
     receipts = _open(f"{memory}/signal-receipts.jsonl")
     try:
-        return _walk(signals, Receipts(receipts, signals, reader, times.iso(now)[:10]), limit, wanted)
+        return _walk(signals, Receipts(receipts, signals, reader), limit, wanted)
     finally:
         os.close(signals)
         if receipts >= 0:
@@ -138,8 +140,7 @@ def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], 
             page.damaged += bool(line.strip())
             continue
         page.newest = page.newest or (signal_id, offset)
-        receipts.load(_text(signal, "created_at"))
-        if offset <= receipts.upto or signal_id in receipts.upto_ids:
+        if signal_id in receipts.upto_ids:
             break
         if signal.get("read") is True or signal_id in seen or (wanted and not wanted(signal)):
             continue

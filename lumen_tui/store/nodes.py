@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from lumen_tui.store.layout import Layout
 Raw = dict[str, Any]
 _ANY_ID = re.compile(rb'"id":\s*"([^"\\]+)"')
 _MOST_CANDIDATES = 8
+_FEW = 8  # ids up to which searching for each is quicker than looking at all
 
 
 class Ambiguous(LookupError):
@@ -46,14 +47,25 @@ def newest(fd: int, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
     for start, block in backwards.blocks(fd):
         if not missing:
             break
-        for match in reversed(list(_ANY_ID.finditer(block))):
-            if match.group(1) not in missing:
-                continue
-            record = _record(_line_around(block, match.start()))
-            if record and record.get("id") == match.group(1).decode():
-                found[record["id"]] = start + block.rfind(b"\n", 0, match.start()) + 1, record
-                missing.discard(match.group(1))
+        for identifier, at in _mentions(block, missing):
+            record = _record(_line_around(block, at)) if identifier in missing else None
+            if record and record.get("id") == identifier.decode():
+                found[record["id"]] = start + block.rfind(b"\n", 0, at) + 1, record
+                missing.discard(identifier)
     return found
+
+
+def _mentions(block: bytes, wanted: set[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Where wanted ids stand in a block, for each id the last place first. Few ids are searched for one by one."""
+    if len(wanted) > _FEW:
+        for match in reversed(list(_ANY_ID.finditer(block))):
+            if match.group(1) in wanted:
+                yield match.group(1), match.start()
+        return
+    for identifier in list(wanted):
+        quoted, at = b'"' + identifier + b'"', len(block)
+        while (at := block.rfind(quoted, 0, at)) >= 0 and identifier in wanted:
+            yield identifier, at
 
 
 def resolve(path: files.StrPath, text: str, kind: str) -> str:
@@ -66,7 +78,7 @@ def resolve(path: files.StrPath, text: str, kind: str) -> str:
     except FileNotFoundError:
         raise LookupError(text) from None
     try:
-        found = _with_prefix(fd, text) or _with_prefix(fd, f"{kind}-{text}")
+        found = _with_prefix(fd, text, kind)
     finally:
         os.close(fd)
     if not found:
@@ -76,10 +88,11 @@ def resolve(path: files.StrPath, text: str, kind: str) -> str:
     return found.pop()
 
 
-def _with_prefix(fd: int, text: str) -> set[str]:
-    """The ids that begin with `text`; only `text` itself where that is one."""
+def _with_prefix(fd: int, text: str, kind: str) -> set[str]:
+    """The ids that begin with `text`, with or without the kind before it; only the one that is `text`, if any."""
     found: set[str] = set()
-    pattern = re.compile(rb'"id":\s*"(' + re.escape(text.encode()) + rb'[^"\\]*)"')
+    words = (kind.encode(), re.escape(text.encode()))
+    pattern = re.compile(rb'"id":\s*"((?:%s-)?%s[^"\\]*)"' % words)
     for _, block in backwards.blocks(fd):
         for match in pattern.finditer(block):
             identifier = match.group(1).decode(errors="replace")
@@ -88,8 +101,8 @@ def _with_prefix(fd: int, text: str) -> set[str]:
             record = _record(_line_around(block, match.start()))
             if not record or record.get("id") != identifier:
                 continue
-            if identifier == text:
-                return {text}
+            if identifier in (text, f"{kind}-{text}"):
+                return {identifier}
             found.add(identifier)
     return found
 

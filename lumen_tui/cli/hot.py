@@ -1,0 +1,120 @@
+"""`signal`, `create` and `inbox` in their plain forms, without the cost of a parser.
+
+Whatever is unusual (help, an unknown option, wrong input) is left to the full parser: `run` returns None then,
+and nothing was written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from lumen_tui.cli import light
+from lumen_tui.engine.actions import fields
+from lumen_tui.store import files
+
+_COMMON = {"--state": "state"}
+_SIGNAL = {
+    **_COMMON, "--to": "to", "--wu": "wu_id", "--lane": "lane", "-l": "lane", "--priority": "priority",
+    "-p": "priority", "--type": "type", "--from": "by",
+}  # fmt: skip
+_CREATE = {
+    **_COMMON, "--type": "type", "--tags": "tags", "--priority": "priority", "-p": "priority", "--wu": "wu_id",
+    "--from": "by",
+}  # fmt: skip
+_INBOX = {**_COMMON, "--reader": "reader", "--limit": "limit", "--wu": "wu_id", "--lane": "lane", "-l": "lane"}
+_INBOX_FLAGS = ("--json", "--count", "-c", "--no-mark", "--all")
+
+
+def run(argv: list[str]) -> int | None:
+    """Carry the verb out and return the exit code, or None where it is for the full parser."""
+    state: dict[str, str] = {}
+    if len(argv) > 2 and argv[0] == "--state":
+        state, argv = {"state": argv[1]}, argv[2:]
+    if not argv or argv[0] not in _VERBS or (len(argv) == 1 and argv[0] != "inbox"):
+        return None
+    try:
+        return _VERBS[argv[0]](argv[1:], state)
+    except (ValueError, files.LineTooLong):
+        return None
+    except files.StoreError as error:
+        print(f"lumen-tui: {error}", file=sys.stderr)
+        return 1
+
+
+def _options(
+    argv: list[str], known: dict[str, str], flags: tuple[str, ...] = ()
+) -> tuple[dict[str, str], list[str], list[str]]:
+    """Options by name, flags, and the other words. ValueError for what is not known here."""
+    found: dict[str, str] = {}
+    set_flags: list[str] = []
+    words: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        name, equals, value = word.partition("=") if word[:2] == "--" else (word, "", "")
+        if name in known:
+            found[known[name]] = value if equals else next(rest, "-")
+            if not equals and found[known[name]][:1] == "-":
+                raise ValueError(word)
+        elif word in flags:
+            set_flags.append(word)
+        elif word[:1] == "-":
+            raise ValueError(word)
+        else:
+            words.append(word)
+    return found, set_flags, words
+
+
+def _root(options: dict[str, str], state: dict[str, str]) -> str:
+    root = options.pop("state", "") or state.get("state", "") or light.state_root(os.environ)
+    if not light.usable(root):
+        raise ValueError(root)
+    return root
+
+
+def _append(root: str, name: str, record: dict[str, object]) -> int:
+    files.append(f"{root}/memory/{name}", files.check_line(light.line(record)))
+    os.write(1, f"{record['id']}\n".encode())
+    return 0
+
+
+def _signal(argv: list[str], state: dict[str, str]) -> int:
+    options, _, words = _options(argv, _SIGNAL)
+    if len(words) != 1:
+        raise ValueError(words)
+    root = _root(options, state)
+    by = options.pop("by", "") or light.operator(os.environ)
+    record = fields.signal(words[0], by=by, now=time.time(), **options)
+    return _append(root, "signals.jsonl", record)
+
+
+def _create(argv: list[str], state: dict[str, str]) -> int:
+    options, _, words = _options(argv, _CREATE)
+    if len(words) != 1:
+        raise ValueError(words)
+    root = _root(options, state)
+    by = options.pop("by", "") or light.operator(os.environ)
+    tags = [tag.strip() for tag in options.pop("tags", "").split(",")]
+    record = fields.node(words[0], by=by, now=time.time(), tags=tags, **options)
+    return _append(root, "memory.jsonl", record)
+
+
+def _inbox(argv: list[str], state: dict[str, str]) -> int:
+    from lumen_tui.cli import inbox
+
+    options, flags, words = _options(argv, _INBOX, _INBOX_FLAGS)
+    if words or ("limit" in options and int(options["limit"]) < 1):
+        raise ValueError(words)
+    root = _root(options, state)
+    wish = inbox.Wish()
+    wish.reader = options.get("reader") or light.operator(os.environ)
+    wish.limit = inbox.EVERYTHING if "--all" in flags else int(options.get("limit", inbox.LIMIT))
+    wish.wu_id, wish.lane = fields.work_unit(options.get("wu_id", "")), options.get("lane", "")
+    wish.as_json, wish.no_mark = "--json" in flags, "--no-mark" in flags
+    wish.count = "--count" in flags or "-c" in flags
+    inbox.show(root, wish, time.time())
+    return 0
+
+
+_VERBS = {"signal": _signal, "create": _create, "inbox": _inbox}

@@ -1,0 +1,75 @@
+"""`import lumenflow PATH`, `import beads FILE`: real data from the neighbours, as often as wanted."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import times
+from lumen_tui.store.files import NotWritten
+from lumen_tui.store.importing import Part, Report
+from lumen_tui.store.layout import Layout
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+Import = Callable[[Layout, Path, str], Report]
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    group = commands.group("import", "Take over the data of another tool; twice changes nothing.")
+    lumenflow = group.add("lumenflow", run_lumenflow, "A .lumenflow folder.", "import lumenflow ~/project")
+    lumenflow.add_argument("path", help="the .lumenflow folder or the one that holds it")
+    beads = group.add("beads", run_beads, "The issues of beads.", "import beads .beads/issues.jsonl")
+    beads.add_argument("path", help="issues.jsonl or the folder that holds it")
+    for command in (lumenflow, beads):
+        command.add_argument("--json", action="store_true", help="the report as one JSON document")
+
+
+def run_lumenflow(session: Session, args: Namespace) -> int:
+    from lumen_tui.store import importing
+
+    folder = importing.lumenflow_folder(Path(args.path).expanduser())
+    if folder is None:
+        raise ActionError(f"{args.path} neither is nor holds a .lumenflow folder with memory/ in it")
+    return _run(session, args, importing.import_lumenflow, folder)
+
+
+def run_beads(session: Session, args: Namespace) -> int:
+    from lumen_tui.store import beads
+
+    file = beads.issues_file(Path(args.path).expanduser())
+    if file is None:
+        raise ActionError(f"{args.path} neither is nor holds an issues.jsonl")
+    return _run(session, args, beads.import_beads, file)
+
+
+def _run(session: Session, args: Namespace, take: Import, path: Path) -> int:
+    try:
+        report = take(session.layout, path.absolute(), times.iso(session.now))
+    except OSError as error:
+        raise NotWritten(
+            f"{error.filename or path}: {error.strerror}; run the import again when that is mended"
+        ) from error
+    if args.json:
+        document({**msgspec.to_builtins(report), "added": report.added, "quarantined": report.quarantined})
+        return 0
+    for part in report.parts:
+        _show(part)
+    total = f"{report.added} added, {report.quarantined} could not be used"
+    say(total + (" (kept in quarantine/)" if report.quarantined else ""))
+    return 0
+
+
+def _show(part: Part) -> None:
+    name = Path(part.source).name
+    say(f"{name} → {part.target}: {part.read} read, {part.added} added, {part.present} there already")
+    for problem in part.problems:
+        talk(f"  {problem}")

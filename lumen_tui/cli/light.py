@@ -1,0 +1,100 @@
+"""What the hot verbs need of a command line, with nothing imported that costs a millisecond."""
+
+from __future__ import annotations
+
+import os
+
+from lumen_tui.model import times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+try:
+    from _json import encode_basestring_ascii as quote
+except ImportError:  # an interpreter without the C module
+    from json.encoder import py_encode_basestring_ascii as quote
+
+
+def dumps(value: Any) -> str:
+    """One JSON value of the kinds that our own new records hold."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join([f"{quote(key)}:{dumps(inner)}" for key, inner in value.items()]) + "}"
+    return "[" + ",".join([dumps(inner) for inner in value]) + "]"
+
+
+def line(record: Mapping[str, Any]) -> bytes:
+    """The record as a journal line, without its newline."""
+    return dumps(record).encode()
+
+
+def operator(environ: Mapping[str, str]) -> str:
+    """Who is at the keyboard: `$LUMEN_OPERATOR`, else the login name."""
+    for name in ("LUMEN_OPERATOR", "LOGNAME", "USER", "LNAME", "USERNAME"):
+        if named := environ.get(name, "").strip():
+            return named
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return "operator"
+
+
+def state_root(environ: Mapping[str, str]) -> str:
+    """As `store.layout.default_root`, as text."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    if named := environ.get("LUMEN_STATE"):
+        return os.path.expanduser(named)
+    if os.path.isfile("pyproject.toml") and os.path.isdir("lumen_tui"):
+        return os.path.join(os.getcwd(), "state")
+    return os.path.join(environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"), "lumen")
+
+
+def usable(root: str) -> bool:
+    """Whether the folder is initialised, ours and closed to others; the full parser says what is wrong with it."""
+    try:
+        found = os.stat(root)
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o022 and os.path.isdir(f"{root}/memory")
+
+
+def epoch(text: str) -> float:
+    """Seconds since 1970 of a date; of our own form without loading `datetime`. 0 where it is none."""
+    if len(text) != 24 or text[-1] != "Z":
+        return times.epoch(text)
+    try:
+        year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
+        seconds = int(text[11:13]) * 3600 + int(text[14:16]) * 60 + float(text[17:23])
+    except ValueError:
+        return 0.0
+    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)  # years that begin in March
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - 719468
+    return days * 86400 + seconds
+
+
+def safe(text: str) -> str:
+    """As `model.text.safe`, which is loaded only where it has something to do."""
+    if text.isascii() and text.isprintable():
+        return text
+    from lumen_tui.model import text as full
+
+    return full.safe(text)
+
+
+def one_line(text: str) -> str:
+    """`text` made safe and on one line."""
+    return " ".join(safe(text).split())
+
+
+def join(parts: Iterable[str]) -> str:
+    """The parts that say something, with two spaces between them."""
+    return "  ".join([part for part in parts if part])

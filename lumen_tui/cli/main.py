@@ -1,0 +1,100 @@
+"""From words to an exit code: the state folder, the command, and what its errors mean to a shell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from lumen_tui.cli import light
+from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, Usage, build_parser
+from lumen_tui.cli.session import Session, talk
+from lumen_tui.engine.actions.checks import nearest
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.ids import BadId
+from lumen_tui.store.files import StoreError
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.layout import default_root
+
+DONE, FAILED, BAD_INPUT, NOT_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def main(argv: list[str]) -> int:
+    """Carry out one command. Nothing is raised for what a person can mend."""
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _close_stdout()
+        return DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as end:  # argparse after --help
+        return end.code if isinstance(end.code, int) else DONE
+
+
+def _close_stdout() -> None:
+    """The reader of the pipe has gone; the interpreter must not try again at its end."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    os.close(sink)
+
+
+def _run(argv: list[str]) -> int:
+    try:
+        options, words = _take_common(argv)
+        _check_command(words)
+        args = build_parser().parse_args(words)
+        session = Session(_root(options.get("--state")), options.get("--operator") or light.operator(os.environ))
+        if not args.without_state:
+            session.must_exist()
+        return int(args.run(session, args) or DONE)
+    except Usage as error:
+        return _refuse(str(error), error.candidates, BAD_INPUT)
+    except ActionError as error:
+        return _refuse(str(error), error.candidates, NOT_FOUND if error.missing else BAD_INPUT)
+    except (BadId, BadFile) as error:
+        return _refuse(str(error), (), BAD_INPUT)
+    except StoreError as error:
+        return _refuse(str(error), (), FAILED)
+
+
+def _refuse(text: str, candidates: tuple[str, ...], code: int) -> int:
+    talk(f"lumen-tui: {text}")
+    if candidates:
+        talk(f"did you mean: {', '.join(candidates)}?")
+    return code
+
+
+def _take_common(argv: list[str]) -> tuple[dict[str, str], list[str]]:
+    """`--state` and `--operator`, which may stand before or after the verb, and the other words."""
+    words: list[str] = []
+    found: dict[str, str] = {}
+    rest = iter(argv)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            words += [word, *rest]
+        elif name not in ("--state", "--operator"):
+            words.append(word)
+        elif text := (value if equals else next(rest, "")):
+            found[name] = text
+        else:
+            raise Usage(f"{name} needs a value")
+    return found, words
+
+
+def _root(named: str | None) -> Path:
+    if named:
+        return Path(named).expanduser().absolute()
+    return default_root(dict(os.environ), Path.cwd()).absolute()
+
+
+def _check_command(words: list[str]) -> None:
+    if not words or words[0] == "help":
+        words[:1] = ["--help"] if len(words) < 2 else []
+        words += ["--help"] if words[0] != "--help" else []
+    elif not words[0].startswith("-") and words[0] not in COMMANDS:
+        known = (*COMMANDS, *ELSEWHERE)
+        raise Usage(f"there is no command {words[0]!r}; `lumen-tui help` lists them", nearest(words[0], known))

@@ -1,0 +1,107 @@
+"""`signal`, `inbox`, `create` in full; their plain forms do not come this far."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli import inbox
+from lumen_tui.cli.session import Session, say
+from lumen_tui.engine.actions import fields
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import ids, times
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    _declare_signal(commands)
+    _declare_inbox(commands)
+    create = commands.add(
+        "create", run_create, "Note something for triage; prints its id.", 'create "race in session manager" --type bug'
+    )
+    create.add_argument("content", help="what was noticed, the title first")
+    kinds = (*fields.LIFECYCLES, *fields.ALIASES)
+    create.add_argument("--type", default="discovery", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)}")
+    create.add_argument("--tags", default="", help="words with commas between them")
+    create.add_argument("-p", "--priority", default="", help="P0 to P3")
+    create.add_argument("--wu", default="", help="the work unit it was noticed on")
+    create.add_argument("--discovered-from", default="", metavar="ID", help="the node that led to it")
+    create.add_argument("--from", dest="by", default="", help="who says so [you]")
+
+
+def _declare_signal(commands: Group) -> None:
+    signal = commands.add(
+        "signal", run_signal, "Leave a note for the other agents; prints its id.", 'signal "tests pass" --wu WU-042'
+    )
+    signal.add_argument("message")
+    signal.add_argument("--to", default="", help="the agent it is meant for; everybody can read it")
+    signal.add_argument("--wu", default="", help="the work unit it is about")
+    signal.add_argument("-l", "--lane", default="")
+    signal.add_argument("-p", "--priority", default="", help="P0 (needs a person) to P3")
+    signal.add_argument("--type", default="coordination")
+    signal.add_argument("--from", dest="by", default="", help="who says so [you]")
+    signal.add_argument("--reply-to", default="", metavar="ID", help="the signal it answers")
+
+
+def _declare_inbox(commands: Group) -> None:
+    box = commands.add(
+        "inbox", run_inbox, "What you have not read, newest first; it is read then.", "inbox --wu WU-042"
+    )
+    box.add_argument("--reader", default="", help="whose inbox [yours]")
+    box.add_argument("--limit", type=int, default=inbox.LIMIT, help=f"at most so many [{inbox.LIMIT}]")
+    box.add_argument("--all", action="store_true", help="without a limit")
+    box.add_argument("--since", default="", help="an age (2h, 3d) or a date")
+    box.add_argument("--wu", default="", help="about this work unit")
+    box.add_argument("-l", "--lane", default="")
+    box.add_argument("-c", "--count", action="store_true", help="only how many; marks nothing")
+    box.add_argument("--no-mark", action="store_true", help="show without marking as read")
+    box.add_argument("-w", "--watch", action="store_true", help="go on until interrupted")
+    box.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_signal(session: Session, args: Namespace) -> int:
+    done = session.perform(
+        "signal.send", by=args.by, message=args.message, to=args.to, wu_id=args.wu, lane=args.lane,
+        priority=args.priority, type=args.type, reply_to=args.reply_to,
+    )  # fmt: skip
+    say(done.target)
+    return 0
+
+
+def run_create(session: Session, args: Namespace) -> int:
+    done = session.perform(
+        "node.create", by=args.by, content=args.content, type=args.type, priority=args.priority, wu_id=args.wu,
+        tags=[tag.strip() for tag in args.tags.split(",")], discovered_from=args.discovered_from,
+    )  # fmt: skip
+    say(done.target)
+    return 0
+
+
+def run_inbox(session: Session, args: Namespace) -> int:
+    wish = inbox.Wish()
+    wish.reader = ids.check_label(args.reader or session.operator, "reader")
+    if args.limit < 1:
+        raise ActionError("--limit needs a number from 1 up")
+    wish.limit = inbox.EVERYTHING if args.all else args.limit
+    wish.since = _moment(args.since, session.now) if args.since else 0.0
+    wish.wu_id, wish.lane = fields.work_unit(args.wu), args.lane
+    wish.count, wish.no_mark, wish.as_json = args.count, args.no_mark, args.json
+    if args.watch:
+        return inbox.watch(str(session.root), wish)
+    inbox.show(str(session.root), wish, session.now)
+    return 0
+
+
+def _moment(text: str, now: float) -> float:
+    """Seconds since 1970 of an age before `now` or of a date."""
+    try:
+        return now - times.parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        return times.parse_iso(text)
+    except ValueError:
+        raise ActionError(f"--since {text!r} is neither an age such as 2h nor a date such as 2026-01-31") from None

@@ -1,0 +1,119 @@
+"""`role list | show | hire | fire | adjust | rehire`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.engine.actions import checks
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.roles import ALL_TOOLS, Role
+from lumen_tui.model.tasks import TIERS
+from lumen_tui.store import roles
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    group = commands.group("role", "Who can be given a task.")
+    listing = group.add("list", run_list, "Roles in force.", "role list")
+    listing.add_argument("--json", action="store_true", help="one JSON document")
+    show = group.add("show", run_show, "The file of a role.", "role show researcher > mine.md")
+    show.add_argument("name")
+    show.add_argument("--json", action="store_true", help="one JSON document")
+    hire = group.add(
+        "hire", run_hire, "Put a new role in force.", "role hire archivist --like researcher --tier sonnet"
+    )
+    hire.add_argument("name")
+    source = hire.add_mutually_exclusive_group(required=True)
+    source.add_argument("--file", default="", help="the whole role file (- for standard input)")
+    source.add_argument("--like", default="", metavar="ROLE", help="a copy of this role")
+    _changes(hire)
+    adjust = group.add("adjust", run_adjust, "Change a role in force.", "role adjust researcher --tier opus")
+    adjust.add_argument("name")
+    adjust.add_argument("--file", default="", help="the whole role file (- for standard input)")
+    _changes(adjust)
+    fire = group.add(
+        "fire", run_fire, "Retire a role; `rehire` brings it back.", 'role fire builder --reason "too dear"'
+    )
+    fire.add_argument("name")
+    fire.add_argument("--reason", default="", help="why, for the record")
+    rehire = group.add("rehire", run_rehire, "Bring a retired role back.", "role rehire builder")
+    rehire.add_argument("name")
+
+
+def _changes(parser: Parser) -> None:
+    parser.add_argument("--purpose", help="one sentence")
+    parser.add_argument("--tier", choices=TIERS, metavar="TIER", help=", ".join(TIERS))
+    parser.add_argument("--tools", help=f"with commas between them: {', '.join(ALL_TOOLS)}")
+    parser.add_argument("--prompt", metavar="FILE", help="what it is to do, from a file (- for standard input)")
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    found, retired, problems = roles.list_roles(session.layout)
+    for problem in problems:
+        talk(f"{problem.where}: {problem.what}")
+    if args.json:
+        document({"roles": found, "retired": retired})
+        return 0
+    table([(role.name, role.tier, role.source, role.purpose) for role in found])
+    if retired:
+        talk(f"retired: {', '.join(retired)}")
+    return 0
+
+
+def _role(session: Session, name: str) -> Role:
+    return roles.load_role(session.layout, checks.role_name(session.layout, name))
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    try:
+        role = _role(session, args.name)
+    except ActionError as error:
+        raise ActionError(str(error), candidates=error.candidates, missing=True) from error
+    if args.json:
+        document(role)
+        return 0
+    say(roles.render_role(role).rstrip())
+    return 0
+
+
+def _text(session: Session, name: str, like: str, args: Namespace) -> str:
+    """The role file that is wanted: the given one, or that of `like` with the given changes."""
+    given: dict[str, Any] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
+    if args.tools:
+        given["tools"] = tuple(tool.strip() for tool in args.tools.split(","))
+    if args.prompt:
+        given["prompt"] = read_text(args.prompt)
+    if args.file:
+        if given:
+            raise ActionError("--file is the whole role: leave the other options out")
+        return read_text(args.file)
+    if not given and like == name:
+        raise ActionError("nothing to change: give --file, --tier, --tools, --purpose or --prompt")
+    return roles.render_role(msgspec.structs.replace(_role(session, like), **given))
+
+
+def run_hire(session: Session, args: Namespace) -> int:
+    say(session.perform("role.hire", name=args.name, text=_text(session, args.name, args.like, args)).summary)
+    return 0
+
+
+def run_adjust(session: Session, args: Namespace) -> int:
+    say(session.perform("role.adjust", name=args.name, text=_text(session, args.name, args.name, args)).summary)
+    return 0
+
+
+def run_fire(session: Session, args: Namespace) -> int:
+    say(session.perform("role.fire", name=args.name, reason=args.reason).summary)
+    return 0
+
+
+def run_rehire(session: Session, args: Namespace) -> int:
+    say(session.perform("role.rehire", name=args.name).summary)
+    return 0

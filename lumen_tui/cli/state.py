@@ -1,0 +1,162 @@
+"""`init`, `status`, `events`, `undo`, `redo`."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import times
+from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.tasks import Status
+from lumen_tui.store import layout as layouts
+from lumen_tui.store.files import StoreError
+from lumen_tui.store.journal import Follower, Journal
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_LOOK_SECONDS = 0.2
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    init = commands.add("init", run_init, "Make the state folder; fine where it is there.", "init --state ~/lumen")
+    init.set_defaults(without_state=True)
+    status = commands.add("status", run_status, "One line on how things stand.", "status -q")
+    status.add_argument(
+        "-q", "--quiet", action="store_true", help="only the count of what needs a person; exit 1 if any"
+    )
+    status.add_argument("--json", action="store_true", help="one JSON document")
+    events = commands.add("events", run_events, "What the engine did.", "events --follow")
+    events.add_argument("-n", "--lines", type=int, default=50, help="how many of the last ones [50]")
+    events.add_argument("-f", "--follow", action="store_true", help="go on with new ones until interrupted")
+    events.add_argument("--json", action="store_true", help="one JSON document (with --follow: JSON lines)")
+    for verb, text in (("undo", "Take back your last action."), ("redo", "Do again what you undid last.")):
+        command = commands.add(verb, run_back, text, verb)
+        command.add_argument("action", nargs="?", default="", help="the id of one of your actions instead of the last")
+        command.set_defaults(verb=verb)
+
+
+def run_init(session: Session, args: Namespace) -> int:
+    there = session.layout.exists()
+    if session.root.exists() and (reason := layouts.distrust(session.root)):
+        raise StoreError(reason)
+    session.layout.create()
+    say(f"{session.root} {'was there already' if there else 'is ready'}")
+    return 0
+
+
+def run_back(session: Session, args: Namespace) -> int:
+    say(session.perform(args.verb, action_id=args.action).summary)
+    return 0
+
+
+def run_status(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.reader import Reader
+
+    picture = Reader(session.root, session.operator).snapshot(session.now)
+    if args.json:
+        document(_facts(picture))
+        return 0
+    if args.quiet:
+        say(str(len(picture.attention)))
+        return 1 if picture.attention else 0
+    say(_line(picture, session.now))
+    for need in picture.attention:
+        say(f"  {need.text}")
+    return 0
+
+
+def _count(picture: Snapshot, *wanted: Status) -> int:
+    return sum(1 for view in picture.tasks if not view.archived and view.status in wanted)
+
+
+def _facts(picture: Snapshot) -> dict[str, Any]:
+    return {
+        "state": picture.root,
+        "engine": picture.engine.life.value,
+        "loop": picture.loop.loop if picture.loop else 0,
+        "running": _count(picture, Status.RUNNING, Status.STALLED, Status.WAITING),
+        "queued": _count(picture, Status.QUEUED),
+        "unread": picture.unread,
+        "discoveries": len(picture.discoveries),
+        "attention": picture.attention,
+        "problems": picture.problems,
+    }
+
+
+def _line(picture: Snapshot, now: float) -> str:
+    facts = _facts(picture)
+    beat = picture.engine.heartbeat
+    phase = f" ({beat.phase}, beat {times.ago(now - times.epoch(beat.at))} ago)" if beat and beat.at else ""
+    parts = [f"{facts[name]} {name}" for name in ("running", "queued", "unread", "discoveries")]
+    need = len(picture.attention)
+    parts.append(f"{need} need{'s' if need == 1 else ''} you")
+    return f"engine {facts['engine']}{phase} · " + " · ".join(parts)
+
+
+def run_events(session: Session, args: Namespace) -> int:
+    if args.lines < 0:
+        raise ActionError("--lines needs a number from 0 up")
+    lines = deque(Journal(session.layout.events).lines(), maxlen=args.lines)
+    found = [event for line in lines if (event := _event(line))]
+    if args.json and not args.follow:
+        document(found)
+        return 0
+    show = _json_line if args.json else _text_line
+    for event in found:
+        show(event)
+    if not found:
+        talk("no events yet")
+    if args.follow:
+        follow(session.layout.events, lambda line: _show_line(line, show))
+    return 0
+
+
+def _event(line: bytes) -> EngineEvent | None:
+    try:
+        return msgspec.json.decode(line, type=EngineEvent)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _json_line(event: EngineEvent) -> None:
+    import json
+
+    print(json.dumps(msgspec.to_builtins(event)), flush=True)
+
+
+def _text_line(event: EngineEvent) -> None:
+    say(f"{event.at}  {event.kind:<12} {event.text}".rstrip())
+
+
+def _show_line(line: bytes, show: Callable[[EngineEvent], None]) -> None:
+    if event := _event(line):
+        show(event)
+
+
+def follow(path: Path, take: Callable[[bytes], None], until: Callable[[], bool] = lambda: False) -> None:
+    """Give every new line of a journal to `take`, until interrupted or `until` says so."""
+    import sys
+
+    follower = Follower(path)
+    while follower.poll()[1] or follower.changed():
+        pass  # what is there was shown
+    while True:
+        ended = until()
+        while data := follower.poll()[1]:
+            for line in data.splitlines():
+                take(line)
+            sys.stdout.flush()
+        if ended:
+            return
+        time.sleep(_LOOK_SECONDS)

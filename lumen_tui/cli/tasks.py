@@ -1,0 +1,220 @@
+"""`task new | list | show | cancel | retry | log`."""
+
+from __future__ import annotations
+
+import inspect
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.engine.actions import checks
+from lumen_tui.engine.actions import tasks as verbs
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import ids, times
+from lumen_tui.model.tasks import TaskEvent, TaskView
+from lumen_tui.store import files, roles, taskfiles
+from lumen_tui.store.journal import Journal
+from lumen_tui.store.taskindex import TaskIndex
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+_ARCHIVED = 20  # archived tasks that `list` shows without --all
+_SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    group = commands.group("task", "Jobs for workers.")
+    new = group.add("new", run_new, "Queue a task; prints its id.", 'task new "What are the 5 largest files in /tmp?"')
+    _new_options(new)
+    listing = group.add("list", run_list, "Tasks: live ones, then the last archived.", "task list --json")
+    listing.add_argument("--all", action="store_true", help="with the whole archive")
+    listing.add_argument("--json", action="store_true", help="one JSON document")
+    show = group.add("show", run_show, "One task with its result.", "task show tsk-7f2")
+    show.add_argument("id", help="the task, or the beginning of its id")
+    show.add_argument("--json", action="store_true", help="one JSON document")
+    cancel = group.add(
+        "cancel", run_cancel, "Stop a task, or keep it from beginning.", "task cancel 7f2 --reason stale"
+    )
+    cancel.add_argument("id")
+    cancel.add_argument("--reason", default="", help="why, for the record")
+    retry = group.add("retry", run_retry, "Queue an ended task again; prints the new id.", "task retry 7f2")
+    retry.add_argument("id")
+    log = group.add("log", run_log, "What the worker did.", "task log 7f2 --follow")
+    log.add_argument("id")
+    log.add_argument("-f", "--follow", action="store_true", help="go on until the task ends")
+    log.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _new_options(new: Parser) -> None:
+    new.add_argument("objective", nargs="?", default="", help="what is to be found out or done")
+    new.add_argument("--spec", default="", metavar="FILE", help="take a spec as it stands (JSON; - for standard input)")
+    new.add_argument("--role", help="who does it [researcher]")
+    new.add_argument("--model", help="a tier or model id instead of the role's own")
+    new.add_argument("-c", "--constraint", action="append", dest="constraints", help="a rule, such as 'Read only'")
+    new.add_argument("--context", help="what the worker should know")
+    new.add_argument("--wu", dest="wu_id", help="the work unit it belongs to")
+    new.add_argument("-l", "--lane")
+    new.add_argument("-p", "--priority", help="P0 to P3 [P2]")
+    new.add_argument("--timeout", dest="timeout_seconds", type=_duration, help="such as 90s or 10m [the role's]")
+    new.add_argument("--depends-on", action="append", metavar="ID", help="a task that must be done first")
+    new.add_argument("--id", help="an id of your own, such as task-001")
+    new.add_argument("--key", help="the same key gives the same task, however often it is asked for")
+
+
+def _duration(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return times.parse_duration(text)
+
+
+def run_new(session: Session, args: Namespace) -> int:
+    known = [name for name in inspect.signature(verbs.new).parameters if name not in ("store", "by", "now")]
+    given = {name: value for name, value in vars(args).items() if name in known and value not in (None, "")}
+    if args.spec:
+        given = {**_spec_fields(args.spec, known), **given}
+    if not given.get("objective"):
+        raise ActionError('an objective is needed: lumen-tui task new "What is to be done"')
+    done = session.perform("task.new", **given)
+    say(done.target)
+    talk(done.summary)
+    return 0
+
+
+def _spec_fields(name: str, known: list[str]) -> dict[str, Any]:
+    spec = taskfiles.parse_spec_fields(read_text(name).encode())
+    for field in _SET_BY_US:
+        spec.pop(field, None)
+    if unknown := [field for field in spec if field not in known]:
+        raise ActionError(f"{name}: a spec has no field {unknown[0]!r}", candidates=checks.nearest(unknown[0], known))
+    return spec
+
+
+def _index(session: Session) -> TaskIndex:
+    index = TaskIndex(session.layout)
+    stall = {role.name: role.limits.stall_seconds for role in roles.list_roles(session.layout)[0]}
+    index.refresh(session.now, stall)
+    return index
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    index = _index(session)
+    folders = index.archive.rows()
+    chosen = folders if args.all else folders[:_ARCHIVED]
+    views = [*index.live(), *[view for folder in chosen if (view := index.archive.view(folder))]]
+    if args.json:
+        document([_facts(view) for view in views])
+        return 0
+    table([_row(view, session.now) for view in views])
+    for problem in index.problems.values():
+        talk(f"{problem.where}: {problem.what}")
+    if len(chosen) < len(folders):
+        talk(f"{len(folders) - len(chosen)} older archived tasks were left out: --all")
+    if not views:
+        talk("no tasks yet")
+    return 0
+
+
+def _facts(view: TaskView) -> dict[str, Any]:
+    return {
+        **msgspec.to_builtins(view.spec),
+        "status": view.status.value,
+        "attempt": view.attempt,
+        "reason": view.reason,
+        "brain": view.brain,
+        "usage": msgspec.to_builtins(view.usage),
+        "archived": view.archived,
+        "waits_for": list(view.waits_for),
+    }
+
+
+def _row(view: TaskView, now: float) -> tuple[str, ...]:
+    since = view.finished or view.started or times.epoch(view.spec.created_at)
+    what = view.spec.objective + (f"  ({view.reason})" if view.reason else "")
+    return view.id, view.status.value, view.spec.priority, view.spec.role, times.ago(now - since), what
+
+
+def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
+    try:
+        return _index(session), checks.task_id(session.store, text)
+    except ActionError as error:
+        raise ActionError(str(error), candidates=error.candidates, missing=True) from error
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    index, task_id = _find(session, args.id)
+    view = index.find(task_id)
+    if view is None:
+        raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
+    folder = index.folder(task_id)
+    result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
+    if args.json:
+        document({**_facts(view), "result": result})
+        return 0
+    spec = view.spec
+    facts = {
+        "task": spec.id, "status": f"{view.status.value} {view.reason}".strip(), "role": spec.role,
+        "objective": spec.objective, "constraints": "; ".join(spec.constraints), "priority": spec.priority,
+        "work unit": spec.wu_id, "lane": spec.lane, "retry of": spec.retry_of, "brain": view.brain,
+        "folder": str(folder or ""),
+    }  # fmt: skip
+    table([(name, value) for name, value in facts.items() if value])
+    if result:
+        say("\n" + result.rstrip())
+    return 0
+
+
+def run_cancel(session: Session, args: Namespace) -> int:
+    say(session.perform("task.cancel", task_id=args.id, reason=args.reason).summary)
+    return 0
+
+
+def run_retry(session: Session, args: Namespace) -> int:
+    done = session.perform("task.retry", task_id=args.id)
+    say(done.target)
+    talk(done.summary)
+    return 0
+
+
+def run_log(session: Session, args: Namespace) -> int:
+    from lumen_tui.cli.state import follow
+
+    index, task_id = _find(session, args.id)
+    folder = index.folder(task_id) or session.layout.task(task_id)
+    events = [event for line in Journal(folder / "events.jsonl").lines() if (event := _event(line))]
+    if args.json:
+        document(events)
+        return 0
+    for event in events:
+        _say_event(event)
+    if not events:
+        talk(f"task {ids.short(task_id)} has no events yet")
+    if args.follow:
+        follow(folder / "events.jsonl", _say_line, lambda: _ended(folder))
+    return 0
+
+
+def _ended(folder: Path) -> bool:
+    return not folder.is_dir() or taskfiles.status_of(folder).ended
+
+
+def _event(line: bytes) -> TaskEvent | None:
+    try:
+        return msgspec.json.decode(line, type=TaskEvent)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _say_line(line: bytes) -> None:
+    if event := _event(line):
+        _say_event(event)
+
+
+def _say_event(event: TaskEvent) -> None:
+    what = f"{event.tool}: {event.text}" if event.tool else event.text
+    say(f"{event.at}  {event.kind if event.ok else event.kind + '!':<9} {what}".rstrip())

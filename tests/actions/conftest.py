@@ -1,0 +1,50 @@
+"""A real state folder and a way to act in it as different operators at different times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.outcome import Done
+from lumen_tui.store import nodes
+from lumen_tui.store.store import Store
+
+NOW = 1_800_000_000.0
+
+
+class Desk:
+    """One state folder; `do` performs a verb as `ana`, and time goes on by a second with each."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.store = Store(root)
+        self.now = NOW
+
+    def do(self, verb: str, *, by: str = "ana", **arguments: Any) -> Done:
+        self.now += 1
+        return perform(self.store, verb, arguments, by=by, now=self.now)
+
+    def restart(self) -> None:
+        """What a new process has: only the files."""
+        self.store = Store(self.root)
+
+    def discovery(self, content: str = "Race in the session manager", **arguments: Any) -> str:
+        return self.do("node.create", content=content, **arguments).target
+
+    def node(self, node_id: str) -> dict[str, Any]:
+        return nodes.find(self.store.layout.memory, [node_id])[node_id][1]
+
+    def files(self) -> dict[str, bytes]:
+        """Every file below the state folder, without the empty lock files."""
+        found = sorted(path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    made = Desk(tmp_path / "state")
+    made.store.layout.create()
+    return made

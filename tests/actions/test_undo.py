@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pytest
+
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.store import history, work
+from lumen_tui.store.roles import load_role
+from lumen_tui.store.taskfiles import read_spec
+
+
+def state_of(desk, node_id: str) -> str:
+    return desk.node(node_id).get("metadata", {}).get("status", "open")
+
+
+def test_undo_after_a_restart_takes_a_promote_back(desk):
+    node = desk.discovery()
+    before = desk.node(node)
+    desk.do("triage.promote", node_ids=node, lane="Core")
+    desk.restart()
+    desk.do("undo")
+    after = desk.node(node)
+    assert {key: after[key] for key in before if key != "metadata"} == {
+        key: before[key] for key in before if key != "metadata"
+    }
+    assert after.get("metadata", {}) == {}
+    assert work.list_units(desk.store.layout)[0] == []
+    desk.restart()
+    desk.do("redo")
+    assert state_of(desk, node) == "promoted"
+    assert work.read_unit(desk.store.layout, "WU-001").discovered_in == node
+    desk.do("undo")
+    assert desk.do("wu.new", title="next").target == "WU-002", "a retired number is not used again"
+
+
+def test_undo_goes_back_step_by_step_and_redo_forward(desk):
+    one, two = desk.discovery("one"), desk.discovery("two")
+    desk.do("triage.archive", node_ids=one, reason="r")
+    desk.do("triage.archive", node_ids=two, reason="r")
+    desk.do("undo")
+    desk.do("undo")
+    assert (state_of(desk, one), state_of(desk, two)) == ("open", "open")
+    desk.do("redo")
+    assert (state_of(desk, one), state_of(desk, two)) == ("archived", "open")
+    desk.do("decay.pin", node_ids=two)
+    with pytest.raises(ActionError) as refused:
+        desk.do("redo")
+    assert refused.value.missing
+
+
+def test_undo_is_by_the_same_operator(desk):
+    node = desk.discovery()
+    desk.do("triage.archive", node_ids=node, reason="r", by="ana")
+    with pytest.raises(ActionError) as refused:
+        desk.do("undo", by="bo")
+    assert refused.value.missing
+    assert state_of(desk, node) == "archived"
+
+
+def test_undo_refuses_with_who_and_when_where_it_was_changed_since(desk):
+    node = desk.discovery()
+    desk.do("triage.archive", node_ids=node, reason="r", by="ana")
+    desk.do("node.unarchive", node_ids=node, by="bo")
+    desk.do("triage.archive", node_ids=node, reason="another", by="bo")
+    desk.now += 11
+    before = desk.files()
+    with pytest.raises(ActionError) as refused:
+        desk.do("undo", by="ana")
+    assert "by bo" in str(refused.value)
+    assert "12 s ago" in str(refused.value)
+    assert desk.files() == before
+
+
+def test_undo_of_a_promote_refuses_where_the_work_unit_was_edited(desk):
+    node = desk.discovery()
+    done = desk.do("triage.promote", node_ids=node, lane="Core")
+    path = desk.store.layout.work_unit(done.target)
+    path.write_text(path.read_text() + "\nSomebody's note.\n")
+    before = desk.files()
+    with pytest.raises(ActionError, match=f"{done.target} was changed since"):
+        desk.do("undo")
+    assert desk.files() == before
+
+
+def test_an_undo_cut_off_half_way_is_finished_by_the_next(desk):
+    node = desk.discovery()
+    done = desk.do("triage.promote", node_ids=node, lane="Core")
+    work.retire_unit(desk.store.layout, done.target)  # as far as a killed undo came
+    desk.do("undo")
+    assert state_of(desk, node) == "open"
+    assert work.list_units(desk.store.layout)[0] == []
+
+
+def test_a_named_action_can_be_undone_out_of_turn(desk):
+    one, two = desk.discovery("one"), desk.discovery("two")
+    first = desk.do("triage.archive", node_ids=one, reason="r")
+    desk.do("triage.archive", node_ids=two, reason="r")
+    desk.do("undo", action_id=first.action_id)
+    assert (state_of(desk, one), state_of(desk, two)) == ("open", "archived")
+
+
+def test_a_bulk_action_too_long_for_one_line_is_undone_as_one(desk):
+    found = [desk.discovery(f"thing {number}") for number in range(400)]
+    desk.do("triage.archive", node_ids=found, reason="a reason of some length " * 10)
+    lines = desk.store.layout.actions.read_bytes().splitlines()
+    assert len(lines) > 1
+    assert len(list(history.actions(desk.store.layout))) == 1
+    desk.do("undo")
+    assert {state_of(desk, node) for node in found} == {"open"}
+
+
+@pytest.mark.parametrize("verb", ["triage.keep", "decay.pin", "node.archive"])
+def test_every_node_verb_goes_back(desk, verb):
+    node = desk.discovery()
+    arguments = {"reason": "r"} if verb == "node.archive" else {}
+    desk.do(verb, node_ids=node, **arguments)
+    assert desk.node(node)["metadata"] != {}
+    desk.do("undo")
+    assert desk.node(node).get("metadata", {}) == {}
+
+
+def test_undo_of_merge_gives_the_tags_back(desk):
+    other, stays = desk.discovery(tags=["a"]), desk.discovery(tags=["b"])
+    desk.do("triage.merge", node_ids=other, into=stays)
+    desk.do("undo")
+    assert desk.node(stays)["tags"] == ["b"]
+    assert state_of(desk, other) == "open"
+
+
+def test_undo_of_task_edit(desk):
+    task = desk.do("task.new", objective="count lines").target
+    desk.do("task.edit", task_id=task, changes={"priority": "P0"})
+    desk.do("undo")
+    assert read_spec(desk.store.layout, task).priority == "P2"
+
+
+def test_undo_of_role_verbs(desk):
+    desk.do("role.fire", name="builder", reason="too dear")
+    desk.do("undo")
+    assert load_role(desk.store.layout, "builder").source == "shipped"
+    desk.do("redo")
+    with pytest.raises(FileNotFoundError):
+        load_role(desk.store.layout, "builder")
+    desk.do("role.rehire", name="builder")
+    assert load_role(desk.store.layout, "builder").source == "shipped"
+
+
+def test_a_dismissed_item_comes_back_with_undo(desk):
+    desk.do("attention.dismiss", targets="tsk-lost")
+    undone = desk.do("undo")
+    assert "put aside" in undone.summary
+    assert [action.verb for action in history.actions(desk.store.layout)] == ["attention.dismiss", "undo"]

@@ -1,0 +1,50 @@
+"""The command line as a person has it: a real process, or `main` in this one for tables of input."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.store.layout import Layout
+
+REPO = Path(__file__).resolve().parents[2]
+
+
+class Shell:
+    """`shell("task", "list")` runs the program on one state folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.layout = Layout(root)
+        self.environ = {**os.environ, "LUMEN_STATE": str(root), "LUMEN_OPERATOR": "ana", "PYTHONPATH": str(REPO)}
+
+    def __call__(self, *words: str, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lumen_tui", *words]
+        return subprocess.run(
+            command, env={**self.environ, **environ}, input=stdin, capture_output=True, text=True, timeout=60,
+            cwd=self.root.parent, check=False,
+        )  # fmt: skip
+
+    def files(self) -> dict[str, bytes]:
+        """Every file below the state folder, without the empty lock files."""
+        found = sorted(path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    made = Shell(tmp_path / "state")
+    made.layout.create()
+    return made
+
+
+@pytest.fixture
+def here(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """The same folder for `main` called in this process."""
+    monkeypatch.setenv("LUMEN_STATE", str(shell.root))
+    monkeypatch.setenv("LUMEN_OPERATOR", "ana")
+    return shell

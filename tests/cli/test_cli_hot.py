@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.cli import hot, light
+from lumen_tui.model import times
+from lumen_tui.store.layout import default_root
+
+REPO = Path(__file__).resolve().parents[2]
+HEAVY = ("argparse", "json", "asyncio", "typing", "msgspec", "pathlib", "contextlib", "datetime", "re", "enum")
+PROBE = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from lumen_tui.cli import hot
+code = hot.run(sys.argv[1:])
+heavy = [name for name in {heavy!r} if name in sys.modules]
+sys.stderr.write(" ".join(heavy))
+sys.exit(9 if code is None else code)
+"""
+
+
+def cold(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-S", "-c", PROBE.format(heavy=HEAVY), str(REPO), *words]
+    environ = {"LUMEN_STATE": str(root), "LUMEN_OPERATOR": "ana", "HOME": "/nonexistent"}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("signal", 'half "done" – ¾', "--wu", "wu-042", "--lane=Framework: Core", "-p", "P1", "--to", "bo"),
+        ("create", "a race", "--type", "bug", "--tags", "auth,session", "--priority", "P0"),
+        ("inbox",),
+        ("inbox", "--count"),
+        ("inbox", "--reader", "bo", "--limit", "5", "--no-mark"),
+    ],
+)
+def test_hot_verbs_load_nothing_heavy(shell, words):
+    assert shell("signal", "there").returncode == 0
+    ran = cold(shell.root, *words)
+    assert (ran.returncode, ran.stderr.replace("nothing unread for ana\n", "")) == (0, "")
+
+
+def test_a_hot_signal_and_a_full_one_write_the_same_fields(shell):
+    words = ("--wu", "WU-042", "--lane", "Core", "--priority", "p0", "--to", "bo", "--type", "question")
+    assert cold(shell.root, "signal", "the same", *words).returncode == 0
+    assert shell("signal", "the same", *words, "--reply-to", "").returncode == 0
+    one, two = map(json.loads, shell.layout.signals.read_text().splitlines())
+    for record in (one, two):
+        record.pop("id")
+        record.pop("created_at")
+    assert one == two
+    assert one["sender"] == "ana"
+
+
+def test_a_hot_node_and_a_full_one_write_the_same_fields(shell):
+    words = ("--type", "idea", "--tags", "x, y", "--priority", "P2", "--wu", "WU-1")
+    assert cold(shell.root, "create", "the same", *words).returncode == 0
+    assert shell("create", "the same", *words, "--discovered-from", "").returncode == 0
+    one, two = map(json.loads, shell.layout.memory.read_text().splitlines())
+    for record in (one, two):
+        record.pop("id")
+        record.pop("created_at")
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("signal",),
+        ("signal", "--help"),
+        ("signal", "a", "b"),
+        ("signal", "a", "--wu"),
+        ("signal", "a", "--wu", "--lane"),
+        ("signal", "a", "--wu", "WU-x"),
+        ("signal", "a", "--bogus", "b"),
+        ("signal", "a", "--priority", "P9"),
+        ("signal", " "),
+        ("signal", "x" * 61_000),
+        ("create", "a", "--type", "nonsense"),
+        ("inbox", "--limit", "0"),
+        ("inbox", "--limit", "many"),
+        ("inbox", "--watch"),
+        ("inbox", "extra"),
+        ("task", "list"),
+        ("--version",),
+        (),
+    ],
+)
+def test_whatever_is_unusual_is_left_to_the_parser_and_writes_nothing(here, words):
+    before = here.files()
+    assert hot.run(list(words)) is None
+    assert here.files() == before
+
+
+def test_a_missing_or_shared_folder_is_left_to_the_parser(here, monkeypatch):
+    here.root.chmod(0o777)
+    assert hot.run(["signal", "x"]) is None
+    monkeypatch.setenv("LUMEN_STATE", str(here.root / "nowhere"))
+    assert hot.run(["signal", "x"]) is None
+
+
+def test_an_unwritable_journal_is_an_error_and_not_tried_twice(here, capsys):
+    here.layout.signals.symlink_to(here.root / "elsewhere")
+    assert hot.run(["signal", "x"]) == 1
+    assert "symbolic link" in capsys.readouterr().err
+
+
+def test_undecodable_words_become_readable_text(here):
+    assert hot.run(["signal", "caf\udce9"]) == 0
+    assert json.loads(here.layout.signals.read_text())["message"] == "caf?"
+
+
+def test_state_may_stand_first(here, tmp_path, monkeypatch):
+    monkeypatch.delenv("LUMEN_STATE")
+    assert hot.run(["--state", str(here.root), "signal", "x"]) == 0
+    assert hot.run(["signal", "x", f"--state={here.root}"]) == 0
+
+
+@pytest.mark.parametrize("environ", [{"LUMEN_STATE": "~/x"}, {"XDG_STATE_HOME": "/s"}, {"HOME": os.environ["HOME"]}])
+@pytest.mark.parametrize("checkout", [True, False])
+def test_the_default_folder_is_the_layouts(tmp_path, monkeypatch, environ, checkout):
+    monkeypatch.chdir(tmp_path)
+    if checkout:
+        (tmp_path / "pyproject.toml").touch()
+        (tmp_path / "lumen_tui").mkdir()
+    assert light.state_root(environ) == str(default_root(environ, tmp_path))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 951_782_400.5, 1_709_164_800.25, 1_800_000_000.0, 4_107_542_399.999])
+def test_dates_are_read_as_the_model_reads_them(seconds):
+    assert light.epoch(times.iso(seconds)) == pytest.approx(times.epoch(times.iso(seconds)), abs=1e-3)
+    assert light.epoch("2026-01-01T00:00:00+02:00") == times.epoch("2026-01-01T00:00:00+02:00")
+    assert light.epoch("2026-xx-01T00:00:00.000Z") == 0.0
+
+
+def test_json_by_hand_is_json():
+    value = {"a": 'q"\\\n\x00é😀', "b": [1, True, "x"], "c": {"d": ""}}
+    assert json.loads(light.dumps(value)) == value
