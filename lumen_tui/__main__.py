@@ -104,11 +104,14 @@ def _room(options: argparse.Namespace) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print(NO_TERMINAL, file=sys.stderr)
         return 2
+    root = _state(options)
+    if options.demo:
+        from lumen_tui.headless.demo import make_demo
+
+        root = make_demo()
     from lumen_tui.tui.main import run_room
 
-    return run_room(
-        _state(options), operator=_operator(options), read_only=options.read_only, lean=options.lean, demo=options.demo
-    )
+    return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
 
 
 def _run(words: list[str]) -> int:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 EVERYWHERE = "everywhere"
+LOOP, WAKE = "loop", "wake"
 WORKERS, SIGNALS, DISCOVERIES, DECAY = "workers", "signals", "discoveries", "decay"
 ROWS = "rows"  # any pane or screen with a list
 
 
 @dataclass(frozen=True)
 class RoomCommand:
-    """One thing the operator can do. `action` is the method `action_<action>` that does it."""
+    """One thing the operator can do. A handler's method `do_<action>` does it, `why_<action>` may refuse it."""
 
     action: str
     keys: tuple[str, ...]  # Textual key names, the first one is shown
@@ -24,10 +26,110 @@ class RoomCommand:
     @property
     def shown_key(self) -> str:
         """The key as a person reads it."""
-        return _PLAIN.get(self.keys[0], self.keys[0]) if self.keys else ""
+        return plain_key(self.keys[0]) if self.keys else ""
 
 
 _PLAIN = {
-    "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*",
+    "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
+    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "minus": "-", "plus": "+",
 }  # fmt: skip
+_NAMED = {shown: key for key, shown in _PLAIN.items()}
+
+
+def plain_key(key: str) -> str:
+    """`question_mark` -> `?`."""
+    return _PLAIN.get(key, key)
+
+
+def _c(
+    action: str, keys: str, label: str, help: str, scope: str = EVERYWHERE, *, writes: bool = False, foot: bool = False
+) -> RoomCommand:
+    return RoomCommand(action, tuple(keys.split()), label, help, scope, writes, foot)
+
+
+# In the order in which the footer shows them: what comes first stays longest in a narrow window.
+COMMANDS: tuple[RoomCommand, ...] = (
+    _c("cancel_task", "c", "cancel", "Cancel the task, running or queued.", WORKERS, writes=True, foot=True),
+    _c("retry_task", "R", "retry", "Run the task again as a new task.", WORKERS, writes=True, foot=True),
+    _c("answer_signal", "a", "answer", "Answer the signal.", SIGNALS, writes=True, foot=True),
+    _c("read_signal", "m", "read", "Mark the signal as read.", SIGNALS, writes=True, foot=True),
+    _c("read_all", "M", "all read", "Mark every signal as read.", SIGNALS, writes=True, foot=True),
+    _c("promote", "p", "promote", "Make the discovery a work unit.", DISCOVERIES, writes=True, foot=True),
+    _c("archive", "a", "archive", "Put the discovery away, with a reason.", DISCOVERIES, writes=True, foot=True),
+    _c("later", "l", "later", "Keep the discovery and show it again in 7 days.", DISCOVERIES, writes=True, foot=True),
+    _c("merge", "m", "merge", "Merge the marked ones, or its near double, into this one.", DISCOVERIES, writes=True,
+       foot=True),
+    _c("why", "w", "why", "Where the discovery comes from, in full.", DISCOVERIES),
+    _c("pin", "x", "pin", "Pin the node so that it never fades, or unpin it.", DECAY, writes=True, foot=True),
+    _c("archive_node", "a", "archive", "Archive the node now, with a reason.", DECAY, writes=True, foot=True),
+    _c("touch", "T", "touch", "Touch the node: its age counts from now.", DECAY, writes=True, foot=True),
+    _c("undo", "u", "undo", "Take your last action back; this works after a restart too.", writes=True, foot=True),
+    _c("open", "enter", "open", "Open the row in full.", ROWS, foot=True),
+    _c("mark", "space", "mark", "Mark the row; commands then act on all marked rows.", ROWS, foot=True),
+    _c("filter", "slash", "filter", "Narrow the list: fuzzy words, !word leaves out, field:value.", foot=True),
+    _c("new_task", "t", "task", "Give a worker a new task.", writes=True, foot=True),
+    _c("palette", "colon ctrl+p", "command", "Find any command by name.", foot=True),
+    _c("help", "question_mark", "help", "Every key and command; type to search, enter runs it.", foot=True),
+    _c("next_need", "n", "next", "Go to the next thing that needs you.", foot=True),
+    _c("previous_need", "N", "previous", "Go to the previous thing that needs you."),
+    _c("needs", "exclamation_mark", "needs you", "The list of all that needs you."),
+    _c("send_signal", "i", "signal", "Send a signal.", writes=True, foot=True),
+    _c("roles", "r", "roles", "Hire, fire and adjust the workers' roles.", foot=True),
+    _c("redo", "U", "redo", "Do again what you took back.", writes=True),
+    _c("zoom", "z", "zoom", "Give the pane the whole screen, and back.", foot=True),
+    _c("copy", "y", "copy", "Copy the marked rows, or this one, as text."),
+    _c("edit", "e", "edit", "Edit in $EDITOR: a queued task's objective, elsewhere the settings.", writes=True),
+    _c("beat", "B", "beat", "Ask the engine for a beat now.", writes=True),
+    _c("pause", "P", "pause", "Pause the engine, or let it go on.", writes=True),
+    _c("log", "L", "log", "What the engine and the operators did."),
+    _c("back", "escape", "back", "Drop the filter, the marks or the zoom."),
+    _c("quit", "q", "quit", "Leave the room."),
+    _c("pane_1", "1", "loop", "Go to the loop."),
+    _c("pane_2", "2", "wake-state", "Go to the wake-state."),
+    _c("pane_3", "3", "workers", "Go to the workers."),
+    _c("pane_4", "4", "signals", "Go to the signals."),
+    _c("pane_5", "5", "discoveries", "Go to the discoveries."),
+    _c("pane_6", "6", "decay", "Go to the decay."),
+    _c("next_pane", "tab", "next pane", "Go to the next pane."),
+    _c("previous_pane", "shift+tab", "previous pane", "Go to the previous pane."),
+    _c("down", "j down", "down", "Next row.", ROWS),
+    _c("up", "k up", "up", "Previous row.", ROWS),
+    _c("top", "g home", "top", "First row.", ROWS),
+    _c("bottom", "G end", "bottom", "Last row.", ROWS),
+    _c("half_down", "ctrl+d", "half down", "Half a page down.", ROWS),
+    _c("half_up", "ctrl+u", "half up", "Half a page up.", ROWS),
+    _c("page_down", "pagedown", "page down", "A page down.", ROWS),
+    _c("page_up", "pageup", "page up", "A page up.", ROWS),
+    _c("range", "v", "range", "Mark from here to where you go; again to end.", ROWS),
+    _c("mark_all", "asterisk", "mark all", "Mark every row that the filter lets through, or none.", ROWS),
+)  # fmt: skip
+
+BY_ACTION: Mapping[str, RoomCommand] = {command.action: command for command in COMMANDS}
+
+
+def in_scope(scope: str) -> tuple[RoomCommand, ...]:
+    """The commands of one scope, in footer order."""
+    return tuple(command for command in COMMANDS if command.scope == scope)
+
+
+def key_names(text: str) -> str:
+    """What an operator writes in [keys], as Textual names it: `?` -> `question_mark`, `x, ctrl+y` stays."""
+    return ",".join(_NAMED.get(key.strip(), key.strip()) for key in text.split(",") if key.strip()) or "comma"
+
+
+def keymap(keys: Mapping[str, str]) -> dict[str, str]:
+    """The operator's [keys] as Textual takes them; names that are no command are left out (see `unknown_keys`)."""
+    return {action: key_names(keys[action]) for action in keys if action in BY_ACTION}
+
+
+def unknown_keys(keys: Iterable[str]) -> tuple[str, ...]:
+    """Names in [keys] that are no command."""
+    return tuple(name for name in keys if name not in BY_ACTION)
+
+
+def shown_key(command: RoomCommand, keys: Mapping[str, str]) -> str:
+    """The key that works for a command now, as a person reads it."""
+    if command.action in keys:
+        return plain_key(key_names(keys[command.action]).split(",")[0])
+    return command.shown_key

@@ -1,0 +1,124 @@
+"""The application around the room: theme, signals of the system, the bridge to the port, one timer."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+
+from lumen_tui.engine.outcome import Done
+from lumen_tui.engine.port import Port
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import theme
+from lumen_tui.tui.bridge import Bridge
+from lumen_tui.tui.commands import keymap
+from lumen_tui.tui.guard import Guard
+from lumen_tui.tui.room import Room
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class LumenApp(App[int], inherit_bindings=False):
+    """The room on a terminal. Exits with 0, or with 128 + the number of the signal that ended it."""
+
+    CSS_PATH = theme.style_files()
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+    TITLE = "lumen"
+
+    def __init__(
+        self,
+        port: Port,
+        *,
+        operator: str,
+        lean: bool = False,
+        read_only: bool = False,
+        engine_note: str = "",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.mono = theme.without_colour()
+        self.lean = lean
+        self.look = theme.NO_LOOK
+        super().__init__()
+        self.port = port
+        self.operator = operator
+        self.read_only = read_only
+        self.engine_note = engine_note
+        self.clock = clock
+        self.room = Room()
+        self.animation_level = "none"
+        self._filters.append(Guard())
+        self._bridge: Bridge | None = None
+        self._shown_title = ""
+        self._configured: object = None
+        for own in theme.themes():
+            self.register_theme(own)
+        self._choose_theme(theme.LUMEN)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return theme.variable_defaults()
+
+    def on_mount(self) -> None:
+        self.push_screen(self.room)
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._end_by, number)
+        self._bridge = Bridge(self.port, loop, self.show)
+        self._bridge.start()
+
+    def on_unmount(self) -> None:
+        if self._bridge is not None:
+            self._bridge.stop()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take a newer picture."""
+        first = self.room.snapshot.root == ""
+        configured = (snapshot.config.keys, snapshot.config.room.theme)
+        if configured != self._configured:
+            self._configured = configured
+            self.set_keymap(keymap(snapshot.config.keys))
+            self._choose_theme(snapshot.config.room.theme)
+        self.room.show(snapshot, self.clock())
+        self._name_terminal(snapshot)
+        if first:
+            gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
+
+    def submit(self, verb: str, then: Callable[[Done], None] | None = None, **arguments: Any) -> None:
+        """Carry out one action in the background and say in the footer how it ended."""
+
+        def answer(done: Done | None, why: str) -> None:
+            if done is None:
+                self.room.say(why, bad=True)
+                return
+            self.room.say(done.summary)
+            if then is not None:
+                then(done)
+
+        if self._bridge is not None:
+            self._bridge.submit(verb, arguments, answer)
+
+    def _choose_theme(self, name: str) -> None:
+        if self.mono:
+            name = theme.PLAIN
+        if name in self.available_themes:
+            self.theme = name
+        self.look = theme.look(self.current_theme, self.lean, self.mono)
+        self.set_class(self.lean, "lean")
+
+    def _end_by(self, number: int) -> None:
+        self.exit(128 + number, return_code=128 + number)
+
+    def _name_terminal(self, snapshot: Snapshot) -> None:
+        """Keep the terminal's title in step with the count of what needs a person."""
+        count = len(snapshot.attention)
+        title = one_line(f"({count}) {snapshot.config.agent.name}" if count else snapshot.config.agent.name, 60)
+        if title != self._shown_title and self._driver is not None and not self.is_headless:
+            self._shown_title = title
+            self._driver.write(f"\x1b]0;{title}\x07")

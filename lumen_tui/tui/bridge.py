@@ -1,0 +1,93 @@
+"""Between the port, which touches the disk, and the event loop, which must never wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.port import Port
+from lumen_tui.model.snapshot import Snapshot
+
+Answer = Callable[[Done | None, str], None]  # what was done, or why not
+
+
+class Bridge:
+    """One thread that follows the port and one that carries out actions in the order in which they were asked for.
+
+    Both are daemons: a room that must go at once does not wait for a disk that hangs.
+    """
+
+    def __init__(self, port: Port, loop: asyncio.AbstractEventLoop, show: Callable[[Snapshot], None]) -> None:
+        self._port = port
+        self._loop = loop
+        self._show = show
+        self._stop = threading.Event()
+        self._latest: Snapshot | None = None
+        self._lock = threading.Lock()
+        self._asked: queue.SimpleQueue[tuple[str, dict[str, Any], Answer] | None] = queue.SimpleQueue()
+
+    def start(self) -> None:
+        """Begin to follow and to act."""
+        threading.Thread(target=self._follow, name="room-follow", daemon=True).start()
+        threading.Thread(target=self._act, name="room-act", daemon=True).start()
+
+    def stop(self) -> None:
+        """Ask both threads to end; what was asked for before is still carried out."""
+        self._stop.set()
+        self._asked.put(None)
+
+    def submit(self, verb: str, arguments: dict[str, Any], answer: Answer) -> None:
+        """Carry out one action soon; `answer` is called in the event loop."""
+        self._asked.put((verb, arguments, answer))
+
+    def _follow(self) -> None:
+        # The edge of the room: a reader that breaks is shown, it does not take the screen with it.
+        try:
+            self._offer(self._port.snapshot())
+            for snapshot in self._port.changes(self._stop):
+                if self._stop.is_set():
+                    return
+                self._offer(snapshot)
+        except Exception as error:  # noqa: BLE001
+            self._call(self._broken, error)
+
+    def _offer(self, snapshot: Snapshot) -> None:
+        """Hand the newest picture over; one that was not fetched yet is replaced."""
+        with self._lock:
+            waiting, self._latest = self._latest is not None, snapshot
+        if not waiting:
+            self._call(self._fetch)
+
+    def _fetch(self) -> None:
+        with self._lock:
+            snapshot, self._latest = self._latest, None
+        if snapshot is not None:
+            self._show(snapshot)
+
+    def _broken(self, error: Exception) -> None:
+        raise RuntimeError(f"the state folder can no longer be followed: {error}") from error
+
+    def _act(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            verb, arguments, answer = asked
+            done, why = self._tried(verb, arguments)
+            self._call(answer, done, why)
+
+    def _tried(self, verb: str, arguments: dict[str, Any]) -> tuple[Done | None, str]:
+        try:
+            return self._port.submit(verb, **arguments), ""
+        except ActionError as error:
+            near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
+            return None, f"{error}{near}"
+        except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
+            return None, f"{verb} failed: {error}"
+
+    def _call(self, function: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            self._stop.set()  # the event loop is gone, and so is the room

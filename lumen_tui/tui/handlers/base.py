@@ -1,0 +1,68 @@
+"""What every handler has: the room, its snapshot, and the rows that a command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.widgets.line_list import LineList
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.room import Room
+
+_REASONS = 5  # earlier ones that a prompt offers
+
+
+class Handler:
+    """`do_<action>` carries a command out; `why_<action>` gives the reason where it cannot be done now."""
+
+    scope = ""
+    reasons: tuple[str, ...] = ()  # given in this room, newest first; shared by all handlers
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest picture."""
+        return self.room.snapshot
+
+    @property
+    def rows(self) -> LineList[Any]:
+        """The list of this handler's pane."""
+        rows = self.room.pane(self.scope).rows
+        if rows is None:
+            raise LookupError(f"pane {self.scope} has no list")
+        return rows
+
+    @property
+    def selected(self) -> Any:
+        """The row under the cursor, or None."""
+        return self.rows.selected
+
+    def submit(self, verb: str, **arguments: Any) -> None:
+        """Carry out one action; the marks it used are dropped once it is done."""
+        self.room.lumen.submit(verb, lambda _: self._done(), **arguments)
+
+    def _done(self) -> None:
+        if self.scope and self.rows.marks.clear():
+            self.rows.refresh_changed()
+
+    def open(self) -> None:
+        """Show the selected row in full; panes without rows have nothing to open."""
+
+    def ask_reason(self, title: str, verb: str, **arguments: Any) -> None:
+        """Ask for a reason, then carry out the action with it."""
+        from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
+
+        def answered(reason: str | None) -> None:
+            if reason:
+                Handler.reasons = (reason, *(old for old in Handler.reasons if old != reason))[:_REASONS]
+                self.submit(verb, **arguments, reason=reason)
+
+        self.room.lumen.push_screen(ReasonPrompt(title, Handler.reasons), answered)
+
+    def count_words(self, one: str, many: str) -> str:
+        """`the discovery`, or `3 discoveries` where rows are marked."""
+        marked = len(self.rows.marks.keys)
+        return f"{marked} {many}" if marked > 1 else f"the {one}"

@@ -1,0 +1,167 @@
+"""Commands of the whole room: the engine, new work, undo, the screens over it, leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lumen_tui.model.snapshot import EngineLife
+from lumen_tui.model.tasks import Status
+from lumen_tui.tui.commands import COMMANDS, WORKERS
+from lumen_tui.tui.handlers.base import Handler
+
+_STARTED_HERE = "here"  # the engine note of a room that started the engine itself
+
+
+class EngineHandler(Handler):
+    """Beat, pause, new task, undo and redo."""
+
+    def _why(self) -> str:
+        return "no engine is running" if self.snapshot.engine.life is EngineLife.NONE else ""
+
+    why_beat = why_pause = _why
+
+    def do_beat(self) -> None:
+        self.submit("engine.beat")
+
+    def do_pause(self) -> None:
+        beat = self.snapshot.engine.heartbeat
+        self.submit("engine.resume" if beat is not None and beat.phase == "paused" else "engine.pause")
+
+    def do_undo(self) -> None:
+        self.submit("undo")
+
+    def do_redo(self) -> None:
+        self.submit("redo")
+
+    def do_new_task(self) -> None:
+        from lumen_tui.tui.screens.task_form import TaskForm
+
+        def filled(arguments: dict[str, Any] | None) -> None:
+            if arguments:
+                self.room.lumen.submit("task.new", self._show_task, **arguments)
+
+        self.room.lumen.push_screen(TaskForm(self.snapshot.roles, {}), filled)
+
+    def _show_task(self, done: Any) -> None:
+        """Put the cursor on the new task, where the next picture has it already."""
+        rows = self.room.pane(WORKERS).rows
+        if rows is not None and done.target:
+            rows.select_key(done.target)
+
+
+class ScreensHandler(Handler):
+    """Roles, log, help, palette, the editor, the clipboard."""
+
+    def do_roles(self) -> None:
+        from lumen_tui.tui.screens.roles_screen import RolesScreen
+
+        self.room.lumen.push_screen(RolesScreen(self.room.lumen.port, self.snapshot))
+
+    def do_log(self) -> None:
+        from lumen_tui.tui.screens.log_screen import LogScreen
+
+        self.room.lumen.push_screen(LogScreen(self.room.lumen.port))
+
+    def do_help(self) -> None:
+        from lumen_tui.tui.screens.help_screen import HelpScreen
+
+        keys = dict(self.snapshot.config.keys)
+        self.room.lumen.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not), self._chosen)
+
+    def do_palette(self) -> None:
+        from lumen_tui.tui.screens.palette import Palette
+
+        self.room.lumen.push_screen(Palette(COMMANDS, self.room.why_not, self.snapshot.config.keys), self._chosen)
+
+    def _chosen(self, action: str | None) -> None:
+        if action:
+            self.room.action_do(action)
+
+    def why_copy(self) -> str:
+        return "" if self._text() else "there is nothing to copy here"
+
+    def do_copy(self) -> None:
+        self.room.lumen.copy_to_clipboard(self._text())
+        self.room.say("Copied.")
+
+    def _text(self) -> str:
+        """The marked rows as lines, else the selected row in full."""
+        rows, pane = self.room.current.rows, self.room.current
+        if rows is not None and rows.marks.keys:
+            model = rows.model
+            found = (model.find(key, near=(model.cursor,)) for key in rows.marks.keys)
+            return "\n".join(rows.view.words(model.row(index)) for index in found if index is not None)
+        detail = pane.detail()
+        if detail is None:
+            return ""
+        facts = "".join(f"{name}: {value}\n" for name, value in detail.facts if value)
+        return f"{detail.title}\n{facts}\n{detail.body}\n"
+
+    def why_edit(self) -> str:
+        rows = self.room.pane(WORKERS).rows
+        task = rows.selected if rows is not None else None
+        if self.room.current.scope != WORKERS or task is None:
+            return ""
+        return "" if task.status is Status.QUEUED else "only a queued task can be edited; R makes a new one of it"
+
+    def do_edit(self) -> None:
+        rows = self.room.current.rows
+        if self.room.current.scope == WORKERS and rows is not None and rows.selected is not None:
+            self._edit_task(rows.selected.id, rows.selected.spec.objective)
+        else:
+            self._edit_settings(Path(self.snapshot.root) / "lumen.toml")
+
+    def _edit_task(self, task_id: str, objective: str) -> None:
+        from lumen_tui.tui.screens import editor
+
+        changed = self._tried(lambda: editor.edit(self.room.lumen, objective))
+        if changed is not None and changed.strip():
+            self.submit("task.edit", task_id=task_id, changes={"objective": changed.strip()})
+
+    def _edit_settings(self, path: Path) -> None:
+        import os
+        import subprocess
+
+        from lumen_tui.tui.screens import editor
+
+        def run() -> None:
+            with self.room.lumen.suspend():
+                subprocess.call([*editor.command(dict(os.environ)), str(path)])
+
+        self._tried(run)
+
+    def _tried(self, run: Callable[[], str | None]) -> str | None:
+        from textual.app import SuspendNotSupported
+
+        from lumen_tui.tui.screens import editor
+
+        try:
+            return run()
+        except (editor.NoEditor, OSError) as error:
+            self.room.say(str(error), bad=True)
+        except SuspendNotSupported:
+            self.room.say("this terminal cannot be lent to an editor", bad=True)
+        return None
+
+
+class QuitHandler(Handler):
+    """Leaving, and what becomes of an engine that was started here."""
+
+    def do_quit(self) -> None:
+        how = self.snapshot.config.room.on_quit
+        if self.room.lumen.engine_note != _STARTED_HERE or self.snapshot.engine.life is EngineLife.NONE:
+            how = "keep"
+        if how != "ask":
+            self._leave(how)
+            return
+        from lumen_tui.tui.screens.quit_ask import QuitAsk
+
+        self.room.lumen.push_screen(QuitAsk(engine_started_here=True), self._leave)
+
+    def _leave(self, how: str | None) -> None:
+        if how == "keep":
+            self.room.lumen.exit(0)
+        elif how == "stop":
+            self.room.lumen.submit("engine.stop", lambda _: self.room.lumen.exit(0), reason="the room was left")

@@ -1,0 +1,72 @@
+"""Which handler carries out which command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
+from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.handlers.decay import DecayHandler
+from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
+from lumen_tui.tui.handlers.moving import NeedsHandler, PanesHandler
+from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
+from lumen_tui.tui.handlers.signals import SignalsHandler
+from lumen_tui.tui.handlers.workers import WorkersHandler
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.room import Room
+
+_KINDS: tuple[type[Handler], ...] = (
+    PanesHandler, NeedsHandler, EngineHandler, ScreensHandler, QuitHandler,
+    WorkersHandler, SignalsHandler, DiscoveriesHandler, DecayHandler,
+)  # fmt: skip
+
+
+class Handlers:
+    """The methods of all handlers by action."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._handlers = [kind(room) for kind in _KINDS]
+        self._do: dict[str, Callable[[], None]] = {}
+        self._why: dict[str, Callable[[], str]] = {}
+        for command in COMMANDS:
+            self._find(command)
+
+    def run(self, command: RoomCommand) -> None:
+        """Carry a command out. One that belongs to a pane gives it the focus first."""
+        if command.scope not in (EVERYWHERE, ROWS) and self._room.current.scope != command.scope:
+            self._room.go_to(self._room.pane(command.scope))
+        self._do[command.action]()
+
+    def why_not(self, command: RoomCommand) -> str:
+        """The handler's reason why a command cannot be carried out now, or the empty string."""
+        if command.scope == ROWS and self._room.current.rows is None:
+            return "this pane has no list"
+        why = self._why.get(command.action)
+        return why() if why is not None else ""
+
+    def open(self, scope: str) -> None:
+        """Open the selected row of a pane in full."""
+        handler = next(handler for handler in self._handlers if handler.scope == scope)
+        handler.open()
+
+    def _find(self, command: RoomCommand) -> None:
+        action = command.action
+        if command.scope == ROWS:
+            self._do[action] = partial(self._row, action)
+            return
+        if action.startswith("pane_"):
+            self._do[action] = partial(PanesHandler(self._room).to_pane, int(action[-1]))
+            return
+        handler = next(handler for handler in self._handlers if hasattr(handler, f"do_{action}"))
+        self._do[action] = getattr(handler, f"do_{action}")
+        if hasattr(handler, f"why_{action}"):
+            self._why[action] = getattr(handler, f"why_{action}")
+
+    def _row(self, action: str) -> None:
+        rows = self._room.current.rows
+        if rows is not None:
+            rows.action_row(action)

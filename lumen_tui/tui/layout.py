@@ -1,0 +1,79 @@
+"""Where the panes stand for the size of the window, and which of them are seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.widget import Widget
+
+from lumen_tui.tui.widgets.cells import spread
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.room import Room
+
+_TWO_COLUMNS = Size(100, 30)  # below this the focused pane has the screen
+_DETAIL = 180  # cells from which the selected row has a column of its own
+_LOW, _TALL = 36, 45  # lines
+_LINES, _LINE = 16, 9  # lines from which the other panes have a line each, or one together
+_TINY = Size(44, 12)
+
+
+class Layout(NamedTuple):
+    """How the room is laid out now."""
+
+    narrow: bool = False
+    single: bool = False
+    wide: bool = False
+    low: bool = False
+    tall: bool = False
+    tiny: bool = False
+    others: int = 0  # lines for the panes that are not seen
+
+
+def layout_for(size: Size, zoomed: bool) -> Layout:
+    """The layout of a window."""
+    width, height = size
+    narrow = width < _TWO_COLUMNS.width or height < _TWO_COLUMNS.height
+    others = (5 if height >= _LINES else 1 if height >= _LINE else 0) if narrow and not zoomed else 0
+    return Layout(
+        narrow=narrow,
+        single=narrow or zoomed,
+        wide=width >= _DETAIL and not narrow and not zoomed,
+        low=height < _LOW and not narrow,
+        tall=height >= _TALL,
+        tiny=width < _TINY.width or height < _TINY.height,
+        others=others,
+    )
+
+
+def arrange(room: Room, size: Size) -> None:
+    """Show and hide what the layout asks for. What is seen is set here, before the focus moves to it."""
+    layout = room.arranged = layout_for(size, room.zoomed)
+    for name in ("narrow", "wide", "low", "tall", "tiny", "single"):
+        room.set_class(getattr(layout, name), name)
+    for pane in room.panes:
+        _seen(pane, not layout.single or pane is room.current)
+        pane.set_class(layout.single and pane is room.current, "alone")
+    for column in ("#left", "#right"):
+        holder = room.query_one(column)
+        _seen(holder, not layout.single or room.current in holder.children)
+    others = room.query_one("#others")
+    _seen(others, layout.others > 0)
+    others.styles.height = max(1, layout.others)
+    _seen(room.detail, layout.wide)
+
+
+def _seen(widget: Widget, seen: bool) -> None:
+    if widget.display is not seen:
+        widget.display = seen
+
+
+def pane_line(room: Room, width: int) -> list[Segment]:
+    """All panes on one line, for a window too low for a line each."""
+    ink = room.lumen.look.ink
+    parts = [
+        (f"{pane.number} {pane.name_shown}  ", ink.loud if pane is room.current else ink.muted) for pane in room.panes
+    ]
+    return spread(width, parts, [])

@@ -1,0 +1,139 @@
+"""What the six panes have in common: a frame with a title, a slice of the snapshot, a one-line summary."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Region
+from textual.message import Message
+from textual.widget import Widget
+
+from lumen_tui.model.snapshot import Revisions, Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui.theme import NO_LOOK, Look
+from lumen_tui.tui.widgets.cells import spread
+from lumen_tui.tui.widgets.line_list import LineList
+
+NOTHING = Snapshot(root="", taken=0.0)
+
+
+class Detail(NamedTuple):
+    """The selected row in full, for the wide layout. Facts without a value are left out."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    body: str
+
+
+class Pane(Vertical):
+    """A framed part of the room. It renders what `show` gives it and asks for nothing."""
+
+    scope: ClassVar[str] = ""
+    number: ClassVar[int] = 0
+    name_shown: ClassVar[str] = ""
+
+    class Changed(Message):
+        """The selected row or the pane's summary may have changed."""
+
+        def __init__(self, pane: Pane) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def __init__(self) -> None:
+        super().__init__(id=self.scope, classes="pane")
+        self.snapshot = NOTHING
+        self.now = 0.0
+        self._revision: object = None
+        self._captions = {"title": "", "subtitle": ""}
+
+    @property
+    def look(self) -> Look:
+        """Colours and shapes to draw with."""
+        return getattr(self.app, "look", NO_LOOK)
+
+    @property
+    def target(self) -> Widget:
+        """The widget inside that takes the focus."""
+        return next(child for child in self.children if child.can_focus)
+
+    @property
+    def rows(self) -> LineList[Any] | None:
+        """The list inside, where there is one."""
+        return next((child for child in self.children if isinstance(child, LineList)), None)
+
+    def revision(self, revisions: Revisions) -> object:
+        """The counters this pane depends on."""
+        raise NotImplementedError
+
+    def show(self, snapshot: Snapshot, now: float) -> None:
+        """Render a newer picture; nothing is done where this pane's slice is the same."""
+        self.now = now
+        revision = (self.revision(snapshot.revisions), snapshot.root)
+        self.snapshot = snapshot
+        if revision == self._revision:
+            self.tick(now)
+            return
+        self._revision = revision
+        self.fill()
+        self.tick(now)
+
+    def fill(self) -> None:
+        """Take the new slice from `self.snapshot`."""
+
+    def tick(self, now: float) -> None:
+        """Bring ages up to date."""
+        self.now = now
+        if self.rows is not None:
+            self.rows.refresh_changed()
+        self.caption(self.title_words(), self.subtitle_words())
+
+    def title_words(self) -> str:
+        """What stands in the upper border."""
+        return f"{self.number} {self.name_shown}"
+
+    def subtitle_words(self) -> str:
+        """What stands in the lower border."""
+        return ""
+
+    def short(self) -> tuple[str, bool]:
+        """The pane in a few words, and whether something in it wants a person: for narrow windows."""
+        return self.subtitle_words(), False
+
+    def summary(self, width: int) -> list[Segment]:
+        """One line for the whole pane."""
+        ink = self.look.ink
+        words, loud = self.short()
+        left = [(f"{self.number} ", ink.muted), (f"{self.name_shown:<12}", ink.text)]
+        return spread(width, [*left, (words, ink.accent if loud else ink.muted)], [])
+
+    def detail(self) -> Detail | None:
+        """The selected row in full."""
+        return None
+
+    def caption(self, title: str, subtitle: str) -> None:
+        """Write into the frame, and repaint only that part of it."""
+        width, height = self.content_size
+        if (title := one_line(title)) != self._captions["title"]:
+            span = max(len(title), len(self._captions["title"])) + 4
+            self._captions["title"], self._border_title = title, Content(title)
+            self.refresh(Region(-1, -1, min(span, width + 2), 1))
+        if (subtitle := one_line(subtitle)) != self._captions["subtitle"]:
+            span = min(max(len(subtitle), len(self._captions["subtitle"])) + 4, width + 2)
+            self._captions["subtitle"], self._border_subtitle = subtitle, Content(subtitle)
+            self.refresh(Region(width + 1 - span, height, span, 1))
+
+
+def place_of(rows: LineList[Any], what: str) -> str:
+    """`3 of 7 open`, `2 marked · 3 of 7 open`, with the filter where there is one."""
+    count = len(rows.model)
+    if not count and not rows.filter_text:
+        return ""
+    parts = [f"{len(rows.marks.keys)} marked"] if rows.marks.keys else []
+    where = f"{rows.model.cursor + 1} of {count} {what}" if count else f"0 {what}"
+    parts.append(where)
+    if rows.filter_text:
+        parts.append(f"/{rows.filter_text}")
+    return " · ".join(parts)

@@ -1,0 +1,53 @@
+"""The third column of a wide window: the selected row in full."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.panes.base import Detail
+from lumen_tui.tui.theme import NO_LOOK, Look
+from lumen_tui.tui.widgets.cells import spread, wrap
+from lumen_tui.tui.widgets.lines import Lines
+
+_LIMIT = 20_000  # characters that are laid out
+_NOTHING = "Select a row: it is shown here in full."
+
+
+class DetailColumn(Vertical):
+    """Shows whatever it is given."""
+
+    def __init__(self) -> None:
+        super().__init__(id="detail", classes="pane")
+        self._lines = Lines(self._build, id="detail-lines")
+        self._detail: Detail | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._lines
+
+    def show(self, detail: Detail | None) -> None:
+        """Show a row, or the hint that there is none."""
+        if detail == self._detail:
+            return
+        self._detail = detail
+        self._border_title = Content(one_line(detail.title, 60)) if detail else None
+        self._lines.top = 0
+        self.refresh()
+        self._lines.redraw()
+
+    def _build(self, width: int, height: int) -> list[list[Segment]]:
+        look: Look = getattr(self.app, "look", NO_LOOK)
+        ink, detail = look.ink, self._detail
+        if detail is None:
+            return [spread(width, [(text, ink.muted)], []) for text in wrap(_NOTHING, width)]
+        lines = [
+            spread(width, [(f"{name:<11}", ink.muted), (one_line(value), ink.text)], [])
+            for name, value in detail.facts
+            if value
+        ]
+        lines += [spread(width, [("", ink.text)], [])] if lines else []
+        body = wrap(safe(detail.body[:_LIMIT]).strip(), width - 2)
+        return lines + [spread(width, [(f"{look.shapes.gutter} ", ink.accent), (text, ink.text)], []) for text in body]

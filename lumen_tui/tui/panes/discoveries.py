@@ -1,0 +1,124 @@
+"""What agents noticed on the way and nobody has judged yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from lumen_tui.model import ids
+from lumen_tui.model.records import PRIORITIES, Node
+from lumen_tui.model.snapshot import DiscoveryRow, Revisions
+from lumen_tui.tui import words
+from lumen_tui.tui.commands import DISCOVERIES
+from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.widgets.bindings import bindings
+from lumen_tui.tui.widgets.cells import Cell, line, spread
+from lumen_tui.tui.widgets.line_list import LineList
+
+_EMPTY = "Nothing to judge. Workers put here what they notice on the way; from a shell: lumen-tui create"
+_PRIORITY, _WU, _AGE = 2, 7, 6
+
+
+class DiscoveryRows:
+    """How a discovery is drawn in the list."""
+
+    def __init__(self, pane: DiscoveriesPane) -> None:
+        self._pane = pane
+
+    def key(self, row: DiscoveryRow) -> str:
+        return row.node.id
+
+    def line(self, row: DiscoveryRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        look, node = self._pane.look, row.node
+        ink = look.ink
+        urgent = node.priority == "P0"
+        cells = [
+            Cell(node.priority or look.shapes.dash, ink.loud if urgent or selected else ink.text, _PRIORITY),
+            Cell(node.title, ink.strong if selected else ink.text),
+        ]
+        if width >= 52:
+            cells.append(Cell(node.wu_id or look.shapes.dash, ink.muted, _WU))
+        age = words.age(self._pane.now - row.created) if row.created else ""
+        cells.append(Cell(age, ink.muted, _AGE, right=True, gap=1))
+        return line(width, cells)
+
+    def more(self, row: DiscoveryRow, width: int) -> list[Segment]:
+        ink, shapes = self._pane.look.ink, self._pane.look.shapes
+        about = f" {shapes.sep} ".join((kind_of(row.node), *row.node.tags))
+        left: list[tuple[str, Style]] = [(about, ink.muted)]
+        if row.like is None:
+            return spread(width, left, [])
+        return spread(width, left, [(f"  like {ids.short(row.like[0])}, {row.like[1]} %", ink.accent)])
+
+    def words(self, row: DiscoveryRow) -> str:
+        node = row.node
+        return f"{node.title} {' '.join(node.tags)} {node.wu_id} {kind_of(node)} {node.id}"
+
+    def fields(self, row: DiscoveryRow) -> Mapping[str, str]:
+        node = row.node
+        return {
+            "id": node.id, "priority": node.priority, "wu": node.wu_id, "tag": " ".join(node.tags),
+            "type": kind_of(node), "by": node.created_by,
+        }  # fmt: skip
+
+
+def kind_of(node: Node) -> str:
+    """`bug`, `idea`, `question`, `dependency`, or just `discovery`."""
+    kind = node.metadata.get("type") or node.metadata.get("kind")
+    return kind if isinstance(kind, str) and kind else node.type
+
+
+class DiscoveriesPane(Pane):
+    """Pane 5."""
+
+    scope, number, name_shown = DISCOVERIES, 5, "Discoveries"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(DISCOVERIES, "screen.do")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._list: LineList[DiscoveryRow] = LineList(DiscoveryRows(self), empty=_EMPTY, two_lines=True)
+
+    def compose(self) -> ComposeResult:
+        yield self._list
+
+    def revision(self, revisions: Revisions) -> object:
+        return revisions.nodes
+
+    def fill(self) -> None:
+        self._list.set_rows(self.snapshot.discoveries)
+
+    @on(LineList.Highlighted)
+    def moved(self) -> None:
+        """The cursor moved."""
+        self.caption(self.title_words(), self.subtitle_words())
+        self.post_message(self.Changed(self))
+
+    def subtitle_words(self) -> str:
+        rows = self._list
+        if rows.has_focus or rows.marks.keys or rows.filter_text:
+            return place_of(rows, "open")
+        counts = self.snapshot.discovery_counts
+        first = next((f" · {name} {counts[name]}" for name in PRIORITIES if counts.get(name)), "")
+        return f"{words.number(len(self.snapshot.discoveries))} open{first}" if self.snapshot.discoveries else ""
+
+    def short(self) -> tuple[str, bool]:
+        return self.subtitle_words() or "nothing to judge", bool(self.snapshot.discovery_counts.get("P0"))
+
+    def detail(self) -> Detail | None:
+        row = self._list.selected
+        if row is None:
+            return None
+        node = row.node
+        like = f"{row.like[0]}, {row.like[1]} %" if row.like else ""
+        facts = (
+            ("priority", node.priority), ("type", kind_of(node)), ("tags", ", ".join(node.tags)),
+            ("work unit", node.wu_id), ("session", node.session_id), ("by", node.created_by),
+            ("at", node.created_at), ("like", like),
+        )  # fmt: skip
+        return Detail(node.id, facts, node.content)

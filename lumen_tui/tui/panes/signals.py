@@ -1,0 +1,117 @@
+"""The inbox of the operator: notes between agents, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from lumen_tui.model import times
+from lumen_tui.model.snapshot import Revisions, SignalRow
+from lumen_tui.tui import words
+from lumen_tui.tui.commands import SIGNALS
+from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.widgets.bindings import bindings
+from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.widgets.line_list import LineList
+
+_EMPTY = "No signals yet. Agents leave notes for each other here; i sends one."
+_WU, _LANE, _SENDER, _AGE = 7, 6, 8, 6
+
+
+class SignalRows:
+    """How a signal is drawn in the list."""
+
+    def __init__(self, pane: SignalsPane) -> None:
+        self._pane = pane
+
+    def key(self, row: SignalRow) -> str:
+        return row.signal.id
+
+    def line(self, row: SignalRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        look, signal = self._pane.look, row.signal
+        ink = look.ink
+        side = ink.muted
+        urgent = signal.priority == "P0"
+        flag = signal.priority if row.unread and signal.priority else look.shapes.dot if row.unread else ""
+        cells = [Cell(flag, (ink.loud if urgent else ink.accent) if row.unread else side, 2)]
+        if width >= 60:
+            cells.append(Cell(signal.wu_id or look.shapes.dash, side, _WU))
+        if width >= 72:
+            cells.append(Cell(signal.lane or look.shapes.dash, side, _LANE, gap=1))
+        if width >= 40:
+            cells.append(Cell(signal.sender, ink.text if row.unread else side, _SENDER, gap=1))
+        cells.append(Cell(signal.message, ink.strong if selected else ink.text if row.unread else side))
+        age = words.age(self._pane.now - times.epoch(signal.created_at)) if signal.created_at else ""
+        cells.append(Cell(age, side, _AGE, right=True))
+        return line(width, cells)
+
+    def more(self, row: SignalRow, width: int) -> list[Segment]:
+        return line(width, [Cell(row.signal.message, self._pane.look.ink.muted)])
+
+    def words(self, row: SignalRow) -> str:
+        signal = row.signal
+        return f"{signal.message} {signal.sender} {signal.wu_id} {signal.lane} {signal.id}"
+
+    def fields(self, row: SignalRow) -> Mapping[str, str]:
+        signal = row.signal
+        return {
+            "id": signal.id, "from": signal.sender, "to": signal.target_agent, "wu": signal.wu_id,
+            "lane": signal.lane, "type": signal.type, "priority": signal.priority,
+            "is": "unread" if row.unread else "read",
+        }  # fmt: skip
+
+
+class SignalsPane(Pane):
+    """Pane 4."""
+
+    scope, number, name_shown = SIGNALS, 4, "Signals"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(SIGNALS, "screen.do")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=_EMPTY)
+
+    def compose(self) -> ComposeResult:
+        yield self._list
+
+    def revision(self, revisions: Revisions) -> object:
+        return revisions.signals
+
+    def fill(self) -> None:
+        self._list.set_rows(self.snapshot.signals)
+
+    @on(LineList.Highlighted)
+    def moved(self) -> None:
+        """The cursor moved."""
+        self.caption(self.title_words(), self.subtitle_words())
+        self.post_message(self.Changed(self))
+
+    def subtitle_words(self) -> str:
+        rows = self._list
+        unread = f"{words.number(self.snapshot.unread)} unread" if self.snapshot.unread else ""
+        if rows.has_focus or rows.marks.keys or rows.filter_text:
+            return " · ".join(part for part in (place_of(rows, "signals"), unread) if part)
+        return unread or ("all read" if self.snapshot.signals else "")
+
+    def short(self) -> tuple[str, bool]:
+        if not self.snapshot.signals:
+            return "no signals yet", False
+        newest = self.snapshot.signals[0].signal
+        return f"{self.subtitle_words()} · {newest.sender}: {newest.message}", self.snapshot.unread > 0
+
+    def detail(self) -> Detail | None:
+        row = self._list.selected
+        if row is None:
+            return None
+        signal = row.signal
+        facts = (
+            ("from", signal.sender), ("to", signal.target_agent), ("at", signal.created_at), ("type", signal.type),
+            ("priority", signal.priority), ("work unit", signal.wu_id), ("lane", signal.lane),
+            ("answers", signal.reply_to), ("read", "no" if row.unread else "yes"),
+        )  # fmt: skip
+        return Detail(signal.id, facts, signal.message)

@@ -1,0 +1,78 @@
+"""The wake-state: what the agent will read first when it wakes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from lumen_tui.model.snapshot import Revisions
+from lumen_tui.model.text import safe
+from lumen_tui.tui import words
+from lumen_tui.tui.commands import WAKE
+from lumen_tui.tui.panes.base import Detail, Pane
+from lumen_tui.tui.theme import Ink
+from lumen_tui.tui.widgets.bindings import bindings
+from lumen_tui.tui.widgets.cells import spread, wrap
+from lumen_tui.tui.widgets.lines import ScrolledLines
+
+_EMPTY = "No wake-state yet. The agent writes one at the end of each loop; B asks for a beat now."
+_LIMIT = 100_000  # characters that are laid out
+
+
+class WakePane(Pane):
+    """Pane 2."""
+
+    scope, number, name_shown = WAKE, 2, "Wake-state"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(WAKE, "screen.do")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = ScrolledLines(self._lines)
+
+    def compose(self) -> ComposeResult:
+        yield self._text
+
+    def revision(self, revisions: Revisions) -> object:
+        return revisions.wake, revisions.loop
+
+    def fill(self) -> None:
+        self._text.redraw()
+
+    def subtitle_words(self) -> str:
+        wake, loop = self.snapshot.wake, self.snapshot.loop
+        if not wake.text:
+            return ""
+        age = words.ago(self.now - wake.written) if wake.written else ""
+        purpose = f"for loop {words.number(loop.loop + 1)}" if loop else ""
+        return " · ".join(part for part in (purpose, age) if part)
+
+    def short(self) -> tuple[str, bool]:
+        return self.subtitle_words() or "not written yet", False
+
+    def detail(self) -> Detail | None:
+        return Detail("wake-state", (), self.snapshot.wake.text) if self.snapshot.wake.text else None
+
+    def _lines(self, width: int, height: int) -> list[list[Segment]]:
+        ink = self.look.ink
+        if not self.snapshot.wake.text.strip():
+            return [spread(width, [(text, ink.muted)], []) for text in wrap(_EMPTY, width)]
+        lines = []
+        for text in safe(self.snapshot.wake.text[:_LIMIT]).strip().split("\n"):
+            body, style, indent = _styled(text.expandtabs(4), ink)
+            pieces = wrap(body, width - len(indent))
+            lines += [spread(width, [((indent if i else "") + piece, style)], []) for i, piece in enumerate(pieces)]
+        return lines
+
+
+def _styled(text: str, ink: Ink) -> tuple[str, Style, str]:
+    """A line of Markdown as what is shown, its style, and the indent of its continuation lines."""
+    bare = text.lstrip("#")
+    if bare != text and (not bare or bare.startswith(" ")):
+        return bare.strip(), ink.heading, ""
+    if text.lstrip().startswith(("- ", "* ")):
+        return text, ink.text, "  "
+    return text, ink.muted if text.startswith(">") else ink.text, ""

@@ -1,0 +1,219 @@
+"""The workers: what runs, waits, failed or is done, and the last words of one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from lumen_tui.model import ids, times
+from lumen_tui.model.snapshot import Revisions
+from lumen_tui.model.tasks import Status, TaskEvent, TaskView
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.commands import WORKERS
+from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.theme import Ink
+from lumen_tui.tui.widgets.bindings import bindings
+from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.widgets.line_list import LineList
+from lumen_tui.tui.widgets.lines import Lines
+
+_EMPTY = "No tasks yet. t gives a worker something to do, such as: the 5 largest files in /usr/lib"
+_COUNTED = 300  # rows looked at for the counts in the frame; live and failed ones stand first
+_TAIL_FROM = 7  # lines of the pane from which the last words have room
+_ID, _ROLE, _MODEL = 4, 10, 7
+
+
+class TaskRows:
+    """How a task is drawn in the list."""
+
+    def __init__(self, pane: WorkersPane) -> None:
+        self._pane = pane
+
+    def key(self, row: TaskView) -> str:
+        return row.id
+
+    def line(self, row: TaskView, width: int, selected: bool, marked: bool) -> list[Segment]:
+        look = self._pane.look
+        ink = look.ink
+        right, right_style = outcome(row, self._pane.now, ink)
+        body = _body_style(row.status, selected, ink)
+        cells = [Cell(look.shapes.status[row.status], shape_style(row.status, ink), 1)]
+        cells.append(Cell(ids.short(row.id), ink.muted, _ID, gap=1))
+        if width >= 48:
+            cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
+        if width >= 68:
+            cells.append(Cell(row.spec.model, ink.muted, _MODEL, gap=1))
+        cells.append(Cell(row.spec.objective, body))
+        cells.append(Cell(right, right_style, min(len(right), max(9, width // 3)), right=True))
+        return line(width, cells)
+
+    def more(self, row: TaskView, width: int) -> list[Segment]:
+        return line(width, [Cell(row.reason, self._pane.look.ink.muted)])
+
+    def words(self, row: TaskView) -> str:
+        return f"{row.id} {row.spec.role} {row.spec.model} {row.status} {row.spec.objective} {row.reason}"
+
+    def fields(self, row: TaskView) -> Mapping[str, str]:
+        spec = row.spec
+        return {
+            "id": row.id, "role": spec.role, "model": spec.model, "status": str(row.status), "wu": spec.wu_id,
+            "lane": spec.lane, "by": spec.created_by, "priority": spec.priority,
+        }  # fmt: skip
+
+
+def shape_style(status: Status, ink: Ink) -> Style:
+    """The colour of a state's shape."""
+    if status in (Status.FAILED, Status.LOST):
+        return ink.bad
+    return ink.accent if status.alive else ink.muted
+
+
+def _body_style(status: Status, selected: bool, ink: Ink) -> Style:
+    if selected:
+        return ink.strong
+    settled = status in (Status.DONE, Status.CANCELLED, Status.QUEUED)
+    return ink.muted if settled else ink.text
+
+
+def outcome(row: TaskView, now: float, ink: Ink) -> tuple[str, Style]:
+    """What stands at the end of a task's line."""
+    if row.status is Status.WAITING:
+        return f"asks you  {times.clock(now - row.last_event)}", ink.loud
+    if row.status is Status.RUNNING:
+        return times.clock(now - row.started), ink.text
+    if row.status is Status.STALLED:
+        return f"silent {times.clock(now - (row.last_event or row.started))}", ink.accent
+    if row.status is Status.QUEUED:
+        waits = ids.short(row.waits_for[0]) if row.waits_for else ""
+        return (f"after {waits}" if waits else "queued"), ink.muted
+    if row.status in (Status.FAILED, Status.LOST):
+        return one_line(row.reason, 60) or str(row.status), ink.bad
+    if row.status is Status.CANCELLED:
+        return "cancelled", ink.muted
+    return f"{_took(row)}{words.money(row.usage.usd):>8}", ink.muted
+
+
+def _took(row: TaskView) -> str:
+    return times.span(row.finished - row.started) if row.finished and row.started else ""
+
+
+def shown_task(rows: LineList[TaskView]) -> TaskView | None:
+    """The task whose last words stand below the list: the selected one, else the first that is alive."""
+    model = rows.model
+    if rows.has_focus or model.cursor:
+        return model.selected
+    first = [model.row(index) for index in range(min(len(model), 20))]
+    return next((row for row in first if row.status.alive and row.tail), first[0] if first else None)
+
+
+class WorkersPane(Pane):
+    """Pane 3."""
+
+    scope, number, name_shown = WORKERS, 3, "Workers"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(WORKERS, "screen.do")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._list: LineList[TaskView] = LineList(TaskRows(self), empty=_EMPTY)
+        self._tail = Lines(self._tail_lines, id="tail")
+        self._counts: Counter[Status] = Counter()
+
+    def compose(self) -> ComposeResult:
+        yield self._list
+        yield self._tail
+
+    def revision(self, revisions: Revisions) -> object:
+        return revisions.tasks
+
+    def fill(self) -> None:
+        tasks = self.snapshot.tasks
+        self._counts = Counter(tasks[index].status for index in range(min(_COUNTED, len(tasks))))
+        self._list.set_rows(tasks)
+
+    def tick(self, now: float) -> None:
+        super().tick(now)
+        self._fit_tail()
+        self._tail.redraw()
+
+    def on_resize(self) -> None:
+        self._fit_tail()
+
+    def _fit_tail(self) -> None:
+        """Give the last words a rule and as many lines as there are, at most a third of the pane."""
+        task = shown_task(self._list)
+        events = len(task.tail) if task is not None else 0
+        lines = (
+            min(events, max(2, -(-self.content_size.height // 3) - 1)) if self.content_size.height >= _TAIL_FROM else 0
+        )
+        self._tail.display = lines > 0
+        if lines and (wanted := lines + 1) != self._tail.size.height:
+            self._tail.styles.height = wanted
+
+    @on(LineList.Highlighted)
+    def moved(self) -> None:
+        """The cursor moved: another task's last words are due."""
+        self.tick(self.now)
+        self.post_message(self.Changed(self))
+
+    def subtitle_words(self) -> str:
+        if self._list.marks.keys or self._list.filter_text:
+            return place_of(self._list, "tasks")
+        named = {
+            Status.WAITING: "asks", Status.RUNNING: "running", Status.STALLED: "stalled", Status.QUEUED: "queued",
+            Status.FAILED: "failed", Status.LOST: "lost",
+        }  # fmt: skip
+        said = [f"{self._counts[status]} {word}" for status, word in named.items() if self._counts[status]]
+        return " · ".join(said) or (f"{words.number(len(self.snapshot.tasks))} done" if self.snapshot.tasks else "")
+
+    def short(self) -> tuple[str, bool]:
+        loud = any(self._counts[status] for status in (Status.WAITING, Status.STALLED, Status.FAILED, Status.LOST))
+        return self.subtitle_words() or "no tasks yet", loud
+
+    def detail(self) -> Detail | None:
+        row = self._list.selected
+        if row is None:
+            return None
+        spec = row.spec
+        facts = (
+            ("status", f"{row.status}  {row.reason}".strip()), ("role", spec.role),
+            ("model", spec.model or "the role's own"), ("priority", spec.priority), ("by", spec.created_by),
+            ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("brain", row.brain),
+            ("tokens", words.number(row.usage.tokens)), ("after", ", ".join(row.waits_for)),
+            ("retry of", spec.retry_of),
+        )  # fmt: skip
+        rules = "".join(f"\n- {constraint}" for constraint in spec.constraints)
+        said = "".join(f"\n{event.text}" for event in row.tail)
+        return Detail(row.id, facts, f"{spec.objective}\n{rules}\n{said}")
+
+    def _tail_lines(self, width: int, height: int) -> list[list[Segment]]:
+        look = self.look
+        task = shown_task(self._list)
+        rule = [Segment(look.shapes.rule * width, look.ink.faint)]
+        events = task.tail[-(height - 1) :] if task is not None and height > 1 else ()
+        if task is None or not events:
+            return [[Segment(" " * width, look.ink.text)]]
+        lines = [rule[:1]]
+        for index, event in enumerate(events):
+            lines.append(self._tail_line(task, event, width, first=index == 0))
+        return lines
+
+    def _tail_line(self, task: TaskView, event: TaskEvent, width: int, *, first: bool) -> list[Segment]:
+        ink, shapes = self.look.ink, self.look.shapes
+        at = times.epoch(event.at)
+        when = times.clock(at - task.started) if at and task.started else ""
+        body = f"{event.tool} {event.text}" if event.tool and event.kind == "call" else event.text
+        cells = [
+            Cell(ids.short(task.id) if first else "", ink.muted, 4),
+            Cell(shapes.gutter, ink.accent, 1),
+            Cell(body or event.kind, ink.text if event.ok else ink.bad),
+            Cell(when, ink.muted, 8, right=True, gap=1),
+        ]
+        return line(width, cells)

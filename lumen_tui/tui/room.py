@@ -1,0 +1,203 @@
+"""The room: six panes, a line of truth above them and a line of keys below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.segment import Segment
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.timer import Timer
+
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
+from lumen_tui.tui.handlers.table import Handlers
+from lumen_tui.tui.layout import Layout, arrange, pane_line
+from lumen_tui.tui.panes.base import NOTHING, Pane
+from lumen_tui.tui.panes.decay import DecayPane
+from lumen_tui.tui.panes.detail import DetailColumn
+from lumen_tui.tui.panes.discoveries import DiscoveriesPane
+from lumen_tui.tui.panes.loop import LoopPane
+from lumen_tui.tui.panes.signals import SignalsPane
+from lumen_tui.tui.panes.wake import WakePane
+from lumen_tui.tui.panes.workers import WorkersPane
+from lumen_tui.tui.widgets.bindings import bindings
+from lumen_tui.tui.widgets.filter_bar import FilterBar
+from lumen_tui.tui.widgets.footer import Notice, footer, footer_commands
+from lumen_tui.tui.widgets.header import header
+from lumen_tui.tui.widgets.line_list import LineList
+from lumen_tui.tui.widgets.lines import ClickedLines, Lines
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.app import LumenApp
+
+_SAID_FOR = 6.0  # seconds that a notice stays
+_FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
+
+
+class Room(Screen[None], inherit_bindings=False):
+    """The main screen. Facts come down through `show`; commands are looked up in the handlers."""
+
+    AUTO_FOCUS = None
+    BINDINGS: ClassVar[list[BindingType]] = bindings(EVERYWHERE, "do")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.snapshot: Snapshot = NOTHING
+        self.panes: tuple[Pane, ...] = (
+            LoopPane(), WakePane(), WorkersPane(), SignalsPane(), DiscoveriesPane(), DecayPane(),
+        )  # fmt: skip
+        self.current: Pane = self.panes[2]
+        self.zoomed = False
+        self.arranged = Layout()
+        self.notice: Notice | None = None
+        self.detail = DetailColumn()
+        self._handlers = Handlers(self)
+        self._timer: Timer | None = None
+        self._silence: Timer | None = None
+
+    @property
+    def lumen(self) -> LumenApp:
+        """The application, by its own type."""
+        return cast("LumenApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        loop, wake, workers, signals, discoveries, decay = self.panes
+        yield Lines(self._header, id="header")
+        yield ClickedLines(self._others, id="others")
+        with Vertical(id="columns"):
+            with Vertical(id="left"):
+                yield from (loop, wake, decay)
+            with Vertical(id="right"):
+                yield from (workers, signals, discoveries)
+            yield self.detail
+        yield FilterBar()
+        yield Lines(self._footer, id="footer")
+
+    def on_mount(self) -> None:
+        self.go_to(self.current)
+        self._timer = self.set_timer(_FAST, self._tick)
+
+    def on_resize(self, event: events.Resize) -> None:
+        arrange(self, event.size)
+
+    # Facts down.
+
+    def show(self, snapshot: Snapshot, now: float) -> None:
+        """Render a newer picture."""
+        self.snapshot = snapshot
+        for pane in self.panes:
+            pane.show(snapshot, now)
+        self._lines_again()
+
+    def _tick(self) -> None:
+        """Bring relative times up to date, as often as something on screen moves."""
+        now = self.lumen.clock()
+        for pane in self.panes:
+            pane.tick(now)
+        self._lines_again()
+        lively = any(self.snapshot.tasks[i].status.alive for i in range(min(5, len(self.snapshot.tasks))))
+        self._timer = self.set_timer(_FAST if lively else _SLOW, self._tick)
+
+    def _lines_again(self) -> None:
+        for name in ("#header", "#footer", "#others"):
+            self.query_one(name, Lines).redraw()
+        if self.arranged.wide:
+            self.detail.show(self.current.detail())
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """Words about what was just done, in the footer for some seconds."""
+        self.notice = Notice(text, bad)
+        self.query_one("#footer", Lines).redraw()
+        if self._silence is not None:
+            self._silence.stop()
+        self._silence = self.set_timer(_SAID_FOR, self._hush)
+
+    def _hush(self) -> None:
+        self.notice = None
+        self.query_one("#footer", Lines).redraw()
+
+    # Requests up.
+
+    def action_do(self, action: str) -> None:
+        """Carry out a command, or say why it cannot be done now."""
+        command = BY_ACTION[action]
+        why = self.why_not(command)
+        if why:
+            self.say(f"{command.label}: {why}")
+        else:
+            self._handlers.run(command)
+
+    def why_not(self, command: RoomCommand) -> str:
+        """Why a command cannot be carried out now; the empty string where it can."""
+        if command.writes and (self.snapshot.read_only or self.lumen.read_only):
+            return self.snapshot.read_only or "this room was opened with --read-only"
+        return self._handlers.why_not(command)
+
+    def pane(self, scope: str) -> Pane:
+        """The pane of a scope."""
+        return next(pane for pane in self.panes if pane.scope == scope)
+
+    def go_to(self, pane: Pane) -> None:
+        """Give a pane the focus."""
+        self.current = pane
+        arrange(self, self.size)
+        self.set_focus(pane.target)
+        self._lines_again()
+
+    @on(events.DescendantFocus)
+    def focus_moved(self, event: events.DescendantFocus) -> None:
+        """A click or a key gave another pane the focus."""
+        pane = next((pane for pane in self.panes if pane in event.widget.ancestors), None)
+        if pane is not None and pane is not self.current:
+            self.current = pane
+            arrange(self, self.size)
+        self._lines_again()
+
+    @on(LineList.Selected)
+    def opened(self) -> None:
+        """Enter or a double click on a row."""
+        self._handlers.open(self.current.scope)
+
+    @on(Pane.Changed)
+    def changed(self, event: Pane.Changed) -> None:
+        """A cursor moved."""
+        if self.arranged.wide and event.pane is self.current:
+            self.detail.show(self.current.detail())
+
+    @on(ClickedLines.Clicked)
+    def picked(self, event: ClickedLines.Clicked) -> None:
+        """A pane's line in a narrow window was clicked."""
+        others = [pane for pane in self.panes if pane is not self.current]
+        if event.y < len(others):
+            self.go_to(others[event.y])
+
+    @on(FilterBar.Typed)
+    def filter_typed(self, event: FilterBar.Typed) -> None:
+        """Narrow the list while the filter is typed."""
+        if self.current.rows is not None:
+            self.current.rows.set_filter(event.text)
+
+    @on(FilterBar.Closed)
+    def filter_closed(self, event: FilterBar.Closed) -> None:
+        """Back to the list."""
+        if not event.keep and self.current.rows is not None:
+            self.current.rows.set_filter("")
+        self.go_to(self.current)
+
+    # The lines around the panes.
+
+    def _header(self, width: int, height: int) -> list[list[Segment]]:
+        return [header(self.snapshot, self.lumen.clock(), width, self.lumen.look, self.lumen.engine_note)]
+
+    def _others(self, width: int, height: int) -> list[list[Segment]]:
+        if height == 1:
+            return [pane_line(self, width)]
+        return [pane.summary(width) for pane in self.panes if pane is not self.current]
+
+    def _footer(self, width: int, height: int) -> list[list[Segment]]:
+        commands = footer_commands(self.current.scope, self.current.rows is not None)
+        return [footer(commands, self.snapshot.config.keys, self.notice, width, self.lumen.look)]

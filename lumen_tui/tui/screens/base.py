@@ -1,0 +1,223 @@
+"""What every screen over the room shares: a frame with a title, a line of keys, escape to leave, words as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.screens.fields import Prose
+
+Result = TypeVar("Result")
+Keys = Sequence[tuple[str, str]]
+Fact = tuple[str, str | Content]
+
+_WIDE = 100  # columns from which two halves stand side by side
+_LABEL, _WIDEST = 13, 20  # columns for the names of facts: usually, and at most
+_HIGH = 30  # lines from which a long form has room between its rows
+
+
+def keys_line(keys: Keys) -> Content:
+    """`enter open   esc back`: each key in the accent, each word beside it."""
+    parts = [Content.assemble((key, "bold $room-accent"), " ", (word, "$room-muted")) for key, word in keys]
+    return Content("   ").join(parts)
+
+
+def said(text: str, *, bad: bool = False) -> Content:
+    """A sentence of the program: red only where something is wrong."""
+    return Content.assemble((safe(text), "$room-bad" if bad else "$room-accent"))
+
+
+class Dialog(ModalScreen[Result]):
+    """A framed box over the room. Subclasses give `body` and `keys`; the heading may hold any text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012 - Textual declares the type
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
+
+    def __init__(self, heading: str) -> None:
+        super().__init__()
+        self.heading = heading
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = Content(one_line(self.heading, 100) or " ")
+            yield from self.body()
+            yield from self.foot()
+
+    def foot(self) -> ComposeResult:
+        """The last line of the box."""
+        yield Static(keys_line(self.keys()), classes="keys")
+
+    def body(self) -> ComposeResult:
+        """The widgets between the title and the line of keys."""
+        yield from ()
+
+    def keys(self) -> Keys:
+        """What the line at the bottom says."""
+        return (("esc", "back"),)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def retitle(self, heading: str, aside: str = "") -> None:
+        """A new title, and what stands at the bottom right of the frame."""
+        self.heading = heading
+        box = self.query_one(".box")
+        box.border_title = Content(one_line(heading, 100) or " ")
+        box.border_subtitle = Content(one_line(aside, 60)) if aside else None
+
+
+class DetailScreen(Dialog[Result]):
+    """A sheet over the whole room but its top line."""
+
+    DEFAULT_CLASSES = "sheet"
+
+
+class Invalid(ValueError):
+    """What a form cannot accept; `field` is the id of the widget to mend."""
+
+    def __init__(self, what: str, field: str) -> None:
+        super().__init__(what)
+        self.field = field
+
+
+class FormScreen(Dialog[Result]):
+    """Labelled rows, a button and a line for what is wrong. Nothing typed is ever thrown away by an error."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2,ctrl+o", "send", show=False, priority=True),
+        Binding("enter", "send", show=False),
+    ]
+    SEND = "send"
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="rows", can_focus=False):
+            yield from self.rows()
+        yield Static(classes="preview")
+        yield Static(classes="complaint")
+
+    def foot(self) -> ComposeResult:
+        with Horizontal(classes="bar"):
+            yield Button(Content(self.SEND), compact=True, classes="send")
+            yield Static(keys_line(self.keys()), classes="keys")
+
+    def keys(self) -> Keys:
+        return (("enter", "or F2"), ("tab", "next field"), ("esc", "cancel"))
+
+    def rows(self) -> Iterable[Widget]:
+        """The rows of the form, made with `row`."""
+        return ()
+
+    def read(self) -> Result:
+        """What the form says; Invalid where it cannot be used."""
+        raise NotImplementedError
+
+    def preview(self) -> Content:
+        """One line on what will happen; empty where there is nothing to say."""
+        return Content()
+
+    def on_mount(self) -> None:
+        self.refresh_preview()
+
+    def refresh_preview(self) -> None:
+        """Say anew what the form as it stands would do, and whether a complaint still holds."""
+        words = self.preview()
+        line = self.query_one(".preview", Static)
+        line.update(words)
+        line.set_class(not words, "-empty")
+        if self.has_class("-wrong"):
+            self.check()
+
+    def check(self) -> Result | None:
+        """The form's result, or None with the complaint on the screen."""
+        try:
+            result = self.read()
+        except Invalid as wrong:
+            self.complain(str(wrong), wrong.field)
+            return None
+        self.complain("", "")
+        return result
+
+    def complain(self, what: str, field: str) -> None:
+        """Show what is wrong and mark the row that it is about; an empty text takes both away."""
+        self.set_class(bool(what), "-wrong")
+        self.query_one(".complaint", Static).update(said(what, bad=True))
+        for line in self.query(".row"):
+            line.set_class(bool(field) and bool(line.query(f"#{field}")), "-wrong")
+
+    def action_send(self) -> None:
+        result = self.check()
+        if result is not None:
+            self.dismiss(result)
+        elif wrong := self.query(".row.-wrong Input, .row.-wrong TextArea"):
+            wrong.first().focus()
+
+    def on_input_submitted(self) -> None:
+        self.action_send()
+
+    def on_prose_sent(self, _event: Prose.Sent) -> None:
+        self.action_send()
+
+    def on_button_pressed(self) -> None:
+        self.action_send()
+
+    def on_input_changed(self) -> None:
+        self.refresh_preview()
+
+    def on_text_area_changed(self) -> None:
+        self.refresh_preview()
+
+    def on_choice_changed(self, _event: Message) -> None:
+        self.refresh_preview()
+
+
+def row(label: str, *widgets: Widget, note: str = "") -> Horizontal:
+    """One line of a form: what it is, where it is typed, and what may be said about it."""
+    field: list[Widget] = list(widgets)
+    if note:
+        field.append(Static(Content(note), classes="note"))
+    return Horizontal(Static(Content(label), classes="label"), Vertical(*field, classes="field"), classes="row")
+
+
+class Facts(Widget):
+    """Names on the left, values beside them; a long value wraps under itself."""
+
+    def __init__(self, facts: Sequence[Fact] = (), *, classes: str = "") -> None:
+        super().__init__(classes=classes)
+        self._facts = tuple(facts)
+
+    def show(self, facts: Sequence[Fact]) -> None:
+        """Put other facts in place; the same ones cost nothing."""
+        if tuple(facts) != self._facts:
+            self._facts = tuple(facts)
+            self.refresh(layout=True)
+
+    def render(self) -> Content:
+        return Content("\n").join(self._lines(self.content_size.width))
+
+    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
+        return len(self._lines(width))
+
+    def _lines(self, width: int) -> list[Content]:
+        lines: list[Content] = []
+        size = min(_WIDEST, max((len(name) for name, _ in self._facts), default=0) + 2)
+        size = max(_LABEL, size)
+        for name, value in self._facts:
+            text = value if isinstance(value, Content) else Content(safe(value))
+            words = one_line(name, size - 1).ljust(size)
+            label = Content.assemble((words, "$room-muted"))
+            for line in text.wrap(max(1, width - size)):
+                lines.append(label + line)
+                label = Content(" " * size)
+        return lines

@@ -1,0 +1,74 @@
+"""Before what cannot be undone: another key than the one that asked, or the name typed out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.screens.base import Dialog, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.menu import consequences
+
+
+class ConfirmName(FormScreen[bool]):
+    """Answers True once `name` was typed exactly, False when left."""
+
+    SEND = "confirm"
+
+    def __init__(self, title: str, name: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(title)
+        self._wanted = one_line(name, 200)
+        self._lines = tuple(lines)
+
+    def rows(self) -> Iterable[Widget]:
+        if self._lines:
+            yield Static(safe("\n".join(self._lines)), markup=False, classes="consequences")
+        yield row("name", Line(id="name"))
+
+    def keys(self) -> Keys:
+        return (("enter", "or F2"), ("esc", "cancel"))
+
+    def preview(self) -> Content:
+        return Content.assemble("This cannot be undone. Type ", (self._wanted, "bold"), " to go on.")
+
+    def read(self) -> bool:
+        if self.query_one("#name", Line).text != self._wanted:
+            raise Invalid("The name is not the same.", "name")
+        return True
+
+    def action_leave(self) -> None:
+        self.dismiss(False)
+
+
+class ConfirmKey(Dialog[bool]):
+    """Shows what `key` will do to what; answers True when that key is pressed, False when left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "leave", show=False)]
+
+    def __init__(self, title: str, lines: Iterable[str], key: str, verb: str) -> None:
+        super().__init__(title)
+        self._lines = consequences(lines)
+        self._key = key
+        self._verb = verb
+
+    def body(self) -> ComposeResult:
+        yield Static(safe("\n".join(self._lines)), markup=False, classes="lines")
+
+    def keys(self) -> Keys:
+        return ((self._key, self._verb), ("esc", "cancel"))
+
+    def on_key(self, event: events.Key) -> None:
+        if self._key in (event.key, event.character):
+            event.stop()
+            self.dismiss(True)
+
+    def action_leave(self) -> None:
+        self.dismiss(False)

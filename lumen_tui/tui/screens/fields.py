@@ -1,0 +1,239 @@
+"""What forms are typed into. Nothing blinks, and no text is ever read as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from lumen_tui.model.text import one_line, safe
+
+_MOST_OFFERS = 9  # as many as there are digits to choose them by
+
+
+class Line(Input):
+    """One line of text."""
+
+    def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
+        super().__init__(
+            one_line(value), placeholder=placeholder, id=id, compact=True, select_on_focus=False, highlighter=None
+        )
+        self.cursor_blink = False
+
+    @property
+    def text(self) -> str:
+        """What was typed, safe and without the blanks around it."""
+        return safe(self.value).strip()
+
+
+class Prose(TextArea):
+    """Text that wraps. Where `sends` is set, enter sends the form as long as there is only one line."""
+
+    class Sent(Message):
+        """Enter was pressed in a text of one line."""
+
+    def __init__(self, text: str = "", *, placeholder: str = "", sends: bool = False, id: str | None = None) -> None:
+        super().__init__(
+            safe(text), placeholder=Content(placeholder), id=id, compact=True, soft_wrap=True,
+            tab_behavior="focus", highlight_cursor_line=False,
+        )  # fmt: skip
+        self.cursor_blink = False
+        self._sends = sends
+
+    @property
+    def typed(self) -> str:
+        """What was typed, safe and without the blanks around it."""
+        return safe(self.text).strip()
+
+    def on_mount(self) -> None:
+        self.move_cursor(self.document.end)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "enter" and self._sends and "\n" not in self.text:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Sent())
+
+
+class Choice(Widget, can_focus=True):
+    """One of a few words, all of them in sight: left and right choose, and so does a click."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,down,space", "step(1)", show=False),
+        Binding("left,up", "step(-1)", show=False),
+    ]
+    index: reactive[int] = reactive(0)
+
+    class Changed(Message):
+        """Another word was chosen."""
+
+    def __init__(self, options: Sequence[tuple[str, str]], value: str = "", *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.options = tuple(options)
+        values = [option for option, _ in self.options]
+        self.set_reactive(Choice.index, values.index(value) if value in values else 0)
+
+    @property
+    def value(self) -> str:
+        """The chosen value; empty where there is nothing to choose from."""
+        return self.options[self.index][0] if self.options else ""
+
+    def choose(self, value: str) -> None:
+        """Select `value` where it is offered."""
+        for number, (option, _) in enumerate(self.options):
+            if option == value:
+                self.index = number
+
+    def action_step(self, step: int) -> None:
+        if self.options:
+            self.index = (self.index + step) % len(self.options)
+
+    def watch_index(self) -> None:
+        self.post_message(self.Changed())
+
+    def on_click(self, event: events.Click) -> None:
+        number = event.style.meta.get("option")
+        if isinstance(number, int):
+            self.index = number
+
+    def render(self) -> Content:
+        return Content("\n").join(self._lines(self.content_size.width))
+
+    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
+        return max(1, len(self._lines(width)))
+
+    def _lines(self, width: int) -> list[Content]:
+        """The words in lines of at most `width` cells; a word is never broken."""
+        lines: list[Content] = []
+        for number in range(len(self.options)):
+            word = self._word(number)
+            if lines and lines[-1].cell_length + word.cell_length < width:
+                lines[-1] += word
+            else:
+                lines.append(word)
+        return lines
+
+    def _word(self, number: int) -> Content:
+        chosen = number == self.index
+        label = one_line(self.options[number][1], 60)
+        text = f"‹{label}› " if chosen else f" {label}  "
+        return _clickable(text, number, _chosen(self.has_focus) if chosen else "$room-muted")
+
+
+class Toggles(Choice):
+    """Any of a few words: left and right move, space turns one on or off."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "turn", show=False)]
+
+    def __init__(self, options: Sequence[tuple[str, str]], on: Sequence[str] = (), *, id: str | None = None) -> None:
+        super().__init__(options, id=id)
+        self._on = set(on)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Those that are on, in the order in which they are offered."""
+        return tuple(option for option, _ in self.options if option in self._on)
+
+    def action_turn(self) -> None:
+        self._on ^= {self.value}
+        self.refresh()
+        self.post_message(self.Changed())
+
+    def on_click(self, event: events.Click) -> None:
+        super().on_click(event)
+        if "option" in event.style.meta:
+            self.action_turn()
+
+    def _word(self, number: int) -> Content:
+        option, label = self.options[number]
+        here = self.has_focus and number == self.index
+        mark = "✓" if option in self._on else "·"
+        text = one_line(label, 60)
+        style = _chosen(True) if here else "$room-text" if option in self._on else "$room-muted"
+        return _clickable(f"‹{mark} {text}› " if here else f" {mark} {text}  ", number, style)
+
+
+def _chosen(focus: bool) -> str:
+    return "bold $room-accent" if focus else "bold $room-text"
+
+
+def _clickable(text: str, number: int, style: str) -> Content:
+    return Content.assemble((text, style)).stylize(Style.from_meta({"option": number}))
+
+
+class OfferLine(Line):
+    """A line with earlier answers: up and down put them in, and a digit does where nothing was typed yet."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "offer(1)", show=False),
+        Binding("up", "offer(-1)", show=False),
+    ]
+
+    def __init__(self, offers: Sequence[str], value: str, placeholder: str, *, digits: bool, id: str) -> None:
+        super().__init__(value, placeholder=placeholder, id=id)
+        self.offers = [one_line(offer) for offer in offers]
+        self._digits = digits
+
+    def action_offer(self, step: int) -> None:
+        if not self.offers:
+            return
+        known = self.value in self.offers
+        here = self.offers.index(self.value) if known else (-1 if step > 0 else 0)
+        self._take((here + step) % len(self.offers))
+
+    def on_key(self, event: events.Key) -> None:
+        digit = event.character or ""
+        wanted = self._digits and not self.value and digit.isascii() and digit.isdigit()
+        if wanted and 1 <= int(digit) <= len(self.offers):
+            event.stop()
+            event.prevent_default()
+            self._take(int(digit) - 1)
+
+    def _take(self, number: int) -> None:
+        self.value = self.offers[number]
+        self.cursor_position = len(self.value)
+
+
+class Offers(Vertical):
+    """A line to type in and what may be taken instead, below it: numbered, or side by side."""
+
+    def __init__(
+        self, offers: Sequence[str], *, id: str, value: str = "", placeholder: str = "", numbered: bool = False
+    ) -> None:
+        super().__init__()
+        self._numbered = numbered
+        self._offers = tuple(offers)[:_MOST_OFFERS]
+        self.line = OfferLine(self._offers, value, placeholder, digits=numbered, id=id)
+
+    def compose(self) -> ComposeResult:
+        yield self.line
+        if self._offers:
+            yield Static(self._listing(), classes="offers")
+
+    def on_input_changed(self) -> None:
+        if self._offers:
+            self.query_one(".offers", Static).update(self._listing())
+
+    def _listing(self) -> Content:
+        between = "\n" if self._numbered else "  "
+        return Content(between).join([self._offer(number) for number in range(len(self._offers))])
+
+    def _offer(self, number: int) -> Content:
+        text = self.line.offers[number]
+        taken = text == self.line.value
+        lead = f"{number + 1} " if self._numbered else ""
+        edges = ("‹", "›") if taken else (" ", " ")
+        return Content.assemble(
+            (lead, "$room-accent"), (f"{edges[0]}{text}{edges[1]}", "bold $room-text" if taken else "$room-muted")
+        )

@@ -1,0 +1,27 @@
+"""`?`: every key and command by where it works; typing searches, enter runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumen_tui.tui.commands import RoomCommand
+from lumen_tui.tui.screens.finder import Finder, WhyNot, likeness
+
+
+class HelpScreen(Finder):
+    """Answers the action of the command to run. `keys` are the operator's own keys by action."""
+
+    DEFAULT_CLASSES = "sheet"
+    ASK = "type to search: a word, a key"
+
+    def __init__(self, commands: Sequence[RoomCommand], keys: dict[str, str], why_not: WhyNot | None = None) -> None:
+        super().__init__("Help", commands, keys, why_not or (lambda command: ""))
+
+    def order(self, query: str) -> list[RoomCommand]:
+        fits = [command for command in self._commands if not query.strip() or likeness(query, command) > 0]
+        scopes = list(dict.fromkeys(command.scope for command in self._commands))
+        return sorted(fits, key=lambda command: scopes.index(command.scope))
+
+    def heads(self, rows: Sequence[RoomCommand]) -> frozenset[str]:
+        first = {command.scope: self._view.key(command) for command in reversed(rows)}
+        return frozenset(first.values())

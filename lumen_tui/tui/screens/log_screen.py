@@ -1,0 +1,85 @@
+"""What the engine did, newest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from rich.segment import Segment
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model import times
+from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.screens.base import Fact
+from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.moments import date
+from lumen_tui.tui.screens.reading import ReadingScreen
+from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
+from lumen_tui.tui.widgets.cells import Cell, line
+
+_LIMIT = 2000  # events that are read at most
+_BAD = ("fail", "lost", "error", "refuse", "problem", "degraded")
+
+
+class EventRows(Rows[EngineEvent]):
+    """When, what kind, in words."""
+
+    def key(self, row: EngineEvent) -> str:
+        return f"{row.seq}:{row.at}"
+
+    def line(self, row: EngineEvent, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink = self.look.ink
+        bad = any(word in row.kind for word in _BAD)
+        cells = (
+            Cell(date(times.epoch(row.at))[5:19], ink.muted, 14),
+            Cell(row.kind, ink.bad if bad else ink.muted, 16),
+            Cell(row.text, ink.strong if selected else ink.text),
+        )
+        return line(width, cells)
+
+    def words(self, row: EngineEvent) -> str:
+        return one_line(f"{row.at} {row.kind} {row.task_id} {row.text}")
+
+    def fields(self, row: EngineEvent) -> dict[str, str]:
+        return {"kind": row.kind, "task": row.task_id}
+
+
+class LogScreen(ListSheet[None, EngineEvent]):
+    """The engine's events; enter shows one in full."""
+
+    EMPTY = "Nothing yet: the engine writes here what it does."
+
+    def __init__(self, port: Port) -> None:
+        super().__init__("Log")
+        self._port = port
+        self._loader: Loader[Sequence[EngineEvent]] = Loader(self, self._read, self._loaded, self._told)
+
+    def rows_view(self) -> EventRows:
+        return EventRows(look_of(self.app))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._loader.load()
+
+    def show(self, _snapshot: Snapshot) -> None:
+        """Something changed: read the newest events."""
+        self._loader.load()
+
+    def _read(self) -> Sequence[EngineEvent]:
+        return self._port.events(_LIMIT)[::-1]
+
+    def _loaded(self, events: Sequence[EngineEvent]) -> None:
+        self.fill(events, "Log", words.plural(len(events), "event"))
+
+    def _told(self, text: str, bad: bool) -> None:
+        self.say(text, bad=bad)
+
+    def opened(self, row: EngineEvent) -> None:
+        facts: list[Fact] = [("when", date(times.epoch(row.at))), ("kind", row.kind), ("number", str(row.seq))]
+        if row.task_id:
+            facts.append(("task", row.task_id))
+        facts += [(name, json.dumps(value, ensure_ascii=False, default=str)) for name, value in row.data.items()]
+        self.app.push_screen(ReadingScreen(f"Event {row.seq}", row.text, facts))

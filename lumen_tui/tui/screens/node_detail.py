@@ -1,0 +1,70 @@
+"""One memory node in full: what it says, where it comes from, how old it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from lumen_tui.model import times
+from lumen_tui.model.records import Node
+from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.reading import ReadingScreen
+
+_SHOWN_ABOVE = ("status", "priority", "pinned")
+_DATES = ("_at", "_until")  # how the names of dates in the metadata end
+
+
+class NodeDetail(ReadingScreen[str]):
+    """Answers the name of the command that was chosen: promote, archive, archive_node, later or pin."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "choose('promote')", show=False),
+        Binding("a", "choose('archive')", show=False),
+        Binding("l", "choose('later')", show=False),
+        Binding("x", "choose('pin')", show=False),
+    ]
+
+    def __init__(self, node: Node, now: float) -> None:
+        super().__init__(f"{node.type.capitalize()} {node.id}", node.content, list(_facts(node, now)))
+        self._node = node
+
+    @property
+    def _open_discovery(self) -> bool:
+        return self._node.type == "discovery" and self._node.status in ("open", "snoozed")
+
+    def keys(self) -> Keys:
+        triage = (("p", "promote"), ("l", "later")) if self._open_discovery else ()
+        return (*triage, ("a", "archive"), ("x", "unpin" if self._node.pinned else "pin"), *super().keys())
+
+    def action_choose(self, name: str) -> None:
+        if name in ("promote", "later") and not self._open_discovery:
+            return
+        self.dismiss("archive_node" if name == "archive" and not self._open_discovery else name)
+
+
+def _facts(node: Node, now: float) -> Iterator[Fact]:
+    yield "status", f"{node.status}{' · pinned' if node.pinned else ''}"
+    yield "priority", node.priority or "none"
+    yield "type", f"{node.type} · {node.lifecycle}"
+    yield "tags", " ".join(node.tags) or "–"
+    yield "created", moment(node.created, now)
+    if node.updated_at:
+        yield "changed", moment(times.epoch(node.updated_at), now)
+    yield "by", node.created_by or "–"
+    yield "work unit", node.wu_id or "–"
+    yield "session", node.session_id or "–"
+    yield "id", node.id
+    for name, value in sorted(node.metadata.items()):
+        if name not in _SHOWN_ABOVE:
+            yield name[:24].replace("_", " "), _plain(name, value, now)
+
+
+def _plain(name: str, value: Any, now: float) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    when = times.epoch(value) if name.endswith(_DATES) else 0.0
+    return moment(when, now) if when else value

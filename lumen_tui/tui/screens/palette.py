@@ -1,0 +1,17 @@
+"""`:`: any command by a part of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lumen_tui.tui.commands import RoomCommand
+from lumen_tui.tui.screens.finder import Finder, WhyNot
+
+
+class Palette(Finder):
+    """Answers the action of the command to run. What cannot be run now is shown with its reason."""
+
+    ASK = "a command, or a part of one"
+
+    def __init__(self, commands: Sequence[RoomCommand], why_not: WhyNot, keys: Mapping[str, str] | None = None) -> None:
+        super().__init__("Command", commands, keys or {}, why_not)

@@ -1,0 +1,53 @@
+"""A discovery becomes a work unit: in which lane, under which title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.content import Content
+from textual.widget import Widget
+
+from lumen_tui.model import ids
+from lumen_tui.model.records import Node
+from lumen_tui.model.text import one_line
+from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.screens.fields import Line, Offers
+
+
+class PromoteForm(FormScreen[dict[str, str]]):
+    """Answers with `lane` and `title`. A lane may be taken from the known ones or typed."""
+
+    SEND = "promote"
+
+    def __init__(self, node: Node, lanes: tuple[str, ...]) -> None:
+        super().__init__("Promote to a work unit")
+        self._node = node
+        self._lanes = lanes
+
+    def keys(self) -> Keys:
+        return (("enter", "or F2"), ("↑↓", "a known lane"), ("tab", "next field"), ("esc", "cancel"))
+
+    def rows(self) -> Iterable[Widget]:
+        first = self._lanes[0] if len(self._lanes) == 1 else ""
+        yield row("lane", Offers(self._lanes, id="lane", value=first, placeholder="a stream of work, such as Core"))
+        yield row("title", Line(one_line(self._node.title, 200), id="title"))
+
+    def preview(self) -> Content:
+        node = self._node
+        lane = self.query_one("#lane", Line).text
+        new = " · a new lane" if lane and lane not in self._lanes else ""
+        noticed = f" · noticed on {one_line(node.wu_id, 20)}" if node.wu_id else ""
+        return Content(
+            f"{node.priority or 'P2'}{noticed}{new} · the discovery is closed and linked; undo takes it back"
+        )
+
+    def read(self) -> dict[str, str]:
+        lane, title = (self.query_one(f"#{field}", Line).text for field in ("lane", "title"))
+        if not lane:
+            raise Invalid("Give a lane: take a known one with ↑↓ or type a new one.", "lane")
+        if not title:
+            raise Invalid("Give a title: the work unit is found by it.", "title")
+        try:
+            return {"lane": ids.check_label(lane, "lane"), "title": title}
+        except ids.BadId as error:
+            raise Invalid(f"The {error}.", "lane") from error

@@ -1,0 +1,182 @@
+"""Who can be given work: hire, fire, rehire and adjust, with what each role may do beside the list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model.roles import Role
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.store.roles import render_role
+from lumen_tui.tui.screens import jobs
+from lumen_tui.tui.screens.base import Facts, Keys
+from lumen_tui.tui.screens.menu import Menu, Option
+from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
+from lumen_tui.tui.screens.role_draft import RoleDrafts, file_of
+from lumen_tui.tui.screens.role_form import RoleForm
+from lumen_tui.tui.screens.role_view import NEW, RoleRow, RoleRows, firing, role_facts, role_rows
+from lumen_tui.tui.screens.rows import ListSheet, look_of
+from lumen_tui.tui.widgets.line_list import LineList
+
+
+class RolesScreen(ListSheet[None, RoleRow]):
+    """The list, the detail of the selected role, and one line on what the last action did."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("h", "do('hire')", show=False),
+        Binding("f", "do('fire')", show=False),
+        Binding("R", "do('rehire')", show=False),
+        Binding("a", "do('adjust')", show=False),
+        Binding("e", "do('edit')", show=False),
+        Binding("u", "do('undo')", show=False),
+    ]
+    EMPTY = "No role is in force. h hires one."
+
+    def __init__(self, port: Port, snapshot: Snapshot) -> None:
+        super().__init__("Roles")
+        self._port = port
+        self._snapshot = snapshot
+        self._reasons: tuple[str, ...] = ()
+        self._drafts = RoleDrafts(self)
+
+    def rows_view(self) -> RoleRows:
+        return RoleRows(look_of(self.app))
+
+    def body(self) -> ComposeResult:
+        everything = list(super().body())
+        with Horizontal(classes="halves"):
+            with Vertical(classes="half") as half:
+                half.border_title = Content("in force, and retired")
+                yield from everything[:2]
+            with VerticalScroll(classes="half second detail"):
+                yield Facts()
+                yield Static(classes="prompt")
+        yield from everything[2:]
+
+    def keys(self) -> Keys:
+        verbs = (("h", "hire"), ("f", "fire"), ("R", "rehire"), ("a", "adjust"), ("e", "edit"), ("u", "undo"))
+        return (*verbs, ("esc", "back"))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.show(self._snapshot)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take a newer picture."""
+        self._snapshot = snapshot
+        aside = f"{len(snapshot.roles)} in force · {len(snapshot.retired)} retired"
+        self.fill(role_rows(snapshot), "Roles", aside)
+
+    def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
+        row = self.rows.selected
+        self.query_one(Facts).show(role_facts(row) if row else ())
+        self.query_one(".detail").border_title = Content(one_line(row.name, 64) if row else " ")
+        prompt = self.query_one(".prompt", Static)
+        text = row.role.prompt if row and row.role else ""
+        prompt.update(Content(safe(text)))
+        prompt.display = bool(text)
+
+    def opened(self, row: RoleRow) -> None:
+        self.query_one(".detail").focus()
+
+    # What the keys do. Each is a job of its own, because each asks something first.
+
+    def action_do(self, name: str) -> None:
+        if self._snapshot.read_only:
+            self.say(f"This room only reads: {self._snapshot.read_only}", bad=True)
+            return
+        job: Callable[[], Coroutine[Any, Any, None]] = getattr(self, f"_{name}")
+        self.say("")
+        self.run_worker(job(), group="ask", exclusive=True)
+
+    async def _hire(self) -> None:
+        chosen = self.rows.selected
+        model = chosen.role if chosen else None
+        answer = await self.app.push_screen_wait(Menu("Hire a role", _ways(model)))
+        if answer == "editor":
+            await self._hire_in_editor()
+        elif answer:
+            base = msgspec.structs.replace(model, name="", source="hired") if answer == "copy" and model else NEW
+            await self._hire_from_form(base)
+
+    async def _hire_from_form(self, base: Role) -> None:
+        names = [row.name for row in role_rows(self._snapshot)]
+        role = await self.app.push_screen_wait(RoleForm(base, names))
+        if role is not None:
+            await self._submit("role.hire", name=role.name, text=render_role(role))
+
+    async def _hire_in_editor(self) -> None:
+        name = await self._drafts.ask_name([row.name for row in role_rows(self._snapshot)])
+        text = await self._drafts.edit(name, render_role(NEW), new=True) if name else None
+        if text is not None:
+            await self._submit("role.hire", name=name, text=text)
+
+    async def _fire(self) -> None:
+        row = self._in_force()
+        if row is None:
+            return
+        lines = await asyncio.to_thread(firing, row.name, self._snapshot.tasks)
+        reason = await self.app.push_screen_wait(ReasonPrompt(f"Fire {row.name}", self._reasons, lines))
+        if reason is not None:
+            self._reasons = tuple(dict.fromkeys((reason, *self._reasons)))
+            await self._submit("role.fire", name=row.name, reason=reason)
+
+    async def _rehire(self) -> None:
+        row = self.rows.selected
+        if row is None or row.role is not None:
+            self.say("Only a retired role can be rehired: go to one first.", bad=True)
+            return
+        await self._submit("role.rehire", name=row.name)
+
+    async def _adjust(self) -> None:
+        row = self._in_force()
+        if row is None or row.role is None:
+            return
+        role = await self.app.push_screen_wait(RoleForm(row.role))
+        if role is not None and role != row.role:
+            await self._submit("role.adjust", name=row.name, text=render_role(role))
+
+    async def _edit(self) -> None:
+        row = self._in_force()
+        if row is None or row.role is None:
+            return
+        before = await asyncio.to_thread(file_of, Path(self._snapshot.root), row.role)
+        text = await self._drafts.edit(row.name, before)
+        if text is not None:
+            await self._submit("role.adjust", name=row.name, text=text)
+
+    async def _undo(self) -> None:
+        await self._submit("undo")
+
+    def _in_force(self) -> RoleRow | None:
+        row = self.rows.selected
+        if row is None or row.role is None:
+            self.say("This one is retired: R rehires it.", bad=True)
+            return None
+        return row
+
+    async def _submit(self, verb: str, **arguments: str) -> None:
+        if await jobs.submit(self._port, lambda text, bad: self.say(text, bad=bad), verb, **arguments):
+            newest = await jobs.picture(self._port)
+            if newest is not None:
+                self.show(newest)
+
+
+def _ways(model: Role | None) -> list[Option]:
+    copy = [Option("c", f"a copy of {model.name}", "copy", "the same tools and prompt, to be changed")] if model else []
+    return [
+        *copy,
+        Option("n", "fill in a form", "form", "name, purpose, tools, limits, prompt"),
+        Option("x", "write it in $EDITOR", "editor", "the whole file, from a blank one"),
+    ]

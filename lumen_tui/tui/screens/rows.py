@@ -1,0 +1,119 @@
+"""Lists in a sheet: what a row looks like, a filter behind `/`, and the row in full behind enter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from lumen_tui.tui.screens.base import DetailScreen, Keys, Result, said
+from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.theme import NO_LOOK, Look
+from lumen_tui.tui.widgets.line_list import LineList
+
+R = TypeVar("R")
+
+
+def look_of(app: App[Any]) -> Look:
+    """The room's inks and shapes; the plain ones in another app."""
+    found = getattr(app, "look", NO_LOOK)
+    return found if isinstance(found, Look) else NO_LOOK
+
+
+class Rows(Generic[R]):
+    """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`."""
+
+    def __init__(self, look: Look = NO_LOOK) -> None:
+        self.look = look
+
+    def key(self, row: R) -> str:
+        """The id of a row."""
+        raise NotImplementedError
+
+    def line(self, row: R, width: int, selected: bool, marked: bool) -> list[Segment]:
+        """The row on `width` cells."""
+        raise NotImplementedError
+
+    def more(self, row: R, width: int) -> list[Segment]:
+        """The second line of the selected row, where the list shows one."""
+        return [Segment(" " * width)]
+
+    def words(self, row: R) -> str:
+        """What a filter looks through."""
+        raise NotImplementedError
+
+    def fields(self, row: R) -> Mapping[str, str]:
+        """Values by name, for `field:value` in a filter."""
+        return {}
+
+
+class ListSheet(DetailScreen[Result], Generic[Result, R]):
+    """A sheet with one list. Subclasses give `rows_view` and `opened`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", show=False)]
+    EMPTY = "Nothing here."
+    TWO_LINES = False
+
+    def rows_view(self) -> Rows[R]:
+        """How the rows are drawn."""
+        raise NotImplementedError
+
+    def opened(self, row: R) -> None:
+        """Enter was pressed on a row."""
+
+    def body(self) -> ComposeResult:
+        yield (line := Line(placeholder="words, !word leaves out, field:value", id="filter"))
+        line.add_class("filter")
+        yield LineList(self.rows_view(), empty=self.EMPTY, two_lines=self.TWO_LINES, id="list")
+        yield Static(classes="said -empty")
+
+    def keys(self) -> Keys:
+        return (("enter", "open"), ("/", "filter"), ("esc", "back"))
+
+    def on_mount(self) -> None:
+        self.rows.focus()
+
+    @property
+    def rows(self) -> LineList[R]:
+        """The list."""
+        found: LineList[R] = self.query_one("#list", LineList)
+        return found
+
+    def fill(self, rows: Sequence[R], heading: str, aside: str = "") -> None:
+        """Show other rows under a new title."""
+        self.rows.set_rows(rows)
+        self.retitle(heading, aside)
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """One sentence at the bottom; an empty one takes it away."""
+        line = self.query_one(".said", Static)
+        line.update(said(text, bad=bad))
+        line.set_class(not text, "-empty")
+
+    def on_line_list_selected(self, event: LineList.Selected) -> None:
+        if event.line_list is self.rows and self.rows.selected is not None:
+            self.opened(self.rows.selected)
+
+    def action_filter(self) -> None:
+        self.add_class("-filtering")
+        self.query_one("#filter").focus()
+
+    def on_input_changed(self, event: Line.Changed) -> None:
+        if event.input.id == "filter":
+            self.rows.set_filter(event.value)
+
+    def on_input_submitted(self) -> None:
+        self.set_class(bool(self.rows.filter_text), "-filtering")
+        self.rows.focus()
+
+    def action_leave(self) -> None:
+        if not self.has_class("-filtering"):
+            self.dismiss(None)
+            return
+        self.query_one("#filter", Line).value = ""
+        self.remove_class("-filtering")
+        self.rows.focus()

@@ -1,0 +1,169 @@
+"""One task in full: the facts, the events as they come, and the result."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from lumen_tui.engine.port import Port, TaskDetail
+from lumen_tui.model import times
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.screens import editor, jobs
+from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, said
+from lumen_tui.tui.screens.markdown import markdown_lines
+from lumen_tui.tui.screens.moments import date
+from lumen_tui.tui.screens.reading import ReadingScreen
+from lumen_tui.tui.screens.rows import look_of
+from lumen_tui.tui.screens.task_view import EventRow, TailRows, event_rows, task_facts
+from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.widgets.line_list import LineList
+from lumen_tui.tui.widgets.lines import ScrolledLines
+
+_SHOWN = 40_000  # characters of a result that are laid out; the rest is for the editor
+
+
+class TaskDetailScreen(DetailScreen[None]):
+    """Follows the task until it is left. `show` brings it up to date with a newer snapshot."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "act('task.cancel')", show=False),
+        Binding("R", "act('task.retry')", show=False),
+        Binding("y", "copy", show=False),
+        Binding("e", "edit", show=False),
+        Binding("tab,shift+tab", "other_half", show=False, priority=True),
+    ]
+
+    def __init__(self, port: Port, task_id: str, now: float = 0.0) -> None:
+        super().__init__(f"Task {one_line(task_id, 64)}")
+        self._port = port
+        self._task_id = task_id
+        self._now = now
+        self._detail: TaskDetail | None = None
+        self._seen = -1  # revision of the tasks that the detail was asked for
+        self._loader: jobs.Loader[TaskDetail] = jobs.Loader(
+            self, partial(port.task_detail, task_id), self._loaded, self.say
+        )
+
+    def body(self) -> ComposeResult:
+        yield Facts(classes="head")
+        with Horizontal(classes="halves"):
+            with Vertical(classes="half tail") as tail:
+                tail.border_title = Content("what it does")
+                yield LineList(TailRows(look_of(self.app)), empty="Nothing yet: its steps appear here.", id="tail")
+            with Vertical(classes="half second result") as result:
+                result.border_title = Content("result")
+                yield ScrolledLines(self._result_lines, id="result")
+        yield Static(classes="said -empty")
+
+    def keys(self) -> Keys:
+        return (
+            ("c", "cancel"),
+            ("R", "retry"),
+            ("y", "copy result"),
+            ("e", "open it"),
+            ("tab", "half"),
+            ("esc", "back"),
+        )
+
+    def on_mount(self) -> None:
+        self.query_one("#tail").focus()
+        self._loader.load()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take a newer picture: the clock, and the task itself where any task changed."""
+        self._now = snapshot.taken
+        if snapshot.revisions.tasks != self._seen:
+            self._seen = snapshot.revisions.tasks
+            self._loader.load()
+        elif self._detail and not self._detail.view.status.ended:
+            self._show_facts(self._detail)
+
+    def _loaded(self, detail: TaskDetail) -> None:
+        before, self._detail = self._detail, detail
+        self._show_facts(detail)
+        self._show_tail(detail)
+        if before is None or before.result != detail.result:
+            self.query_one("#result", ScrolledLines).redraw()
+
+    def _show_facts(self, detail: TaskDetail) -> None:
+        self.query_one(Facts).show(task_facts(detail.view, self._now, look_of(self.app).shapes))
+
+    def _show_tail(self, detail: TaskDetail) -> None:
+        tail = self._tail
+        view = tail.view
+        if isinstance(view, TailRows):
+            view.started = detail.view.started
+        follows = tail.model.cursor >= len(tail.model) - 1
+        tail.set_rows(event_rows(detail.events))
+        if follows:
+            tail.action_row("bottom")
+        earlier = " · earlier steps are left out" if detail.more_events else ""
+        self.query_one(".tail").border_title = Content(f"what it does{earlier}")
+
+    def _result_lines(self, width: int, _height: int) -> list[list[Segment]]:
+        ink = look_of(self.app).ink
+        text = self._detail.result if self._detail else ""
+        if not text:
+            return [line(width, (Cell("No result yet: the worker writes it at its end.", ink.muted),))]
+        gutter = Segment(f"{look_of(self.app).shapes.gutter} ", ink.faint)
+        lines = [[gutter, *body] for body in markdown_lines(text[:_SHOWN], max(1, width - 2), ink)]
+        if len(text) > _SHOWN:
+            more = f"… {words.number(len(text) - _SHOWN)} more characters: e opens all of it, y copies it"
+            lines.append(line(width, (Cell(more, ink.accent),)))
+        return lines
+
+    @property
+    def _tail(self) -> LineList[EventRow]:
+        found: LineList[EventRow] = self.query_one("#tail", LineList)
+        return found
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """One sentence at the bottom."""
+        line = self.query_one(".said", Static)
+        line.update(said(text, bad=bad))
+        line.set_class(not text, "-empty")
+
+    def on_line_list_selected(self, _event: LineList.Selected) -> None:
+        row = self._tail.selected
+        if row is None:
+            return
+        event = row.event
+        facts: list[Fact] = [("when", date(times.epoch(event.at))), ("kind", event.kind), ("tool", event.tool or "–")]
+        self.app.push_screen(ReadingScreen(f"{event.kind} {event.tool}".strip(), event.text, facts))
+
+    def action_other_half(self) -> None:
+        self.query_one("#result" if self._tail.has_focus else "#tail").focus()
+
+    def action_act(self, verb: str) -> None:
+        self.run_worker(self._act(verb), group="act")
+
+    async def _act(self, verb: str) -> None:
+        if await jobs.submit(self._port, self.say, verb, task_id=self._task_id):
+            self._loader.load()
+
+    def action_copy(self) -> None:
+        if self._detail is None or not self._detail.result:
+            self.say("There is no result to copy yet.", True)
+            return
+        self.app.copy_to_clipboard(self._detail.result)
+        self.say("The result is in the clipboard.")
+
+    def action_edit(self) -> None:
+        if self._detail is None or not self._detail.result:
+            self.say("There is no result to open yet.", True)
+            return
+        try:
+            changed = editor.edit(self.app, self._detail.result)
+        except editor.NoEditor as error:
+            self.say(str(error), True)
+            return
+        self.say("The result stays as the worker wrote it." if changed else "")

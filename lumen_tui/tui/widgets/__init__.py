@@ -1,0 +1,1 @@
+"""Parts that every pane and screen is made of."""

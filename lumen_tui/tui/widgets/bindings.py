@@ -1,0 +1,15 @@
+"""Textual bindings made from the table of commands. Their ids are the actions, so that [keys] can move them."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+from lumen_tui.tui.commands import in_scope
+
+
+def bindings(scope: str, action: str) -> list[BindingType]:
+    """One binding for each command of a scope, calling `action('<command>')`."""
+    return [
+        Binding(",".join(command.keys), f"{action}('{command.action}')", command.label, show=False, id=command.action)
+        for command in in_scope(scope)
+    ]

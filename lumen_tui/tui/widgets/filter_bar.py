@@ -1,0 +1,65 @@
+"""The line in which a filter is typed, in place of the footer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Input
+
+
+class FilterBar(Input):
+    """Hidden until `open`; every change is sent at once."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "drop", show=False),
+        Binding("down,up,tab", "keep", show=False),
+    ]
+
+    class Typed(Message):
+        """The filter reads like this now."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Closed(Message):
+        """Typing is over; `keep` tells whether the filter stays."""
+
+        def __init__(self, keep: bool) -> None:
+            super().__init__()
+            self.keep = keep
+
+    def __init__(self) -> None:
+        super().__init__(id="filter", placeholder="filter: words, !without, field:value", select_on_focus=False)
+        self.cursor_blink = False
+        self.display = False
+
+    def open(self, text: str) -> None:
+        """Show the bar with what the list is narrowed by now."""
+        self.value = text
+        self.cursor_position = len(text)
+        self.display = True
+        self.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.display:
+            self.post_message(self.Typed(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_keep()
+
+    def action_keep(self) -> None:
+        """Back to the list, narrowed."""
+        self._close(keep=True)
+
+    def action_drop(self) -> None:
+        """Back to the whole list."""
+        self._close(keep=False)
+
+    def _close(self, *, keep: bool) -> None:
+        self.display = False
+        self.post_message(self.Closed(keep))

@@ -1,0 +1,120 @@
+"""The line on top: the truth about the engine, and the count of what needs a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from lumen_tui.model import times
+from lumen_tui.model.loop import Heartbeat
+from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.theme import Ink, Look
+from lumen_tui.tui.widgets.cells import spread
+
+
+class Part(NamedTuple):
+    """A piece of the header. The highest `drop` goes first when it gets narrow; 0 stays."""
+
+    drop: int
+    text: str
+    style: Style
+    right: bool = False
+
+
+def header(snapshot: Snapshot, now: float, width: int, look: Look, engine_note: str) -> list[Segment]:
+    """The header on `width` cells."""
+    parts = [part for part in _parts(snapshot, now, look, engine_note) if part.text]
+    while sum(cell_len(part.text) for part in parts) > width and any(part.drop for part in parts):
+        parts.remove(max(parts, key=lambda part: part.drop))
+    left = [(part.text, part.style) for part in parts if not part.right]
+    return spread(width, left, [(part.text, part.style) for part in parts if part.right])
+
+
+def _parts(snapshot: Snapshot, now: float, look: Look, engine_note: str) -> list[Part]:
+    ink, sep = look.ink, look.shapes.sep
+    beat = snapshot.engine.heartbeat
+    shape, engine, style = engine_words(snapshot, look)
+    note = f" {engine_note}" if engine_note and snapshot.engine.life is EngineLife.ALIVE else ""
+    return [
+        Part(7, one_line(snapshot.config.agent.name, 24), ink.loud),
+        Part(8, f" {_short_path(snapshot.root)}", ink.muted),
+        Part(5, f" {sep} demo" if snapshot.demo else "", ink.accent),
+        Part(1, f"   {shape} ", style),
+        Part(2, f"{engine}{note}", style if snapshot.engine.life is not EngineLife.ALIVE else ink.text),
+        Part(6, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
+        Part(4, phase_words(beat, now, sep) if snapshot.engine.life is EngineLife.ALIVE else "", ink.muted),
+        Part(10, _brain(beat), ink.muted),
+        Part(11, f" {sep} {one_line(beat.sandbox, 20)}" if beat and beat.sandbox else "", ink.muted),
+        *_troubles(snapshot, ink),
+        Part(9, _spend(snapshot), ink.muted, right=True),
+        _needs(snapshot, look),
+    ]
+
+
+def engine_words(snapshot: Snapshot, look: Look) -> tuple[str, str, Style]:
+    """Shape, words and style of the engine's life."""
+    shapes, ink = list(look.shapes.status.values()), look.ink
+    beat = snapshot.engine.heartbeat
+    if snapshot.engine.life is EngineLife.NONE:
+        return shapes[3], "no engine", ink.accent
+    if snapshot.engine.life is EngineLife.LATE:
+        return shapes[2], "engine late", ink.accent
+    if snapshot.engine.life is EngineLife.HUNG:
+        return shapes[2], "engine hangs", ink.bad
+    if beat is not None and beat.phase == "paused":
+        return look.shapes.paused, "engine", ink.accent
+    return shapes[1], "engine", ink.accent
+
+
+def phase_words(beat: Heartbeat | None, now: float, sep: str) -> str:
+    """` · asleep, next in 3 min`: coarse, so that it stands still."""
+    if beat is None:
+        return ""
+    phase = one_line({"loop": "in a loop", "beating": "beating"}.get(beat.phase, beat.phase), 20)
+    left = times.epoch(beat.next_at) - now if beat.next_at else 0.0
+    coming = f", next {words.until(left)}" if beat.phase == "asleep" and left > 0 else ""
+    return f" {sep} {phase}{coming}"
+
+
+def _brain(beat: Heartbeat | None) -> str:
+    if beat is None or not beat.brain:
+        return ""
+    return f"   {one_line(beat.brain, 24)} brain"
+
+
+def _troubles(snapshot: Snapshot, ink: Ink) -> list[Part]:
+    reading = f"   reading {snapshot.loading:.0%}" if snapshot.loading < 1 else ""
+    problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if snapshot.problems else ""
+    only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""
+    return [Part(3, reading, ink.accent), Part(3, problems, ink.bad), Part(3, only, ink.accent)]
+
+
+def _spend(snapshot: Snapshot) -> str:
+    spend = snapshot.spend
+    if spend.usd_cap and spend.usd:
+        return f"today {words.money(spend.usd)} of {spend.usd_cap:.2f}   "
+    if spend.tokens_cap:
+        return f"today {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens   "
+    return f"today {words.kilo(spend.tokens)} tokens   "
+
+
+def _needs(snapshot: Snapshot, look: Look) -> Part:
+    count = len(snapshot.attention)
+    if not count:
+        return Part(0, "all well", look.ink.muted, right=True)
+    verb = "needs" if count == 1 else "need"
+    return Part(0, f"{look.shapes.need} {words.number(count)} {verb} you", look.ink.loud, right=True)
+
+
+def _short_path(root: str) -> str:
+    """The state folder as a person writes it: `~/agent/state`, and only its end where it is long."""
+    home = str(Path.home())
+    path = one_line(f"~{root[len(home) :]}" if root.startswith(home + "/") else root)
+    parts = path.split("/")
+    return path if len(path) <= 28 or len(parts) < 3 else "…/" + "/".join(parts[-2:])[-26:]

@@ -1,0 +1,89 @@
+"""The filter that `/` types: fuzzy words, `!word` to leave out, `field:value`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+R = TypeVar("R")
+Row = TypeVar("Row", contravariant=True)
+
+_FUZZY_FROM = 4  # letters: shorter words must stand in the text as they are
+_ALIKE = 82.0  # of 100, for a misspelt word
+
+
+@dataclass(frozen=True)
+class Term:
+    """One word of a filter, in lower case."""
+
+    word: str
+    field: str = ""
+    out: bool = False
+
+    def fits(self, text: str, fields: Mapping[str, str]) -> bool:
+        """Whether a row with this text and these fields passes; both in lower case."""
+        if self.field and self.field in fields:
+            return (self.word in fields[self.field]) is not self.out
+        word = f"{self.field}:{self.word}" if self.field else self.word
+        if self.out:
+            return word not in text
+        return word in text or _alike(word, text)
+
+
+def _alike(word: str, text: str) -> bool:
+    from rapidfuzz import fuzz  # 40 ms that the first paint need not wait for
+
+    return len(word) >= _FUZZY_FROM and fuzz.partial_ratio(word, text, score_cutoff=_ALIKE) > 0
+
+
+@dataclass(frozen=True)
+class Query:
+    """All words must fit."""
+
+    terms: tuple[Term, ...] = ()
+
+    def fits(self, text: str, fields: Mapping[str, str]) -> bool:
+        """Whether a row passes. Give text and values as they are."""
+        low = text.lower()
+        values = {name: value.lower() for name, value in fields.items()} if self.asks_fields else {}
+        return all(term.fits(low, values) for term in self.terms)
+
+    @property
+    def asks_fields(self) -> bool:
+        """Whether any term names a field."""
+        return any(term.field for term in self.terms)
+
+
+def parse(text: str) -> Query:
+    """`retry !web role:builder` as a query; a lone `!` or `field:` (still being typed) is left out."""
+    return Query(tuple(term for word in text.lower().split() if (term := _term(word)).word))
+
+
+def _term(word: str) -> Term:
+    out = word.startswith("!")
+    bare = word[1:] if out else word
+    field, colon, value = bare.partition(":")
+    if colon and field.isalpha():
+        return Term(value, field, out)
+    return Term(bare, "", out)
+
+
+class Searchable(Protocol[Row]):
+    """What a filter asks of a row view."""
+
+    def words(self, row: Row) -> str:
+        """The text that words are looked for in."""
+
+    def fields(self, row: Row) -> Mapping[str, str]:
+        """Values by field name, for `field:value`."""
+
+
+def indices(query: Query, rows: Sequence[R], view: Searchable[R], start: int, stop: int) -> list[int]:
+    """Which rows of a slice pass. Reads every one of them: for large lists call it from a thread."""
+    found = []
+    for index in range(start, stop):
+        row = rows[index]
+        if query.fits(view.words(row), view.fields(row) if query.asks_fields else {}):
+            found.append(index)
+    return found

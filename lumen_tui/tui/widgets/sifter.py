@@ -1,0 +1,63 @@
+"""Filtering of lists of any size without holding up the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from lumen_tui.tui.widgets.query import Query, Searchable, indices, parse
+
+R = TypeVar("R")
+
+_AT_ONCE = 2_000  # rows that are filtered right away
+_SLICE = 10_000  # rows that a thread filters before the screen is shown what was found so far
+
+
+class Sifter(Generic[R]):
+    """Holds the newest rows and the filter, and hands out what passes: `show(rows, order)`."""
+
+    def __init__(self, view: Searchable[R], show: Callable[[Sequence[R], Sequence[int] | None], None]) -> None:
+        self._view = view
+        self._show = show
+        self._rows: Sequence[R] = ()
+        self._job: asyncio.Task[None] | None = None
+        self._again = False
+        self.text = ""
+
+    def set_rows(self, rows: Sequence[R]) -> None:
+        """Take newer rows. While a large list is being filtered they wait for its end."""
+        self._rows = rows
+        self._sift(fresh=False)
+
+    def set_text(self, text: str) -> None:
+        """Take another filter."""
+        if text != self.text:
+            self.text = text
+            self._sift(fresh=True)
+
+    def _sift(self, *, fresh: bool) -> None:
+        rows, query = self._rows, parse(self.text)
+        if not query.terms:
+            self._show(rows, None)
+        elif len(rows) <= _AT_ONCE:
+            self._show(rows, indices(query, rows, self._view, 0, len(rows)))
+        elif self._job is not None:
+            self._again = True
+        else:
+            self._job = asyncio.create_task(self._slowly(query, self.text, fresh))
+
+    async def _slowly(self, query: Query, text: str, fresh: bool) -> None:
+        """Filter in slices; what was found is shown as it comes where the filter itself is new."""
+        rows, found = self._rows, list[int]()
+        for start in range(0, len(rows), _SLICE):
+            stop = min(len(rows), start + _SLICE)
+            found += await asyncio.to_thread(indices, query, rows, self._view, start, stop)
+            if text != self.text:
+                break
+            if fresh or stop == len(rows):
+                self._show(rows, list(found))
+        self._job = None
+        if text != self.text or self._again:
+            self._again = False
+            self._sift(fresh=text != self.text)

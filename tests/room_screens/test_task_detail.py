@@ -1,0 +1,115 @@
+"""A task in full, on a real state folder: facts, tail, result, and what the keys do."""
+
+from __future__ import annotations
+
+import stat
+
+import msgspec
+import pytest
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import times
+from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
+
+NOW = 1_790_000_000.0
+
+
+def asked(port: RemotePort, objective: str = "What are the 5 largest files?") -> str:
+    return port.submit("task.new", objective=objective, constraints=("Read only",)).target
+
+
+def worked(port: RemotePort, task_id: str, events: list[TaskEvent], result: str, *, reason: str = "") -> None:
+    folder = Layout(port.root).task(task_id)
+    put(folder / "run.json", Run(attempt=1, started_at=times.iso(NOW)))
+    files.append(folder / "events.jsonl", b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    files.replace(folder / "result.md", result.encode())
+    done = Exit(
+        task_id, "failed" if reason else "done", times.iso(NOW + 18), reason=reason, seconds=18.0,
+        usage=Usage(4000, 400, 0.013), brain="offline: largest-files",
+    )  # fmt: skip
+    put(folder / "exit.json", done)
+
+
+def put(path, record) -> None:
+    files.replace(path, msgspec.json.encode(record))
+
+
+def calls(count: int) -> list[TaskEvent]:
+    return [TaskEvent(times.iso(NOW + n), "call", f"find number {n}", "find") for n in range(count)]
+
+
+async def test_a_done_task_shows_its_facts_its_steps_and_its_result(room, port, until):
+    task_id = asked(port)
+    worked(port, task_id, calls(40), "# Largest\n\n- one\n- two\n")
+    async with room(TaskDetailScreen(port, task_id, NOW + 60)) as (app, pilot):
+        await until(pilot, lambda: "• one" in app.shown)
+        for words in ("✓ done", "ran 18 s", "4.4 k tokens · $0.01", "offline: largest-files", "Read only"):
+            assert words in app.shown
+        assert "find number 39" in app.shown, "the tail follows"
+        assert "find number 0 " not in app.shown
+        await pilot.press("y")
+        assert app.copied == ["# Largest\n\n- one\n- two\n"]
+        await pilot.press("enter")
+        assert "call find" in app.shown
+        await pilot.press("escape", "escape")
+        assert app.answers == [None]
+
+
+async def test_new_events_appear_and_a_queued_task_is_cancelled(room, port, until):
+    task_id = asked(port)
+    async with room(TaskDetailScreen(port, task_id, NOW), size=(80, 24)) as (app, pilot):
+        await until(pilot, lambda: "○ queued" in app.shown)
+        assert "No result yet" in app.shown
+        await pilot.press("y")
+        assert "no result to copy" in app.shown
+        await pilot.press("c")
+        await until(pilot, lambda: "cancel" in app.shown.splitlines()[-3])
+        worked(port, task_id, calls(3), "done")
+        app.screen.show(port.snapshot())
+        await until(pilot, lambda: "find number 2" in app.shown)
+
+
+async def test_a_failed_task_says_why_and_is_tried_again(room, port, until):
+    task_id = asked(port)
+    worked(port, task_id, calls(1), "", reason="the page answered 429 three times")
+    async with room(TaskDetailScreen(port, task_id, NOW)) as (app, pilot):
+        await until(pilot, lambda: "429 three times" in app.shown)
+        assert "✗ failed" in app.shown
+        await pilot.press("R")
+        await until(pilot, lambda: len(port.snapshot().tasks) == 2)
+
+
+async def test_a_task_that_is_not_there_is_said(room, port, until):
+    async with room(TaskDetailScreen(port, "tsk-none")) as (app, pilot):
+        await until(pilot, lambda: "there is no task tsk-none" in app.shown)
+
+
+@pytest.mark.parametrize("length", [1, 3000])
+async def test_hostile_text_is_text_in_facts_tail_and_result(room, port, until, hostile, length):
+    task_id = asked(port, f"{hostile} largest")
+    result = f"# {hostile}\n\n```[/]\n{hostile}\n```\n\n[x](javascript:app.quit) {hostile} end\n\n" * length
+    worked(port, task_id, [TaskEvent(times.iso(NOW), "text", hostile, hostile)], result, reason=hostile)
+    async with room(TaskDetailScreen(port, task_id, NOW)) as (app, pilot):
+        await until(pilot, lambda: app.shown.count("[@click=app.quit]") > 3)
+        app.harmless()
+        await pilot.press("tab", "end")
+        assert (length == 1) is ("more characters" not in app.shown)
+        app.harmless()
+
+
+async def test_the_result_opens_in_the_editor_and_stays_as_it_was(room, port, until, tmp_path, monkeypatch):
+    editor = tmp_path / "editor"
+    files.replace(editor, b'#!/bin/sh\ncp "$1" "$0.saw"\necho more >> "$1"\n')
+    editor.chmod(stat.S_IRWXU)
+    monkeypatch.setenv("VISUAL", str(editor))
+    task_id = asked(port)
+    worked(port, task_id, calls(1), "the answer")
+    async with room(TaskDetailScreen(port, task_id, NOW)) as (app, pilot):
+        await until(pilot, lambda: "the answer" in app.shown)
+        await pilot.press("e")
+        assert "stays as the worker wrote it" in app.shown
+        assert (tmp_path / "editor.saw").read_text() == "the answer"
+    assert port.task_detail(task_id).result == "the answer"
