@@ -1,0 +1,68 @@
+# `make run` and `make test` set everything up by themselves; `make` alone lists what there is.
+# Needs: Python 3.11 or newer, git, make. Uses uv where it is on PATH, else venv and pip.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench demo snap wheel
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+ARGS ?=
+FIRST_TASK := What are the 5 largest files in /tmp?
+
+# The first interpreter that really runs and is new enough; a shim that only prints an error does not count.
+FIND_PYTHON = for name in python3.13 python3.12 python3.11 python3; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v "$$name"; break; }; \
+	done
+
+help: ## this list
+	@echo "make ...   (make run ARGS='--state DIR' passes arguments on)"
+	@sed -n 's/^\([a-z]*\):[^#]*## /  \1|/p' Makefile | while IFS='|' read -r name what; do printf '%-9s %s\n' "$$name" "$$what"; done
+
+$(STAMP): pyproject.toml uv.lock
+	@set -eu; \
+	python=$$($(FIND_PYTHON)); \
+	if command -v uv >/dev/null 2>&1; then \
+		echo "Setting up $(VENV) with uv ..."; \
+		uv sync --frozen --quiet $${python:+--python "$$python"}; \
+	else \
+		[ -n "$$python" ] || { echo "Python 3.11 or newer was not found: install it (or uv) and run make again." >&2; exit 1; }; \
+		"$$python" -c 'import venv, ensurepip' >/dev/null 2>&1 || \
+			{ echo "$$python has no venv module: install it (Debian, Ubuntu: apt install python3-venv) and run make again." >&2; exit 1; }; \
+		echo "Setting up $(VENV) with $$python and pip; this takes a minute ..."; \
+		$(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear $(VENV); \
+		$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' > $(VENV)/dev.txt; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . -r $(VENV)/dev.txt || \
+			{ echo "pip could not install what pyproject.toml names (its message stands above): check the network and run make again." >&2; exit 1; }; \
+	fi; \
+	touch $(STAMP)
+
+run: $(STAMP) ## open the room; without a terminal run a first task and print its result
+	@if [ -n "$(ARGS)" ] || { [ -t 0 ] && [ -t 1 ]; }; then \
+		exec $(BIN)/lumen-tui $(ARGS); \
+	else \
+		exec $(BIN)/lumen-tui run "$(FIRST_TASK)"; \
+	fi
+
+demo: $(STAMP) ## open the room on a throw-away state folder filled by really working
+	@exec $(BIN)/lumen-tui --demo $(ARGS)
+
+test: check ## all checks and all tests
+	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+
+check: $(STAMP) ## ruff, mypy --strict, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+snap: $(STAMP) ## accept the screens as they are now
+	$(BIN)/pytest --snapshot-update tests/snapshots $(ARGS)
+
+bench: $(STAMP) ## measure, each figure beside its goal
+	$(BIN)/python -m benchmarks $(ARGS)
+
+wheel: $(STAMP) ## build dist/*.whl
+	@if command -v uv >/dev/null 2>&1; then uv build --wheel --out-dir dist; \
+	else $(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .; fi

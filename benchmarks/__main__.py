@@ -1,0 +1,62 @@
+"""`python -m benchmarks`: measure and print the table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import appends, hotverbs, room
+from benchmarks.table import Row, Table
+
+SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
+PARTS = ("appends", "verbs", "room")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="more runs, a whole idle minute, and 1,000,000 signals")
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part of the table; may be repeated")
+    parser.add_argument("--runs", type=int, default=0, help="starts of the room for each size")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
+    return parser.parse_args()
+
+
+def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    newest = time.time()
+    parts = options.only or PARTS
+    if "appends" in parts:
+        yield from appends.measure(folder)
+    if "verbs" in parts:
+        yield from hotverbs.measure(folder, newest, runs=200 if options.full else 40)
+    if "room" in parts:
+        sizes = [*SIZES, (100_000, 1_000_000)] if options.full else SIZES
+        runs = options.runs or (21 if options.full else 5)
+        yield from room.measure(folder, newest, sizes, runs=runs, idle=60.0 if options.full else 5.0)
+
+
+def main() -> int:
+    """Measure on a real disk: $LUMEN_BENCH_DIR, else /var/tmp, because /tmp is often memory."""
+    options = _options()
+    base = os.environ.get("LUMEN_BENCH_DIR") or "/var/tmp"
+    folder = Path(tempfile.mkdtemp(prefix="lumen-bench-", dir=base))
+    os.umask(0o077)
+    print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores, {base}", file=sys.stderr)
+    table = Table(as_json=options.json)
+    try:
+        for row in _measure(options, folder):
+            table.add(row)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    table.finish()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""G5: durable appends by one and by eight writers, against SQLite on the same disk in the same run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from benchmarks.table import Row, share
+from lumen_tui.store import files
+
+LINE = b'{"id":"sig-%013d","message":"80 % done, tests left","created_at":"2026-01-01T00:00:00Z","lane":"UI"}'.replace(
+    b"80 %", b"80 %%"
+)
+SECONDS = 1.5
+_fork = multiprocessing.get_context("fork")
+
+
+def _journal(path: Path, batch: int) -> Callable[[], Any]:
+    data = (LINE % 7 + b"\n") * batch
+    return lambda: files.append(path, data)
+
+
+def _database(path: Path, batch: int) -> Callable[[], Any]:
+    connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+    connection.execute("PRAGMA synchronous=FULL")
+    rows = [(LINE % 7,)] * batch
+
+    def insert() -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO signals VALUES (?)", rows)
+        connection.execute("COMMIT")
+
+    return insert
+
+
+def _work(
+    make: Callable[[Path, int], Callable[[], Any]], path: Path, batch: int, gate: Any, result: Connection
+) -> None:
+    write = make(path, batch)
+    gate.wait()
+    taken: list[float] = []
+    begin = last = time.perf_counter()
+    while last - begin < SECONDS:
+        write()
+        now = time.perf_counter()
+        taken.append((now - last) * 1000)
+        last = now
+    result.send((len(taken) * batch / (last - begin), taken))
+
+
+def _race(
+    make: Callable[[Path, int], Callable[[], Any]], path: Path, writers: int, batch: int
+) -> tuple[float, list[float]]:
+    """Lines a second of all writers together, and how long each call took in ms."""
+    gate = _fork.Barrier(writers)
+    ends = []
+    for _ in range(writers):
+        mine, theirs = _fork.Pipe(duplex=False)
+        process = _fork.Process(target=_work, args=(make, path, batch, gate, theirs))
+        process.start()
+        theirs.close()
+        ends.append((process, mine))
+    rate, taken = 0.0, []
+    for process, end in ends:
+        speed, times = end.recv()
+        rate += speed
+        taken += times
+        process.join()
+    return rate, taken
+
+
+def _expect_whole(path: Path, lines: int) -> None:
+    with open(path, "rb") as file:
+        found = sum(line.rstrip() == LINE % 7 for line in file)
+    if found != lines:
+        raise SystemExit(f"{path}: {lines} lines were acknowledged and {found} are there")
+
+
+def _new_database(path: Path) -> Path:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE signals (line BLOB)")
+    connection.close()
+    return path
+
+
+def measure(folder: Path) -> Iterator[Row]:
+    """Three races, each against the same number of SQLite writers."""
+    for writers, batch, goal in ((1, 1, 0.0), (8, 1, 10_000.0), (8, 64, 100_000.0)):
+        name = f"{writers}-{batch}"
+        other, _ = _race(_database, _new_database(folder / f"{name}.db"), writers, batch)
+        path = folder / f"{name}.jsonl"
+        rate, taken = _race(_journal, path, writers, batch)
+        _expect_whole(path, len(taken) * batch)
+        who = f"{writers} writer{'s' if writers > 1 else ''}" + (f", batches of {batch}" if batch > 1 else "")
+        yield Row(
+            "G5", f"durable signals a second, {who}", rate, "/s", goal, True, "SQLite WAL synchronous=FULL", other
+        )
+        if writers == 8 and batch == 1:
+            yield Row("G5", f"one durable signal, {who}, p99", share(taken, 99), "ms", 3.0)
+            yield Row("G5", f"times faster than SQLite, {who}", rate / other, "x", 2.5, True)

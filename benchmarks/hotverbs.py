@@ -1,0 +1,119 @@
+"""G6 and G7: commands from a cold start, as an agent's shell runs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.state import make_state
+from benchmarks.table import Row, share
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+
+ROOT = Path(__file__).resolve().parents[1]
+BARE = (
+    f"import sys; sys.path[:0] = [{str(ROOT)!r}]; sys.path.append({sysconfig.get_paths()['purelib']!r}); "
+    "from lumen_tui.__main__ import main; main()"
+)
+PARSE_ALL = "import json,sys\nn=0\nfor line in open(sys.argv[1]):\n    n += not json.loads(line).get('read')\nprint(n)"
+# wait4 would tell the parent's peak where that is higher: the program reads its own from /proc at its end.
+PEAK = "\nsys.stderr.write([line for line in open('/proc/self/status') if line[:6] == 'VmHWM:'][0])"
+
+
+def run_once(command: list[str]) -> tuple[float, int]:
+    """(wall ms, exit code) of one command whose output nobody reads."""
+    quiet = os.open(os.devnull, os.O_RDWR)
+    actions = [(os.POSIX_SPAWN_DUP2, quiet, stream) for stream in (0, 1, 2)]
+    begin = time.perf_counter()
+    pid = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+    _, status = os.waitpid(pid, 0)
+    taken = (time.perf_counter() - begin) * 1000
+    os.close(quiet)
+    return taken, os.waitstatus_to_exitcode(status)
+
+
+def repeat(command: list[str], times: int) -> list[float]:
+    """The wall times in ms of `times` runs after one to warm up."""
+    run_once(command)
+    taken = []
+    for _ in range(times):
+        wall, code = run_once(command)
+        if code not in (0, 3):
+            raise SystemExit(f"{' '.join(command[-4:])} ended with {code}")
+        taken.append(wall)
+    return taken
+
+
+def peak(code: str, *words: str) -> float:
+    """The highest memory in MiB that a program of these lines and words ever held."""
+    command = [sys.executable, "-I", "-S", "-c", code + PEAK, *words]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return int(done.stderr.rpartition("VmHWM:")[2].split()[0]) / 1024
+
+
+def missing() -> str:
+    """Why the commands cannot be measured, or the empty string."""
+    return "" if (ROOT / "lumen_tui" / "__main__.py").exists() else "lumen_tui has no __main__ yet"
+
+
+def _read_most(layout: Layout) -> None:
+    """The receipt of a reader called `bench`, for everything but the newest hundred signals or so."""
+    data = files.read_tail(layout.signals, 16 * 1024)
+    line = data.partition(b"\n")[0]
+    offset = layout.signals.stat().st_size - len(data)
+    name = line.partition(b'"id":"')[2].partition(b'"')[0].decode()
+    receipt = (
+        f'{{"signal_id":"{name}","read_at":"2026-01-01T00:00:00Z","reader":"bench","upto":true,"offset":{offset}}}\n'
+    )
+    files.append(layout.receipts, receipt.encode())
+
+
+def _signal_rows(root: Path, runs: int) -> Iterator[Row]:
+    python, words = sys.executable, ["--state", str(root), "signal", "a bench was here"]
+    empty = repeat([python, "-I", "-S", "-c", "pass"], runs)
+    bare = repeat([python, "-I", "-S", "-c", BARE, *words], runs)
+    other = ("python -I -S -c pass", share(empty, 50))
+    yield Row("G6", "signal from cold, -I -S, p50", share(bare, 50), "ms", 15, False, *other)
+    yield Row("G6", "signal from cold, -I -S, p99", share(bare, 99), "ms")
+    program = Path(python).with_name("lumen-tui")
+    if not program.exists():
+        yield Row("G6", "signal from cold, installed, p50", skipped="lumen-tui is not installed beside this python")
+        return
+    site = repeat([python, "-c", "pass"], runs)
+    installed = repeat([str(program), *words], runs)
+    other = ("python -c pass", share(site, 50))
+    yield Row("G6", "signal from cold, installed, p50", share(installed, 50), "ms", 25, False, *other)
+
+
+def _inbox_rows(layout: Layout, runs: int) -> Iterator[Row]:
+    python, verb = sys.executable, ["--state", str(layout.root), "inbox", "--no-mark"]
+    loop = repeat([python, "-c", PARSE_ALL, str(layout.signals)], 1)
+    loop_peak = peak(PARSE_ALL, str(layout.signals))
+    other = "json.loads of each line"
+    for what, words, goal in (
+        ("count, 100 unread", ["--count", "--reader", "bench"], True),
+        ("list, 100 unread", ["--reader", "bench"], True),
+        ("list, nothing ever read", ["--reader", "stranger"], True),
+        ("count, nothing ever read", ["--count", "--reader", "stranger"], False),
+    ):
+        taken = repeat([python, "-I", "-S", "-c", BARE, *verb, *words], runs if goal else 2)
+        name = f"inbox over 1,000,000 signals, {what}"
+        yield Row("G7", name, share(taken, 50), "ms", 40 * goal, False, other, share(loop, 50))
+        yield Row("G7", f"{name}, peak", peak(BARE, *verb, *words), "MiB", 25 * goal, False, other, loop_peak)
+
+
+def measure(folder: Path, newest: float, *, runs: int) -> Iterator[Row]:
+    """`signal` and `inbox` beside the interpreter alone and a plain loop over the same file."""
+    if why := missing():
+        yield Row("G6", "signal from cold", skipped=why)
+        yield Row("G7", "inbox over 1,000,000 signals", skipped=why)
+        return
+    layout = make_state(folder / "million", nodes=10, signals=1_000_000, newest=newest)
+    yield from _signal_rows(layout.root, runs)
+    _read_most(layout)
+    yield from _inbox_rows(layout, max(5, runs // 4))

@@ -1,0 +1,251 @@
+"""G1 to G4, G10, G11: the room in a terminal of 120 x 40, beside the smallest Textual program of the same run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.state import NEWEST, make_state
+from benchmarks.table import Row, share
+from benchmarks.terminal import Terminal
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.lease import is_held, read_lease
+
+ROOT = Path(__file__).resolve().parents[1]
+SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
+SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
+LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
+
+
+@dataclass
+class Sample:
+    """What several starts of one program gave. Times in ms."""
+
+    paint: list[float] = field(default_factory=list)
+    content: list[float] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
+    cursor: list[float] = field(default_factory=list)
+    cursor_bytes: list[float] = field(default_factory=list)
+    scroll: list[float] = field(default_factory=list)
+    scroll_bytes: list[float] = field(default_factory=list)
+    switch: list[float] = field(default_factory=list)
+    pixels: list[float] = field(default_factory=list)
+    idle_bytes: float = 0.0  # a minute
+    idle_cpu: float = 0.0  # per cent of one core
+    memory: float = 0.0  # MiB PSS
+
+
+def missing() -> str:
+    """Why the room cannot be measured, or the empty string."""
+    for name in ("lumen_tui/__main__.py", "lumen_tui/tui/app.py"):
+        if not (ROOT / name).exists():
+            return f"{name} is not there yet"
+    return ""
+
+
+def _room(layout: Layout) -> list[str]:
+    return [sys.executable, "-m", "lumen_tui", "--state", str(layout.root)]
+
+
+def _end_engine(layout: Layout) -> None:
+    """The engine that a room started is in a session of its own and may outlive it: end exactly that one."""
+    deadline = time.monotonic() + 10
+    while is_held(layout) and time.monotonic() < deadline:
+        try:
+            os.kill(read_lease(layout).pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+        time.sleep(0.1)
+
+
+def _keys(terminal: Terminal, keys: list[bytes]) -> tuple[list[float], list[float]]:
+    """(ms to paint, bytes) of each key that moved anything."""
+    times, sizes, silent = [], [], 0
+    for key in keys:
+        if silent >= SILENT or terminal.ended:
+            break
+        terminal.settle(0.02, 0.3)
+        taken, count = terminal.react(key)
+        silent += not count
+        if count:
+            times.append(taken)
+            sizes.append(float(count))
+    return times, sizes
+
+
+def _new_text(before: str, after: str) -> str:
+    """Words that stand on the second screen only: the longest of them."""
+    pieces = re.split(r"\s{2,}|[│╭╮╰╯─]+", after)
+    return max(
+        (piece.strip() for piece in pieces if piece.strip() and piece.strip() not in before), key=len, default=""
+    )
+
+
+class Gone(Exception):
+    """The program ended by itself; the text is what it left on the screen."""
+
+
+def _open(command: list[str]) -> Terminal:
+    """The program, started and settled."""
+    terminal = Terminal(command)
+    terminal.settle(1.0, LONG_WAIT)
+    if terminal.ended:
+        lines = [line.strip() for line in terminal.shown().text.splitlines() if line.strip()]
+        terminal.leave()
+        raise Gone(lines[-1] if lines else "it said nothing")
+    return terminal
+
+
+def _help_word(command: list[str]) -> str:
+    """What the help screen shows and no other."""
+    terminal = _open(command)
+    before = terminal.shown().text
+    terminal.react(HELP)
+    terminal.settle(0.3, 3)
+    word = _new_text(before, terminal.shown().text)
+    terminal.send(BACK)
+    terminal.settle(0.2, 2)
+    terminal.leave()
+    return word
+
+
+def _answered(command: list[str], word: str) -> float:
+    """ms from the start until a key typed at once shows its effect; 0 where it was lost."""
+    terminal = Terminal(command)
+    terminal.send(HELP)
+    terminal.settle(0.8, LONG_WAIT)
+    at = terminal.when(word)
+    terminal.send(BACK)
+    terminal.settle(0.2, 2)
+    terminal.leave()
+    return at
+
+
+def _start(sample: Sample, command: list[str], text: str) -> None:
+    terminal = _open(command)
+    sample.paint.append(terminal.first_paint())
+    sample.content.append(terminal.when(text))
+    terminal.leave()
+
+
+def _probe(sample: Sample, terminal: Terminal, layout: Layout, probes: int) -> None:
+    """A signal appended by another process: how long until its text is on the wire."""
+    for number in range(probes):
+        terminal.settle(0.05, 0.5)
+        token = f"probe-{os.getpid()}-{number}"
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        line = f'{{"id":"sig-{token}","message":"{token}","created_at":"{stamp}"}}\n'
+        begin, seen = time.perf_counter(), b""
+        files.append(layout.signals, line.encode(), durable=False)
+        while token.encode() not in seen and time.perf_counter() - begin < 2:
+            seen += terminal.read(0.05)
+        if token.encode() in seen:
+            sample.pixels.append((time.perf_counter() - begin) * 1000)
+
+
+def _use(sample: Sample, terminal: Terminal, *, keys: int) -> None:
+    sample.cursor, sample.cursor_bytes = _keys(terminal, [DOWN, DOWN, UP, UP] * (keys // 4))
+    sample.scroll, sample.scroll_bytes = _keys(terminal, [PAGE_DOWN, PAGE_DOWN, PAGE_UP] * (keys // 3))
+
+
+def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
+    terminal.settle(0.5, 3)
+    cpu, begin, count = terminal.cpu(), time.perf_counter(), 0
+    while (left := begin + seconds - time.perf_counter()) > 0:
+        count += len(terminal.read(left))
+    sample.idle_bytes = count * 60 / seconds
+    sample.idle_cpu = (terminal.cpu() - cpu) * 100 / seconds
+    sample.memory = terminal.memory()
+
+
+def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
+    """Everything about the room on one state folder."""
+    sample, command = Sample(), _room(layout)
+    word = _help_word(command)
+    for _ in range(runs):
+        _start(sample, command, NEWEST)
+        if word:
+            sample.answered.append(_answered(command, word))
+    terminal = _open(command)
+    terminal.react(SIGNALS)
+    _probe(sample, terminal, layout, 30)
+    _idle(sample, terminal, idle)
+    terminal.react(b"z")
+    _use(sample, terminal, keys=keys)
+    sample.switch = _keys(terminal, [HELP, BACK] * 10)[0]
+    terminal.leave()
+    _end_engine(layout)
+    return sample
+
+
+def sample_minimal(*, runs: int, keys: int, idle: float) -> Sample:
+    """The same of the smallest Textual program."""
+    sample, command = Sample(), [sys.executable, str(Path(__file__).with_name("minimal.py"))]
+    for _ in range(runs):
+        _start(sample, command, "row 3 of a thousand")
+    terminal = _open(command)
+    _idle(sample, terminal, idle)
+    _use(sample, terminal, keys=keys)
+    terminal.leave()
+    return sample
+
+
+def _times(
+    id: str, what: str, times: list[float], p50: float, p99: float, other: list[float] | None = None
+) -> Iterator[Row]:
+    """Two rows, p50 and p99; zeros in `times` mean that it never came."""
+    came = [taken for taken in times if taken]
+    if not came:
+        yield Row(id, what, skipped="nothing on the screen reacted")
+        return
+    late = f" ({len(times) - len(came)} of {len(times)} never came)" if len(came) < len(times) else ""
+    name = "minimal Textual program" if other else ""
+    yield Row(id, f"{what}, p50{late}", share(came, 50), "ms", p50, False, name, share(other or [], 50))
+    yield Row(id, f"{what}, p99", share(came, 99), "ms", p99, False, name, share(other or [], 99))
+
+
+def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
+    """The table's part about one size."""
+    yield from _times("G1", f"first paint, {size}", room.paint, 0, 0, minimal.paint)
+    yield from _times("G1", f"first real content, {size}", room.content, 40, 80, minimal.content)
+    yield from _times("G2", f"a key typed at the start is answered, {size}", room.answered, 330, 0)
+    yield from _times("G3", f"cursor key to paint, {size}", room.cursor, 4, 10, minimal.cursor)
+    yield from _times("G3", f"page key to paint, {size}", room.scroll, 13, 25, minimal.scroll)
+    yield from _times("G3", f"screen switch, {size}", room.switch, 0, 50)
+    yield from _times("G4", f"file to pixels, {size}", room.pixels, 12, 30)
+    other = "minimal Textual program"
+    yield Row("G10", f"memory of the room, PSS, {size}", room.memory, "MiB", 64, False, other, minimal.memory)
+    yield Row("G11", f"idle, bytes a minute, {size}", room.idle_bytes, "B", 2000, False, other, minimal.idle_bytes)
+    for what, mine, theirs, goal in (
+        ("cursor key", room.cursor_bytes, minimal.cursor_bytes, 700),
+        ("page key", room.scroll_bytes, minimal.scroll_bytes, 13_000),
+    ):
+        if mine:
+            yield Row("G11", f"bytes for a {what}, {size}", share(mine, 50), "B", goal, False, other, share(theirs, 50))
+    yield Row("G12", f"idle CPU of the room, {size}", room.idle_cpu, "%", 0.3, False, other, minimal.idle_cpu)
+
+
+def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], *, runs: int, idle: float) -> Iterator[Row]:
+    """`sizes` are pairs of nodes and signals."""
+    if why := missing():
+        for id in ("G1", "G2", "G3", "G4", "G10", "G11"):
+            yield Row(id, "the room", skipped=why)
+        return
+    keys = 60
+    minimal = sample_minimal(runs=runs, keys=keys, idle=idle)
+    for nodes, signals in sizes:
+        size = f"{nodes:,} + {signals:,}" if nodes != signals else f"{nodes:,} each"
+        layout = make_state(folder / f"room-{nodes}-{signals}", nodes=nodes, signals=signals, newest=newest)
+        try:
+            yield from rows(size, sample_room(layout, runs=runs, keys=keys, idle=idle), minimal)
+        except Gone as last_words:
+            yield Row("G1", f"the room, {size}", skipped=f"it ended by itself: {last_words}")
+        finally:
+            _end_engine(layout)

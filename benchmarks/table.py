@@ -1,0 +1,91 @@
+"""Rows of the table, and how samples become one figure."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+
+WIDTHS = (4, 60, 12, 11, 5, 44, 7)
+HEADS = ("", "figure", "measured", "goal", "", "compared with, in the same run", "ratio")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure. `goal` 0 means none is set; `other` 0 that there is nothing to compare it with."""
+
+    id: str
+    what: str
+    value: float = 0.0
+    unit: str = "ms"
+    goal: float = 0.0
+    more_is_better: bool = False
+    other_name: str = ""
+    other: float = 0.0
+    skipped: str = ""  # why nothing was measured
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.goal if self.more_is_better else self.value <= self.goal
+
+    @property
+    def ratio(self) -> float:
+        """How many times better than the other; below 1 it is worse. 0 where there is no other."""
+        if not self.other or not self.value:
+            return 0.0
+        return self.value / self.other if self.more_is_better else self.other / self.value
+
+
+def share(samples: list[float], percent: float) -> float:
+    """The sample below which `percent` of them lie; 0 where there are none."""
+    if not samples:
+        return 0.0
+    ordered = sorted(samples)
+    return ordered[min(len(ordered) - 1, round(percent / 100 * (len(ordered) - 1)))]
+
+
+def number(value: float) -> str:
+    """Three figures that matter."""
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    if row.skipped:
+        return (row.id, row.what, "-", "", "", f"skipped: {row.skipped}", "")
+    goal = f"{'>=' if row.more_is_better else '<='} {number(row.goal)}" if row.goal else ""
+    verdict = ("ok" if row.met else "MISS") if row.goal else ""
+    other = f"{row.other_name}: {number(row.other)} {row.unit}" if row.other_name else ""
+    measured = f"{number(row.value)} {row.unit}"
+    return (row.id, row.what, measured, goal, verdict, other, f"{row.ratio:.2f}x" if row.ratio else "")
+
+
+def line(values: tuple[str, ...]) -> str:
+    return "  ".join(value.ljust(width) for value, width in zip(values, WIDTHS, strict=True)).rstrip()
+
+
+class Table:
+    """Prints rows as they come, so that a long run shows what it has."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.rows: list[Row] = []
+        self._json = as_json
+        if not as_json:
+            print(line(HEADS), line(tuple("-" * width for width in WIDTHS)), sep="\n", flush=True)
+
+    def add(self, *rows: Row) -> None:
+        self.rows += rows
+        for row in rows:
+            if not self._json:
+                print(line(cells(row)), flush=True)
+
+    def finish(self) -> None:
+        if self._json:
+            records = [{**asdict(row), "met": row.met, "ratio": round(row.ratio, 3)} for row in self.rows]
+            json.dump({"rows": records}, sys.stdout, indent=1)
+            print()
+            return
+        with_goal = [row for row in self.rows if row.goal and not row.skipped]
+        met = sum(row.met for row in with_goal)
+        print(f"\n{met} of {len(with_goal)} goals met; {sum(bool(row.skipped) for row in self.rows)} rows skipped")

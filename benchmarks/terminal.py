@@ -1,0 +1,166 @@
+"""A terminal with a program in it: answers what terminals answer, and notes when each byte came."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import pyte
+
+SYNC_END = b"\x1b[?2026l"
+_ASK = re.compile(rb"\x1b\[0?c|\x1b\[6n|\x1b\[\?(\d+)\$p|\x1b\](1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?u")
+# What pyte does not know and would show as text.
+_STRANGE = re.compile(
+    rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*(?:u|\$p)|\x1bP.*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)", re.S
+)
+
+
+class Screen:
+    """What stands on the glass after so many bytes."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+
+    def feed(self, data: bytes) -> None:
+        self._stream.feed(_STRANGE.sub(b"", data))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._screen.display)
+
+    @property
+    def ink(self) -> int:
+        """How many cells hold a character."""
+        return sum(not char.isspace() for char in self.text)
+
+
+class Terminal:
+    """Starts the command; `began` is the moment before. All times are of time.perf_counter, in seconds."""
+
+    def __init__(
+        self, command: list[str], *, columns: int = 120, rows: int = 40, env: dict[str, str] | None = None
+    ) -> None:
+        self.columns, self.rows = columns, rows
+        self.chunks: list[tuple[float, bytes]] = []
+        self.ended = False
+        self.master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        about = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
+        for name in ("TMUX", "NO_COLOR", "COLUMNS", "LINES"):
+            about.pop(name, None)
+        self.began = time.perf_counter()
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, env=about, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(slave)
+
+    def read(self, timeout: float) -> bytes:
+        """What comes next, answered and noted; empty after `timeout` seconds of silence or at the end."""
+        ready, _, _ = select.select([self.master], [], [], max(0.0, timeout))
+        if not ready:
+            return b""
+        try:
+            data = os.read(self.master, 1 << 17)
+        except OSError:
+            data = b""
+        if not data:
+            self.ended = True
+            return b""
+        self.chunks.append((time.perf_counter(), data))
+        for question in _ASK.finditer(data):
+            os.write(self.master, self._answer(question))
+        return data
+
+    def _answer(self, question: re.Match[bytes]) -> bytes:
+        if question[1]:
+            return b"\x1b[?%s;%d$y" % (question[1], 2 if question[1] == b"2026" else 0)
+        if question[2]:
+            return b"\x1b]%s;rgb:0000/0000/0000\x1b\\" % question[2]
+        return {b"u": b"\x1b[?0u", b"n": b"\x1b[1;1R"}.get(question[0][-1:], b"\x1b[?62;22c")
+
+    def settle(self, quiet: float = 0.4, most: float = 30.0) -> int:
+        """Read until `quiet` seconds of silence; returns how many bytes came."""
+        end, count = time.perf_counter() + most, 0
+        while not self.ended and time.perf_counter() < end:
+            data = self.read(quiet)
+            if not data:
+                break
+            count += len(data)
+        return count
+
+    def send(self, keys: bytes) -> float:
+        """Type; returns when."""
+        at = time.perf_counter()
+        os.write(self.master, keys)
+        return at
+
+    def react(self, keys: bytes, *, quiet: float = 0.03, timeout: float = 1.0) -> tuple[float, int]:
+        """(ms until the last byte of the reaction, its bytes); (0, 0) where nothing came."""
+        at = self.send(keys)
+        count, last, tail = 0, at, b""
+        while data := self.read(quiet if count else timeout):
+            count, last = count + len(data), self.chunks[-1][0]
+            tail = (tail + data)[-16:]
+            if tail.endswith(SYNC_END):
+                break
+        return (last - at) * 1000, count
+
+    def shown(self) -> Screen:
+        """The screen as it is now."""
+        screen = Screen(self.columns, self.rows)
+        for _, data in self.chunks:
+            screen.feed(data)
+        return screen
+
+    def when(self, text: str) -> float:
+        """ms from the start until `text` stood on the screen; 0 where it never did."""
+        screen = Screen(self.columns, self.rows)
+        for at, data in self.chunks:
+            screen.feed(data)
+            if text in screen.text:
+                return (at - self.began) * 1000
+        return 0.0
+
+    def first_paint(self) -> float:
+        """ms from the start until a twentieth of the settled screen's characters were there."""
+        enough = self.shown().ink / 20
+        screen = Screen(self.columns, self.rows)
+        for at, data in self.chunks:
+            screen.feed(data)
+            if screen.ink >= enough:
+                return (at - self.began) * 1000
+        return 0.0
+
+    def memory(self) -> float:
+        """PSS in MiB of the program itself."""
+        with open(f"/proc/{self.process.pid}/smaps_rollup", encoding="ascii") as file:
+            return int(re.search(r"^Pss:\s+(\d+)", file.read(), re.M)[1]) / 1024  # type: ignore[index]
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def leave(self, keys: bytes = b"q") -> None:
+        """Ask the program to end, as a person would; make sure of it."""
+        if self.process.poll() is None:
+            self.send(keys)
+            deadline = time.perf_counter() + 8
+            while self.process.poll() is None and not self.ended and time.perf_counter() < deadline:
+                self.read(0.1)
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(5)
+        os.close(self.master)

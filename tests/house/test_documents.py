@@ -1,0 +1,78 @@
+"""What the documents name is there."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model.config import Config
+from lumen_tui.store.layout import Layout
+
+
+def layout_names(root: Path) -> set[str]:
+    """Every path that the layout knows, below the state folder."""
+    layout = Layout(Path("/state"))
+    paths = [getattr(layout, name) for name, value in vars(Layout).items() if isinstance(value, property)]
+    made = [layout.task("tsk-1"), layout.work_unit("WU-043"), layout.role("name"), layout.retired_role("name")]
+    return {str(path.relative_to("/state")) for path in [*paths, *made, layout.lock("name")]}
+
+
+def table_names(text: str) -> list[str]:
+    """The first column of the tables: the paths in back-quotes."""
+    return [name for row in re.findall(r"^\| (`[^|]*) \|", text, re.M) for name in re.findall(r"`([^`]+)`", row)]
+
+
+def _shape(name: str) -> str:
+    name = name.replace("<id>", "tsk-1").replace("<name>", "name")
+    return name.rstrip("/")
+
+
+def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
+    names = table_names((root / "docs" / "state-files.md").read_text(encoding="utf-8"))
+    assert len(names) > 20
+    known = layout_names(root)
+    task_files = {
+        "spec.json",
+        "run.json",
+        "run.lock",
+        "events.jsonl",
+        "result.md",
+        "exit.json",
+        "stop.json",
+        "worker.log",
+    }
+    known |= {f"tasks/tsk-1/{name}" for name in task_files}
+    assert [name for name in names if _shape(name) not in known] == []
+
+
+def test_every_file_of_the_layout_is_in_the_table(root: Path) -> None:
+    names = {_shape(name) for name in table_names((root / "docs" / "state-files.md").read_text(encoding="utf-8"))}
+    assert sorted(layout_names(root) - names) == []
+
+
+def _settings(table: dict, above: str = "") -> set[str]:
+    found = set()
+    for key, value in table.items():
+        found |= _settings(value, f"{above}{key}.") if isinstance(value, dict) else {above + key}
+    return found
+
+
+def test_the_seed_names_every_setting_with_its_default(root: Path) -> None:
+    text = (root / "state" / "lumen.toml").read_text(encoding="utf-8")
+    assert not any(tomllib.loads(text).get(section) for section in ("agent", "heartbeat", "workers", "room"))
+    live = re.sub(r"^# (?=[a-z_]+ = )", "", text, flags=re.M)
+    table = tomllib.loads(live)
+    table.pop("keys")
+    assert msgspec.convert(table, Config) == Config()
+    assert _settings(table) == _settings({k: v for k, v in msgspec.to_builtins(Config()).items() if k != "keys"})
+
+
+def test_links_between_documents_lead_somewhere(root: Path) -> None:
+    documents = [root / "README.md", root / "AGENTS.md", root / "CHANGELOG.md", *(root / "docs").rglob("*.md")]
+    broken = []
+    for document in documents:
+        for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
+            if "://" not in link and not (document.parent / link).exists():
+                broken.append(f"{document.relative_to(root)}: {link}")
+    assert broken == []

@@ -1,0 +1,110 @@
+"""The wheel works where nothing of the checkout is at hand."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.xdist_group("wheel")]
+NEEDED = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "lumen_tui",
+    "roles",
+    "styles",
+    "state/lumen.toml",
+    "state/README.md",
+)
+
+
+def _copy(root: Path, target: Path) -> Path:
+    """Only what is versioned: a state folder in use must not slip into the wheel that is looked at."""
+    for name in NEEDED:
+        source = root / name
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target / name)
+    return target
+
+
+def _build_command(target: Path) -> list[str]:
+    if uv := shutil.which("uv"):
+        return [uv, "build", "--wheel", "--out-dir", str(target)]
+    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0:
+        return [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(target), "."]
+    base = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
+    return [str(base), "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(target), "."]
+
+
+@pytest.fixture(scope="module")
+def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    source = _copy(root, folder / "source")
+    built = subprocess.run(
+        _build_command(folder), cwd=source, capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL
+    )
+    wheels = list(folder.glob("*.whl"))
+    missing = "hatchling" in built.stderr and ("No matching distribution" in built.stderr or "fetch" in built.stderr)
+    if not wheels and missing:
+        pytest.skip("the build backend hatchling cannot be fetched: no network")
+    assert wheels, built.stderr
+    return wheels[0]
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin folder of a fresh environment: the wheel, and the dependencies of the one that runs the tests."""
+    home = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(home, with_pip=False, symlinks=True)
+    site = next((home / "lib").glob("python*")) / "site-packages"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    borrowed = sysconfig.get_paths()["purelib"]
+    (site / "borrowed.pth").write_text(f"import sys; sys.path.append({borrowed!r})\n", encoding="utf-8")
+    script = home / "bin" / "lumen-tui"
+    main = "import sys\nfrom lumen_tui.__main__ import main\nsys.exit(main())\n"
+    script.write_text(f"#!{home}/bin/python\n{main}", encoding="utf-8")
+    script.chmod(0o755)
+    return home / "bin"
+
+
+def _run(programs: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.defpath, "HOME": str(folder), "LUMEN_STATE": str(folder / "state"), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        [str(programs / arguments[0]), *arguments[1:]], cwd=folder, env=env, capture_output=True, text=True, timeout=60,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_the_wheel_holds_the_roles_the_styles_and_the_seed(wheel: Path, root: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for role in (root / "roles").glob("*.md"):
+        assert f"lumen_tui/shipped/roles/{role.name}" in names
+    for style in (root / "styles").rglob("*.tcss"):
+        assert f"lumen_tui/shipped/styles/{style.relative_to(root / 'styles')}" in names
+    assert "lumen_tui/shipped/state/lumen.toml" in names
+    assert not [name for name in names if name.startswith("tests/") or name.endswith((".pyc", ".jsonl"))]
+
+
+def test_it_is_the_wheel_that_is_imported(programs: Path, tmp_path: Path) -> None:
+    done = _run(programs, tmp_path, "python", "-c", "import lumen_tui; print(lumen_tui.__file__)")
+    assert Path(done.stdout.strip()).is_relative_to(programs.parent), done.stderr
+
+
+def test_help_and_the_shipped_roles(programs: Path, tmp_path: Path) -> None:
+    told = _run(programs, tmp_path, "lumen-tui", "--help")
+    assert told.returncode == 0, told.stderr
+    assert "--state" in told.stdout
+    roles = _run(programs, tmp_path, "lumen-tui", "role", "list")
+    assert roles.returncode == 0, roles.stderr
+    for name in ("researcher", "builder", "reviewer", "analyst"):
+        assert name in roles.stdout

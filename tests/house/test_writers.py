@@ -1,0 +1,91 @@
+"""Only store/ opens files for writing, and within it only the module whose faults are tested."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Where else something is written, and why that is right.
+ALLOWED = {
+    "lumen_tui/store/files.py": "the module that does it for all others",
+}
+OS_CALLS = {
+    "rename", "replace", "renames", "unlink", "remove", "rmdir", "removedirs", "mkdir", "makedirs", "truncate",
+    "ftruncate", "link", "symlink", "mkfifo", "mknod", "chmod", "fchmod", "chown", "pwrite", "writev", "sendfile",
+}  # fmt: skip
+PATH_METHODS = {"write_text", "write_bytes", "unlink", "mkdir", "touch", "symlink_to", "hardlink_to", "rmdir"}
+WRITE_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
+NOTE = "state files are written through lumen_tui.store.files"
+
+
+def writes(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, call) of everything in `tree` that makes, changes or removes a file by its name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (what := _written(node)):
+            yield node.lineno, what
+
+
+def _written(call: ast.Call) -> str:
+    function = call.func
+    if isinstance(function, ast.Name):
+        return "open for writing" if function.id == "open" and _mode(call, 1) else ""
+    if not isinstance(function, ast.Attribute):
+        return ""
+    owner = function.value.id if isinstance(function.value, ast.Name) else ""
+    if owner == "os":
+        return _os_call(call, function.attr)
+    if owner == "shutil":
+        return "" if function.attr in ("which", "get_terminal_size", "disk_usage") else f"shutil.{function.attr}"
+    if function.attr in PATH_METHODS:
+        return f".{function.attr}()"
+    if function.attr == "open" and owner not in ("webbrowser", "os") and _mode(call, 0):
+        return ".open() for writing"
+    return ""
+
+
+def _os_call(call: ast.Call, name: str) -> str:
+    if name in OS_CALLS:
+        return f"os.{name}"
+    flags = {node.attr for argument in call.args[1:] for node in ast.walk(argument) if isinstance(node, ast.Attribute)}
+    return "os.open for writing" if name == "open" and flags & WRITE_FLAGS else ""
+
+
+def _mode(call: ast.Call, place: int) -> bool:
+    modes = [*call.args[place : place + 1], *[word.value for word in call.keywords if word.arg == "mode"]]
+    return any(isinstance(mode, ast.Constant) and set(str(mode.value)) & set("wax+") for mode in modes)
+
+
+def test_nothing_but_the_store_writes_files(sources: list) -> None:
+    found = [
+        f"{source.name}:{line}: {what}"
+        for source in sources
+        if source.name not in ALLOWED
+        for line, what in writes(source.tree)
+    ]
+    assert found == [], f"{NOTE}: {found}"
+
+
+def test_the_allowed_modules_exist_and_still_need_it(root: Path, sources: list) -> None:
+    by_name = {source.name: source for source in sources}
+    for name, reason in ALLOWED.items():
+        assert reason
+        assert list(writes(by_name[name].tree)), f"{name} writes nothing: take it off the list"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('x', 'w')", "open(p, mode='a')", "p.open('r+')", "os.open(p, os.O_RDWR | os.O_CREAT)", "os.rename(a, b)",
+        "os.unlink(p)", "p.write_text('x')", "folder.mkdir()", "shutil.rmtree(p)", "os.open(p, flags | os.O_APPEND)",
+    ],
+)  # fmt: skip
+def test_a_writing_call_is_found(code: str) -> None:
+    assert list(writes(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    "code", ["open('x')", "open('x', 'rb')", "os.open(p, os.O_RDONLY)", "p.read_text()", "shutil.which('ls')"]
+)
+def test_a_reading_call_is_not(code: str) -> None:
+    assert not list(writes(ast.parse(code)))
