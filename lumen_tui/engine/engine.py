@@ -19,6 +19,7 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import Problem
+from lumen_tui.providers.choose import provider_name
 from lumen_tui.store import files
 from lumen_tui.store.config import load_config
 from lumen_tui.store.damage import DamageScan
@@ -145,7 +146,7 @@ class Engine:
         now = self.clock.now()
         self._settings.refresh()
         self.tending.config = self.config
-        self.tending.provider = provider_name(self.config)
+        self.tending.starter.provider = provider_name(self.config.models, os.environ)
         wishes = self.orders.carry_out(now)
         return wishes, self.tending.look(now, may_start=self.orders.paused() is None)
 
@@ -211,13 +212,7 @@ class Engine:
             beat=self.beats, phase=phase, at=times.iso(now), pid=lease.pid, start_ticks=lease.start_ticks,
             boot_id=lease.boot_id, host=socket.gethostname(), epoch=lease.epoch,
             next_at=times.iso(next_at) if next_at else "", started_at=self._started_at,
-            every_seconds=self.config.heartbeat.every_minutes * 60, brain=provider_name(self.config), note=note,
+            every_seconds=self.config.heartbeat.every_minutes * 60, note=note,
+            brain=provider_name(self.config.models, os.environ),
         )  # fmt: skip
         files.replace(self.store.layout.heartbeat, msgspec.json.encode(record))
-
-
-def provider_name(config: Config) -> str:
-    """Which back end workers use: `auto` means Anthropic where a key is set, else offline."""
-    if config.models.provider != "auto":
-        return config.models.provider
-    return "anthropic" if os.environ.get("ANTHROPIC_API_KEY") else "offline"

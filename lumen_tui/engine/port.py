@@ -26,6 +26,7 @@ from lumen_tui.store.taskread import tail_events
 from lumen_tui.store.watch import wait_for_changes
 
 _EVENTS_SHOWN = 2000
+_LOADING_PICTURES = 0.15  # seconds between two pictures while a large folder is read in
 _EVENT_BYTES = 1024 * 1024
 _RESULT_BYTES = 1024 * 1024
 
@@ -103,11 +104,14 @@ class RemotePort:
             yield from self._load(stop)
 
     def _load(self, stop: threading.Event) -> Iterator[None]:
-        more = True
+        """Take in what is new; while that takes long, a picture of what is there so far every now and then."""
+        more, shown = True, self._clock.running()
         while more and not stop.is_set():
             with self._turn:
                 more = self._reader.refresh(self._clock.now())
-            yield
+            if not more or self._clock.running() - shown > _LOADING_PICTURES:
+                shown = self._clock.running()
+                yield
 
     def submit(self, verb: str, **arguments: Any) -> Done:
         if why := self.read_only:
@@ -130,7 +134,9 @@ class RemotePort:
 
     def like(self, node_id: str) -> tuple[str, int] | None:
         with self._turn:
-            rows = self._reader.nodes.discoveries(self._clock.now())
+            now = self._clock.now()
+            self._reader.load(now)
+            rows = self._reader.nodes.discoveries(now)
             revision = self._reader.nodes.revision
         return self._likeness.nearest(node_id, rows, revision)
 

@@ -127,7 +127,7 @@ class Runner:
         except OSError:
             stamp = 0
         moved, self._folder_stamp = stamp != self._folder_stamp, stamp
-        return moved or self.engine.orders.waiting or self.engine.tending.child_ended()
+        return moved or self.engine.orders.waiting or self.engine.tending.starter.child_ended()
 
     def _look(self) -> bool:
         """Commands and tasks at once; True where a whole beat was asked for."""

@@ -13,21 +13,20 @@ import msgspec
 
 from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.model.times import iso
+from lumen_tui.providers.choose import key_names
 from lumen_tui.store import files, process
 from lumen_tui.store.process import ProcessId
 
 _KEPT_ENV = ("PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH", "TMPDIR", "SSL_CERT_FILE")
-_PROVIDER_ENV = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN")
 _LOOK_EVERY = 0.05  # seconds between two looks at a worker that was asked to stop
 
 
 def worker_env(lock_fd: int, provider: str) -> dict[str, str]:
     """What a worker may know of our environment. Keys go along only where a provider needs them."""
-    names = [*_KEPT_ENV, *(name for name in os.environ if name.startswith("LC_"))]
-    if provider != "offline":
-        names += _PROVIDER_ENV
+    names = [*_KEPT_ENV, *key_names(provider), *(name for name in os.environ if name.startswith("LC_"))]
     env = {name: os.environ[name] for name in names if name in os.environ}
-    return env | {"LUMEN_LOCK_FD": str(lock_fd)}
+    # PYTHONSAFEPATH: a folder `lumen_tui` that a worker left in its task folder must not be imported by the next
+    return env | {"LUMEN_LOCK_FD": str(lock_fd), "PYTHONSAFEPATH": "1"}
 
 
 def next_attempt(folder: Path) -> int:

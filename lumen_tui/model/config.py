@@ -36,9 +36,9 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[models]: model ids by tier; they are the operator's to change."""
 
     provider: str = "auto"  # auto | offline | anthropic | openai | claude
-    haiku: str = "claude-haiku-4-5"
-    sonnet: str = "claude-sonnet-4-5"
-    opus: str = "claude-opus-4-5"
+    haiku: str = "claude-haiku-5-5"
+    sonnet: str = "claude-sonnet-5-5"
+    opus: str = "claude-opus-5-5"
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from lumen_tui.model import ids
@@ -17,119 +16,38 @@ FOLDERS = (
 DEMO_MARK = "demo.json"
 
 
-@dataclass(frozen=True)
 class Layout:
     """The paths of one state folder. Ids become paths here and nowhere else, after they were checked."""
 
-    root: Path
-
-    @property
-    def config(self) -> Path:
-        return self.root / "lumen.toml"
-
-    @property
-    def operator(self) -> Path:
-        return self.root / "operator.toml"
-
-    @property
-    def loop_state(self) -> Path:
-        return self.root / "loop-state.json"
-
-    @property
-    def wake_state(self) -> Path:
-        return self.root / "wake-state.md"
-
-    @property
-    def heartbeat(self) -> Path:
-        return self.root / "heartbeat.json"
-
-    @property
-    def engine_lock(self) -> Path:
-        return self.root / "engine.lock"
-
-    @property
-    def commands(self) -> Path:
-        return self.root / "commands.jsonl"
-
-    @property
-    def command_receipts(self) -> Path:
-        return self.root / "command-receipts.jsonl"
-
-    @property
-    def events(self) -> Path:
-        return self.root / "events.jsonl"
-
-    @property
-    def actions(self) -> Path:
-        return self.root / "actions.jsonl"
-
-    @property
-    def personnel(self) -> Path:
-        return self.root / "personnel.jsonl"
-
-    @property
-    def packets(self) -> Path:
-        return self.root / "loops" / "packets.jsonl"
-
-    @property
-    def memory(self) -> Path:
-        return self.root / "memory" / "memory.jsonl"
-
-    @property
-    def signals(self) -> Path:
-        return self.root / "memory" / "signals.jsonl"
-
-    @property
-    def receipts(self) -> Path:
-        return self.root / "memory" / "signal-receipts.jsonl"
-
-    @property
-    def relationships(self) -> Path:
-        return self.root / "memory" / "relationships.jsonl"
-
-    @property
-    def touches(self) -> Path:
-        return self.root / "memory" / "touches.jsonl"
-
-    @property
-    def tasks(self) -> Path:
-        return self.root / "tasks"
-
-    @property
-    def archive(self) -> Path:
-        return self.root / "tasks" / "archive"
-
-    @property
-    def work(self) -> Path:
-        return self.root / "work"
-
-    @property
-    def roles(self) -> Path:
-        return self.root / "roles"
-
-    @property
-    def retired_roles(self) -> Path:
-        return self.root / "roles" / "retired"
-
-    @property
-    def quarantine(self) -> Path:
-        return self.root / "quarantine" / "quarantine.jsonl"
-
-    @property
-    def index(self) -> Path:
-        return self.root / "index"
-
-    @property
-    def engine_log(self) -> Path:
-        return self.root / "engine.log"
-
-    @property
-    def pause(self) -> Path:
-        return self.root / "pause.json"
-
-    @property
-    def demo_mark(self) -> Path:
-        return self.root / DEMO_MARK
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.config = root / "lumen.toml"
+        self.operator = root / "operator.toml"
+        self.loop_state = root / "loop-state.json"
+        self.wake_state = root / "wake-state.md"
+        self.heartbeat = root / "heartbeat.json"
+        self.engine_lock = root / "engine.lock"
+        self.commands = root / "commands.jsonl"
+        self.command_receipts = root / "command-receipts.jsonl"
+        self.events = root / "events.jsonl"
+        self.actions = root / "actions.jsonl"
+        self.personnel = root / "personnel.jsonl"
+        self.packets = root / "loops" / "packets.jsonl"
+        self.memory = root / "memory" / "memory.jsonl"
+        self.signals = root / "memory" / "signals.jsonl"
+        self.receipts = root / "memory" / "signal-receipts.jsonl"
+        self.relationships = root / "memory" / "relationships.jsonl"
+        self.touches = root / "memory" / "touches.jsonl"
+        self.tasks = root / "tasks"
+        self.archive = root / "tasks" / "archive"
+        self.work = root / "work"
+        self.roles = root / "roles"
+        self.retired_roles = root / "roles" / "retired"
+        self.quarantine = root / "quarantine" / "quarantine.jsonl"
+        self.index = root / "index"
+        self.engine_log = root / "engine.log"
+        self.pause = root / "pause.json"
+        self.demo_mark = root / DEMO_MARK
 
     def task(self, task_id: str) -> Path:
         """The folder of a live task."""

@@ -15,7 +15,6 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.taskarchive import ArchiveIndex
 from lumen_tui.store.taskread import BadTask, TaskFiles, make_view, read_json, read_spec, tail_events, task_names
 
-
 TICK = 0.1  # seconds within which a file system may give two changes the same stamp
 
 

@@ -1,35 +1,87 @@
-"""Waiting for changes: the kernel's own notice where there is one, a look at intervals where there is none."""
+"""Waiting for changes: inotify where the system has it, watchfiles elsewhere, a look at intervals in need.
+
+One inotify descriptor answers within a millisecond and sleeps until then; watchfiles wakes a hundred times a
+second to be as quick (docs/adr/0007).
+"""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import select
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from lumen_tui.store.layout import Layout
 
-_INTERVAL_MS = 400  # a look at what no notice tells: the engine's lock, the events of running workers
+INTERVAL = 0.4  # seconds to a look at what no notice tells: the engine's lock, the events of running workers
+_GATHER = 0.004  # seconds for the rest of a burst to arrive
 _WATCHED = ("memory", "loops", "work", "roles", "tasks")  # not below tasks/: 10,000 folders need no watch each
+# inotify(7)
+_MODIFY, _MOVED, _CREATE, _DELETE, _CLOSE_WRITE = 0x2, 0xC0, 0x100, 0x200, 0x8
+_MASK = _MODIFY | _MOVED | _CREATE | _DELETE | _CLOSE_WRITE
+_EVENT_HEADER = struct.Struct("iIII")
 
 
 def wait_for_changes(layout: Layout, stop: threading.Event) -> Iterator[None]:
     """Yield whenever something may have changed, at least every 0.4 s, until `stop` is set."""
-    folders = [layout.root, *(layout.root / name for name in _WATCHED)]
-    present = [folder for folder in folders if folder.is_dir()]
-    try:
-        yield from _notified(present, stop)
-    except (OSError, RuntimeError, ImportError):
-        pass  # no inotify here, or its limit is reached: fall back to looking
-    while not stop.wait(_INTERVAL_MS / 1000):
+    folders = [folder for name in ("", *_WATCHED) if (folder := layout.root / name).is_dir()]
+    for way in (_by_inotify, _by_watchfiles):
+        try:
+            yield from way(folders, stop)
+        except (OSError, RuntimeError, ImportError, AttributeError):
+            continue  # not here, or its limit is reached: the next way
+    while not stop.wait(INTERVAL):
         yield
 
 
-def _notified(folders: list[Path], stop: threading.Event) -> Iterator[None]:
+def _by_inotify(folders: list[Path], stop: threading.Event) -> Iterator[None]:
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "inotify_init1")
+    try:
+        for folder in folders:
+            if libc.inotify_add_watch(fd, os.fsencode(folder), _MASK) < 0:
+                raise OSError(ctypes.get_errno(), "inotify_add_watch", str(folder))
+        while not stop.is_set():
+            _sleep_until_news(fd, INTERVAL)
+            yield
+    finally:
+        os.close(fd)
+
+
+def _sleep_until_news(fd: int, seconds: float) -> None:
+    """Return after the first notice of something other than a temporary file, or after `seconds`."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        ready, _, _ = select.select([fd], [], [], left)
+        if ready and _tells(os.read(fd, 64 * 1024)):
+            time.sleep(_GATHER)
+            return
+
+
+def _tells(data: bytes) -> bool:
+    """Whether any of the notices is about more than a file that is being written aside."""
+    at = 0
+    while at < len(data):
+        _, _, _, length = _EVENT_HEADER.unpack_from(data, at)
+        name = data[at + _EVENT_HEADER.size : at + _EVENT_HEADER.size + length].rstrip(b"\0")
+        if not name.startswith(b"."):
+            return True
+        at += _EVENT_HEADER.size + length
+    return False
+
+
+def _by_watchfiles(folders: list[Path], stop: threading.Event) -> Iterator[None]:
     from watchfiles import watch
 
     notices = watch(
         *folders, watch_filter=None, recursive=False, stop_event=stop, step=10, debounce=50,
-        rust_timeout=_INTERVAL_MS, yield_on_timeout=True, raise_interrupt=False,
+        rust_timeout=int(INTERVAL * 1000), yield_on_timeout=True, raise_interrupt=False,
     )  # fmt: skip
     for _ in notices:
         yield

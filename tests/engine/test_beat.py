@@ -284,3 +284,26 @@ async def test_a_broken_configuration_falls_back_setting_by_setting(world):
     await world.beat()
     config = world.engine().config
     assert (config.workers.limit, config.heartbeat.every_minutes) == (3, 7)
+
+
+async def test_a_kill_between_the_event_and_the_mark_tells_the_end_once(world):
+    task_id = world.task("Hum a tune that nobody knows")
+    await world.beat()
+    await finish(world, task_id)
+    await world.beat()
+    (world.layout.task(task_id) / "collected.json").unlink()
+    world.crash()
+    await world.beat()
+    assert kinds(world).count("task_ended") == 1
+
+
+async def test_a_task_of_a_fired_role_waits_until_the_role_is_hired_again(world):
+    world.do("role.fire", name="researcher", reason="on leave")
+    task_id = world.task(role="analyst")
+    spec = world.layout.task(task_id) / "spec.json"
+    spec.write_text(spec.read_text().replace("analyst", "researcher"))
+    assert (await world.beat()).tended.started == []
+    assert world.status(task_id) == "queued"
+    world.do("role.rehire", name="researcher")
+    assert (await world.beat()).tended.started == [task_id]
+    await finish(world, task_id)

@@ -110,8 +110,8 @@ def test_kill_9_while_a_worker_runs_adopts_it_and_collects_its_result_once(root,
     events = recent_events(Store(root), 1000)
     starts = [event for event in events if event.kind == "task_started" and event.task_id == task_id]
     assert len(starts) == 1
-    result = next(Layout(root).archive.glob(f"*/*/{task_id}/result.md"))
-    assert "| 3 |" in result.read_text()
+    until(lambda: any(Layout(root).archive.glob(f"*/*/{task_id}/result.md")))
+    assert "| 3 |" in next(Layout(root).archive.glob(f"*/*/{task_id}/result.md")).read_text()
 
 
 def test_a_second_engine_ends_at_once_and_says_who_drives(root, engine):

@@ -1,0 +1,126 @@
+"""The port: what one front end does, another sees; what nobody does costs nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.store import watch
+from lumen_tui.store.layout import Layout
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    Layout(tmp_path / "state").create()
+    return tmp_path / "state"
+
+
+class Follower:
+    """A front end in a thread: keeps every picture it gets."""
+
+    def __init__(self, port: RemotePort) -> None:
+        self.stop = threading.Event()
+        self.pictures: list[Snapshot] = []
+        self._thread = threading.Thread(target=self._follow, args=(port,), daemon=True)
+        self._thread.start()
+
+    def _follow(self, port: RemotePort) -> None:
+        for picture in port.changes(self.stop):
+            self.pictures.append(picture)
+
+    def until(self, check, seconds: float = 5.0) -> Snapshot:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.pictures and check(self.pictures[-1]):
+                return self.pictures[-1]
+            time.sleep(0.005)
+        raise AssertionError("the picture never came")
+
+    def end(self) -> None:
+        self.stop.set()
+        self._thread.join(5)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def follow() -> Iterator[object]:
+    made: list[Follower] = []
+
+    def start(port: RemotePort) -> Follower:
+        made.append(Follower(port))
+        return made[-1]
+
+    yield start
+    for follower in made:
+        follower.end()
+
+
+@pytest.mark.parametrize("way", ["inotify", "watchfiles", "looking"])
+def test_what_one_does_another_sees(root, follow, monkeypatch, way):
+    if way != "inotify":
+        monkeypatch.setattr(watch, "_by_inotify", _fails)
+    if way == "looking":
+        monkeypatch.setattr(watch, "_by_watchfiles", _fails)
+    ada, bob = RemotePort(root, "ada"), RemotePort(root, "bob")
+    seen = follow(bob)
+    seen.until(lambda picture: picture.unread == 0)
+    ada.submit("signal.send", message="hello")
+    assert seen.until(lambda picture: picture.unread == 1).signals[0].signal.message == "hello"
+
+
+def _fails(*_: object) -> Iterator[None]:
+    raise OSError("no inotify here")
+    yield
+
+
+def test_one_operators_reading_hides_nothing_from_another(root):
+    ada, bob = RemotePort(root, "ada"), RemotePort(root, "bob")
+    sent = ada.submit("signal.send", message="hello").target
+    ada.submit("signal.read", signal_ids=[sent])
+    assert (ada.snapshot().unread, bob.snapshot().unread) == (0, 1)
+
+
+def test_no_new_picture_without_a_change(root, follow):
+    seen = follow(RemotePort(root, "ada"))
+    seen.until(lambda picture: True)
+    time.sleep(1.0)  # two and a half of the port's own looks
+    assert len(seen.pictures) <= 2
+
+
+def test_a_read_only_port_refuses_with_the_reason(root):
+    port = RemotePort(root, "ada", read_only="opened to look")
+    with pytest.raises(ActionError, match="opened to look"):
+        port.submit("signal.send", message="x")
+    assert port.snapshot().read_only == "opened to look"
+
+
+def test_a_near_duplicate_is_found_and_a_stranger_is_not(root):
+    port = RemotePort(root, "ada")
+    first = port.submit("node.create", content="Race condition in the session manager").target
+    second = port.submit("node.create", content="race condition in session manager on parallel start").target
+    other = port.submit("node.create", content="README misses the port").target
+    found = port.like(first)
+    assert found is not None and found[0] == second and found[1] >= 80
+    assert port.like(other) is None
+
+
+def test_the_detail_of_a_task_that_is_not_there(root):
+    with pytest.raises(ActionError, match="tsk-nothing"):
+        RemotePort(root, "ada").task_detail("tsk-nothing")
+
+
+def test_dismissing_takes_an_item_off_the_list_and_undo_brings_it_back(root):
+    port = RemotePort(root, "ada")
+    sent = port.submit("signal.send", message="fire", priority="P0").target
+    assert [item.target for item in port.snapshot().attention] == [sent]
+    port.submit("attention.dismiss", targets=sent)
+    assert port.snapshot().attention == ()
+    port.submit("undo")
+    assert [item.target for item in port.snapshot().attention] == [sent]
