@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,12 +19,13 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
-from lumen_tui.store.journal import Follower, Journal
+from lumen_tui.store.journal import Follower
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
 
 _LOOK_SECONDS = 0.2
+_CHUNK = 1024 * 1024
 
 
 def declare(commands: Group) -> None:
@@ -107,7 +108,8 @@ def _line(picture: Snapshot, now: float) -> str:
 def run_events(session: Session, args: Namespace) -> int:
     if args.lines < 0:
         raise ActionError("--lines needs a number from 0 up")
-    lines = deque(Journal(session.layout.events).lines(), maxlen=args.lines)
+    follower = Follower(session.layout.events)
+    lines = deque(everything(follower), maxlen=args.lines)
     found = [event for line in lines if (event := _event(line))]
     if args.json and not args.follow:
         document(found)
@@ -118,7 +120,7 @@ def run_events(session: Session, args: Namespace) -> int:
     if not found:
         talk("no events yet")
     if args.follow:
-        follow(session.layout.events, lambda line: _show_line(line, show))
+        follow(follower, lambda line: _show_line(line, show))
     return 0
 
 
@@ -144,19 +146,19 @@ def _show_line(line: bytes, show: Callable[[EngineEvent], None]) -> None:
         show(event)
 
 
-def follow(path: Path, take: Callable[[bytes], None], until: Callable[[], bool] = lambda: False) -> None:
-    """Give every new line of a journal to `take`, until interrupted or `until` says so."""
-    import sys
+def everything(follower: Follower) -> Iterator[bytes]:
+    """The lines that are there now; following goes on behind the last of them."""
+    while data := follower.poll(_CHUNK)[1]:
+        yield from data.splitlines()
 
-    follower = Follower(path)
-    while follower.poll()[1] or follower.changed():
-        pass  # what is there was shown
+
+def follow(follower: Follower, take: Callable[[bytes], None], until: Callable[[], bool] = lambda: False) -> None:
+    """Give every new line of a journal to `take`, until interrupted or `until` says so."""
     while True:
         ended = until()
-        while data := follower.poll()[1]:
-            for line in data.splitlines():
-                take(line)
-            sys.stdout.flush()
+        for line in everything(follower):
+            take(line)
+        sys.stdout.flush()
         if ended:
             return
         time.sleep(_LOOK_SECONDS)

@@ -16,7 +16,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids, times
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.store import files, roles, taskfiles
-from lumen_tui.store.journal import Journal
+from lumen_tui.store.journal import Follower
 from lumen_tui.store.taskindex import TaskIndex
 
 if TYPE_CHECKING:
@@ -182,11 +182,12 @@ def run_retry(session: Session, args: Namespace) -> int:
 
 
 def run_log(session: Session, args: Namespace) -> int:
-    from lumen_tui.cli.state import follow
+    from lumen_tui.cli.state import everything, follow
 
     index, task_id = _find(session, args.id)
     folder = index.folder(task_id) or session.layout.task(task_id)
-    events = [event for line in Journal(folder / "events.jsonl").lines() if (event := _event(line))]
+    follower = Follower(folder / "events.jsonl")
+    events = [event for line in everything(follower) if (event := _event(line))]
     if args.json:
         document(events)
         return 0
@@ -195,7 +196,7 @@ def run_log(session: Session, args: Namespace) -> int:
     if not events:
         talk(f"task {ids.short(task_id)} has no events yet")
     if args.follow:
-        follow(folder / "events.jsonl", _say_line, lambda: _ended(folder))
+        follow(follower, _say_line, lambda: _ended(folder))
     return 0
 
 

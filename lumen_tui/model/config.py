@@ -78,7 +78,6 @@ class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     on_quit: Literal["ask", "stop", "keep"] = "ask"
     theme: str = "lumen"
-    operator: str = ""  # empty: the login name
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):

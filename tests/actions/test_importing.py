@@ -12,7 +12,7 @@ AT = "2026-11-21T06:00:00.000Z"
 MEMORY = [
     b'{"id":"mem-fd1d","type":"discovery","lifecycle":"wu","content":"Found race condition","created_at":'
     b'"2026-11-21T03:57:11.571Z","wu_id":"WU-42","metadata":{"priority":"P1"},"tags":["bug","auth"],"theirs":[1,{}]}',
-    b'{"id":"mem-5dcc","type":"session","lifecycle":"wu","content":"Session started","created_at":"2026-11-21T03:57:12Z"}',
+    b'{"id":"mem-5dcc","type":"session","lifecycle":"wu","content":"Session started","created_at":"2026-11-21"}',
     b'{"id":"mem-a1b2.1","type":"note","content":"child","created_at":"x","tags":null}',
     b'{"id":"mem-fd1d","type":"discovery","lifecycle":"wu","content":"Found race condition","created_at":'
     b'"2026-11-21T03:57:11.571Z","metadata":{"status":"archived","archive_reason":"Duplicate of WU-100"}}',
@@ -64,8 +64,15 @@ def test_only_the_new_lines_of_a_grown_source_come_over(desk, tmp_path):
 
 def test_damaged_and_overlong_lines_go_to_quarantine_once(desk, tmp_path):
     source = folder(tmp_path)
-    bad = [b'{"id":"mem-1', b"\xff\xfe", b'{"id":"mem-2","type":"note"}', b"[1]", b'{"id":"../x","type":"n","content":"",'
-           b'"created_at":""}', b'{"id":"mem-3","content":"' + b"x" * 3_000_000 + b'"}', b"[" * 5000]  # fmt: skip
+    bad = [
+        b'{"id":"mem-1',
+        b"\xff\xfe",
+        b'{"id":"mem-2","type":"note"}',
+        b"[1]",
+        b'{"id":"../x","type":"n","content":"","created_at":""}',
+        b'{"id":"mem-3","content":"' + b"x" * 3_000_000 + b'"}',
+        b"[" * 5000,
+    ]
     (source / "memory" / "memory.jsonl").write_bytes(b"\n".join([MEMORY[0], *bad, MEMORY[1]]) + b"\n")
     report = importing.import_lumenflow(desk.store.layout, source, AT)
     part = report.parts[0]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +36,26 @@ class Shell:
         """Every file below the state folder, without the empty lock files."""
         found = sorted(path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
         return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
+
+
+@contextmanager
+def watching(shell: Shell, *words: str) -> Iterator[Callable[[], str]]:
+    """A program that goes on until it is stopped; what it yields reads its next line, or fails after 20 seconds."""
+    command = [sys.executable, "-m", "lumen_tui", *words]
+    with subprocess.Popen(command, env=shell.environ, stdout=subprocess.PIPE, text=True, cwd=shell.root) as program:
+        assert program.stdout is not None
+        deadline = threading.Timer(20, program.kill)
+        deadline.start()
+        try:
+            yield program.stdout.readline
+        finally:
+            deadline.cancel()
+            program.terminate()
+
+
+@pytest.fixture
+def watch(shell: Shell) -> Callable[..., AbstractContextManager[Callable[[], str]]]:
+    return lambda *words: watching(shell, *words)
 
 
 @pytest.fixture

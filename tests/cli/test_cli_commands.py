@@ -83,17 +83,26 @@ def test_status_counts_what_needs_a_person(shell):
     assert "the disk is full" in shell("status").stdout
 
 
-def test_events_follow_shows_new_ones(shell):
+def test_events_follow_shows_new_ones(shell, watch):
     journal = Journal(shell.layout.events)
     journal.append({"seq": 1, "at": "", "kind": "beat", "text": "first"})
-    command = [sys.executable, "-m", "lumen_tui", "events", "--follow", "--json"]
-    with subprocess.Popen(command, env=shell.environ, stdout=subprocess.PIPE, text=True, cwd=shell.root) as watcher:
-        try:
-            assert json.loads(watcher.stdout.readline())["text"] == "first"
-            journal.append({"seq": 2, "at": "", "kind": "beat", "text": "second"})
-            assert json.loads(watcher.stdout.readline())["text"] == "second"
-        finally:
-            watcher.terminate()
+    with watch("events", "--follow", "--json") as line:
+        assert json.loads(line())["text"] == "first"
+        journal.append({"seq": 2, "at": "", "kind": "beat", "text": "second"})
+        assert json.loads(line())["text"] == "second"
+
+
+def test_a_task_log_followed_to_the_end_of_the_task(shell, watch):
+    assert shell("task", "new", "count", "--id", "task-001").returncode == 0
+    folder = shell.layout.task("task-001")
+    journal = Journal(folder / "events.jsonl")
+    journal.append({"at": "", "kind": "started", "text": "begins"})
+    with watch("task", "log", "task-001", "--follow") as line:
+        assert "begins" in line()
+        journal.append({"at": "", "kind": "text", "text": "\x1b[2Jgoes on"})
+        assert "␛[2Jgoes on" in line()
+        (folder / "exit.json").write_text('{"task_id": "task-001", "status": "done", "finished_at": ""}')
+        assert line() == ""
 
 
 def test_imports_from_the_shell(shell, tmp_path):

@@ -163,16 +163,12 @@ def test_it_does_not_grow_with_history(shell):
     assert int(ran.stderr) < 25 * 1024
 
 
-def test_watch_shows_what_comes(shell):
+def test_watch_shows_what_comes(shell, watch):
     send(shell.layout, 1)
-    command = [sys.executable, "-m", "lumen_tui", "inbox", "--watch"]
-    with subprocess.Popen(command, env=shell.environ, stdout=subprocess.PIPE, text=True, cwd=shell.root) as watcher:
-        try:
-            assert watcher.stdout.readline().startswith("sig-")
-            assert watcher.stdout.readline().strip() == "note 0"
-            assert shell("signal", "late news").returncode == 0
-            assert watcher.stdout.readline().startswith("sig-")
-            assert watcher.stdout.readline().strip() == "late news"
-        finally:
-            watcher.terminate()
+    with watch("inbox", "--watch") as line:
+        assert line().startswith("sig-")
+        assert line().strip() == "note 0"
+        assert shell("signal", "late news").returncode == 0
+        assert line().startswith("sig-")
+        assert line().strip() == "late news"
     assert unread(shell.layout) == []

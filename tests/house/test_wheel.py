@@ -104,6 +104,8 @@ def test_help_and_the_shipped_roles(programs: Path, tmp_path: Path) -> None:
     told = _run(programs, tmp_path, "lumen-tui", "--help")
     assert told.returncode == 0, told.stderr
     assert "--state" in told.stdout
+    made = _run(programs, tmp_path, "lumen-tui", "init")
+    assert made.returncode == 0, made.stderr
     roles = _run(programs, tmp_path, "lumen-tui", "role", "list")
     assert roles.returncode == 0, roles.stderr
     for name in ("researcher", "builder", "reviewer", "analyst"):

@@ -9,6 +9,7 @@ import pytest
 # Where else something is written, and why that is right.
 ALLOWED = {
     "lumen_tui/store/files.py": "the module that does it for all others",
+    "lumen_tui/store/nodes.py": "cuts its own append back, under the lock, where the action beside it failed",
 }
 OS_CALLS = {
     "rename", "replace", "renames", "unlink", "remove", "rmdir", "removedirs", "mkdir", "makedirs", "truncate",
@@ -47,6 +48,8 @@ def _written(call: ast.Call) -> str:
 def _os_call(call: ast.Call, name: str) -> str:
     if name in OS_CALLS:
         return f"os.{name}"
+    if name == "open" and call.args and ast.unparse(call.args[0]) == "os.devnull":
+        return ""
     flags = {node.attr for argument in call.args[1:] for node in ast.walk(argument) if isinstance(node, ast.Attribute)}
     return "os.open for writing" if name == "open" and flags & WRITE_FLAGS else ""
 
@@ -85,7 +88,15 @@ def test_a_writing_call_is_found(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["open('x')", "open('x', 'rb')", "os.open(p, os.O_RDONLY)", "p.read_text()", "shutil.which('ls')"]
+    "code",
+    [
+        "open('x')",
+        "open('x', 'rb')",
+        "os.open(p, os.O_RDONLY)",
+        "p.read_text()",
+        "os.open(os.devnull, os.O_WRONLY)",
+        "shutil.which('ls')",
+    ],
 )
 def test_a_reading_call_is_not(code: str) -> None:
     assert not list(writes(ast.parse(code)))

@@ -184,7 +184,7 @@ def test_no_server_and_no_key():
     with pytest.raises(ProviderError, match="ANTHROPIC_API_KEY is not set"):
         choose_provider(ModelsConfig(provider="anthropic"), ROLE, SPEC, {})
     provider = choose_provider(ModelsConfig(), ROLE, SPEC, env)
-    assert provider.brain == "anthropic claude-sonnet-4-5"
+    assert provider.brain == "anthropic claude-sonnet-5-5"
 
 
 def test_the_choice_of_provider_and_model():
@@ -194,7 +194,7 @@ def test_the_choice_of_provider_and_model():
     assert provider_name(ModelsConfig(provider="offline"), {"ANTHROPIC_API_KEY": "x"}) == "offline"
     assert choose_provider(config, ROLE, SPEC, {}).brain == "offline"
     assert model_id(config, ROLE, SPEC) == "my-sonnet"
-    assert model_id(config, ROLE, Spec(id="a", objective="o", model="opus")) == "claude-opus-4-5"
+    assert model_id(config, ROLE, Spec(id="a", objective="o", model="opus")) == "claude-opus-5-5"
     assert model_id(config, ROLE, Spec(id="a", objective="o", model="some-id")) == "some-id"
     for name in ("openai", "claude", "nonsense"):
         with pytest.raises(ProviderError, match="not available: set provider"):

@@ -13,7 +13,7 @@ import pytest
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.port import TaskDetail
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
-from lumen_tui.model.loop import Artifact, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
+from lumen_tui.model.loop import Artifact, EngineEvent, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import (
@@ -184,6 +184,7 @@ class MemoryPort:
         return self.now_shown
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
+        yield self.now_shown
         while not stop.is_set():
             if self._news.wait(0.02):
                 self._news.clear()
@@ -198,6 +199,12 @@ class MemoryPort:
     def task_detail(self, task_id: str) -> TaskDetail:
         view = next(view for view in self.now_shown.tasks if view.id == task_id)
         return TaskDetail(view, view.tail, "the result")
+
+    def events(self, limit: int) -> list[EngineEvent]:
+        return []
+
+    def like(self, node_id: str) -> tuple[str, int] | None:
+        return None
 
     def change(self, **changes: Any) -> None:
         """Show something else from now on."""
@@ -286,3 +293,15 @@ async def opened(
 def open_room() -> Any:
     """`async with open_room(size=(80, 24)) as room: ...`"""
     return opened
+
+
+@pytest.fixture
+def busy_snapshot() -> Snapshot:
+    """The room of the picture: rows in every pane."""
+    return busy()
+
+
+@pytest.fixture
+def empty_snapshot() -> Snapshot:
+    """A state folder on its first day."""
+    return Snapshot(root="/home/someone/state", taken=NOW)

@@ -9,6 +9,7 @@ import pytest
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
@@ -35,6 +36,12 @@ def worked(port: RemotePort, task_id: str, events: list[TaskEvent], result: str,
 
 def put(path, record) -> None:
     files.replace(path, msgspec.json.encode(record))
+
+
+def newest(port: RemotePort) -> Snapshot:
+    """A picture in which what was just written has been seen."""
+    port.snapshot()
+    return port.snapshot()
 
 
 def calls(count: int) -> list[TaskEvent]:
@@ -68,7 +75,7 @@ async def test_new_events_appear_and_a_queued_task_is_cancelled(room, port, unti
         await pilot.press("c")
         await until(pilot, lambda: "cancel" in app.shown.splitlines()[-3])
         worked(port, task_id, calls(3), "done")
-        app.screen.show(port.snapshot())
+        app.screen.show(newest(port))
         await until(pilot, lambda: "find number 2" in app.shown)
 
 

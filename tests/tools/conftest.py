@@ -33,7 +33,8 @@ def make_box(state: Store) -> MakeBox:
     def make(
         shell: str = "read", write: bool = False, network: bool = False, tools: tuple[str, ...] = ALL_TOOLS,
         constraints: tuple[str, ...] = (), stopped: Callable[[], bool] = bool,
-        monotonic: Callable[[], float] = time.monotonic, progress: Callable[[str], None] = str, limits: Limits | None = None,
+        monotonic: Callable[[], float] = time.monotonic, progress: Callable[[str], None] = str,
+        limits: Limits | None = None,
         environ: Mapping[str, str] | None = None, **spec: Any,
     ) -> Toolbox:  # fmt: skip
         role = Role(

@@ -59,6 +59,17 @@ def test_unreadable_folders_are_counted_and_named(make_box, tree, monkeypatch):
     assert closed in result.text
 
 
+def test_a_folder_that_is_closed_itself_is_a_failure_not_an_empty_answer(make_box, tree, monkeypatch):
+    def scandir(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    for tool, arguments in (("disk_usage", {}), ("find", {}), ("grep", {"pattern": "x"})):
+        result = make_box().call(tool, {"path": str(tree), **arguments})
+        assert not result.ok
+        assert "cannot be listed: Permission denied" in result.text
+
+
 def test_a_walk_stops_when_asked(make_box):
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()

@@ -55,7 +55,7 @@ def test_a_model_task_records_usage_and_its_answer_becomes_the_result(make_task,
     task = make_task("anything")
     ended = task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
     assert ended["status"] == "done"
-    assert ended["brain"] == "anthropic claude-haiku-4-5"
+    assert ended["brain"] == "anthropic claude-haiku-5-5"
     assert ended["usage"]["input_tokens"] == 300
     assert task.result == "The answer."
     refused = [event for event in task.events if event["kind"] == "result" and not event.get("ok", True)]
