@@ -9,6 +9,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 ARGS ?=
+# What uv.lock says, in words that pip knows: the same versions on both ways.
+PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
+	packages = [p for p in read("uv.lock")["package"] if "version" in p and "registry" in p["source"]]; \
+	names = [p["name"] for p in packages]; \
+	open("$(VENV)/dev.txt", "w").write("\n".join(read("pyproject.toml")["dependency-groups"]["dev"])); \
+	open("$(VENV)/pins.txt", "w").write("\n".join(p["name"] + "==" + p["version"] for p in packages if names.count(p["name"]) == 1))
 FIRST_TASK := What are the 5 largest files in /tmp?
 
 # The first interpreter that really runs and is new enough; a shim that only prints an error does not count.
@@ -22,7 +28,7 @@ help: ## this list
 
 $(STAMP): pyproject.toml uv.lock
 	@set -eu; \
-	python=$$($(FIND_PYTHON)); \
+	python=$$($(FIND_PYTHON)) || python=; \
 	if command -v uv >/dev/null 2>&1; then \
 		echo "Setting up $(VENV) with uv ..."; \
 		uv sync --frozen --quiet $${python:+--python "$$python"}; \
@@ -32,8 +38,8 @@ $(STAMP): pyproject.toml uv.lock
 			{ echo "$$python has no venv module: install it (Debian, Ubuntu: apt install python3-venv) and run make again." >&2; exit 1; }; \
 		echo "Setting up $(VENV) with $$python and pip; this takes a minute ..."; \
 		$(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear $(VENV); \
-		$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' > $(VENV)/dev.txt; \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . -r $(VENV)/dev.txt || \
+		$(BIN)/python -c '$(PINS)'; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . -r $(VENV)/dev.txt -c $(VENV)/pins.txt || \
 			{ echo "pip could not install what pyproject.toml names (its message stands above): check the network and run make again." >&2; exit 1; }; \
 	fi; \
 	touch $(STAMP)

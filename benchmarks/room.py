@@ -20,6 +20,7 @@ from lumen_tui.store.lease import is_held, read_lease
 
 ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
+TOP, ZOOM = b"g", b"z"
 SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
 LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
 
@@ -66,13 +67,14 @@ def _end_engine(layout: Layout) -> None:
 
 
 def _keys(terminal: Terminal, keys: list[bytes]) -> tuple[list[float], list[float]]:
-    """(ms to paint, bytes) of each key that moved anything."""
+    """(ms to the first whole frame, bytes of all of them) of each key that moved anything."""
+    terminal.settle(0.1, 1)
     times, sizes, silent = [], [], 0
     for key in keys:
         if silent >= SILENT or terminal.ended:
             break
-        terminal.settle(0.02, 0.3)
         taken, count = terminal.react(key)
+        count += terminal.settle(0.02, 0.3)  # what a second frame adds
         silent += not count
         if count:
             times.append(taken)
@@ -95,7 +97,7 @@ class Gone(Exception):
 def _open(command: list[str]) -> Terminal:
     """The program, started and settled."""
     terminal = Terminal(command)
-    terminal.settle(1.0, LONG_WAIT)
+    terminal.settle_in(LONG_WAIT)
     if terminal.ended:
         lines = [line.strip() for line in terminal.shown().text.splitlines() if line.strip()]
         terminal.leave()
@@ -120,7 +122,7 @@ def _answered(command: list[str], word: str) -> float:
     """ms from the start until a key typed at once shows its effect; 0 where it was lost."""
     terminal = Terminal(command)
     terminal.send(HELP)
-    terminal.settle(0.8, LONG_WAIT)
+    terminal.settle_in(LONG_WAIT)
     at = terminal.when(word)
     terminal.send(BACK)
     terminal.settle(0.2, 2)
@@ -138,6 +140,7 @@ def _start(sample: Sample, command: list[str], text: str) -> None:
 def _probe(sample: Sample, terminal: Terminal, layout: Layout, probes: int) -> None:
     """A signal appended by another process: how long until its text is on the wire."""
     for number in range(probes):
+        terminal.send(TOP)  # the selection stays on its row, and the newest rows go out of sight above it
         terminal.settle(0.05, 0.5)
         token = f"probe-{os.getpid()}-{number}"
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -152,7 +155,17 @@ def _probe(sample: Sample, terminal: Terminal, layout: Layout, probes: int) -> N
 
 def _use(sample: Sample, terminal: Terminal, *, keys: int) -> None:
     sample.cursor, sample.cursor_bytes = _keys(terminal, [DOWN, DOWN, UP, UP] * (keys // 4))
-    sample.scroll, sample.scroll_bytes = _keys(terminal, [PAGE_DOWN, PAGE_DOWN, PAGE_UP] * (keys // 3))
+    sample.scroll, sample.scroll_bytes = _keys(terminal, [PAGE_DOWN] * (keys // 3) + [PAGE_UP] * (keys // 3))
+
+
+def _switches(terminal: Terminal, count: int) -> list[float]:
+    """ms until the help screen is painted. The way back is not: a program must wait what follows esc."""
+    times = []
+    for _ in range(count):
+        times += _keys(terminal, [HELP])[0]
+        terminal.send(BACK)
+        terminal.settle(0.2, 2)
+    return times
 
 
 def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
@@ -177,9 +190,9 @@ def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
     terminal.react(SIGNALS)
     _probe(sample, terminal, layout, 30)
     _idle(sample, terminal, idle)
-    terminal.react(b"z")
+    terminal.react(ZOOM)
     _use(sample, terminal, keys=keys)
-    sample.switch = _keys(terminal, [HELP, BACK] * 10)[0]
+    sample.switch = _switches(terminal, 10)
     terminal.leave()
     _end_engine(layout)
     return sample

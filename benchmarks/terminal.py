@@ -97,6 +97,13 @@ class Terminal:
             count += len(data)
         return count
 
+    def settle_in(self, most: float = 30.0) -> None:
+        """Wait for the program to show something, then until it has nothing to add."""
+        end = time.perf_counter() + most
+        while not self.ended and time.perf_counter() < end and sum(len(data) for _, data in self.chunks) < 200:
+            self.read(0.1)
+        self.settle(0.8, most)
+
     def send(self, keys: bytes) -> float:
         """Type; returns when."""
         at = time.perf_counter()
@@ -154,6 +161,7 @@ class Terminal:
     def leave(self, keys: bytes = b"q") -> None:
         """Ask the program to end, as a person would; make sure of it."""
         if self.process.poll() is None:
+            self.settle(0.3, 2)  # an escape just before the key would make another key of both
             self.send(keys)
             deadline = time.perf_counter() + 8
             while self.process.poll() is None and not self.ended and time.perf_counter() < deadline:

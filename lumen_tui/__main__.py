@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
+    from lumen_tui.tui.first_paint import FirstPaint
+
 NO_TERMINAL = (
     "lumen-tui: the room needs a terminal; without one use `lumen-tui --engine-only` to drive the agent "
     'or `lumen-tui run "OBJECTIVE"` for one task.'
@@ -74,6 +76,7 @@ def _operator(options: argparse.Namespace) -> str:
 
 
 def _room_or_engine(words: list[str]) -> int:
+    painted = _paint_early(words)
 
     parser = _parser("lumen-tui", "The control room of a persistent autonomous agent.")
     parser.epilog = "State commands: lumen-tui VERB --help; `lumen-tui help` lists them."
@@ -91,7 +94,7 @@ def _room_or_engine(words: list[str]) -> int:
 
         print(f"lumen-tui {__version__}")
         return 0
-    return _engine(options) if options.engine_only else _room(options)
+    return _engine(options) if options.engine_only else _room(options, painted)
 
 
 def _engine(options: argparse.Namespace) -> int:
@@ -100,18 +103,48 @@ def _engine(options: argparse.Namespace) -> int:
     return run_engine(_state(options), beats=1 if options.once else options.beats, log_format=options.log_format)
 
 
-def _room(options: argparse.Namespace) -> int:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+def _room(options: argparse.Namespace, painted: FirstPaint | None) -> int:
+    if not _has_terminal():
         print(NO_TERMINAL, file=sys.stderr)
         return 2
-    root = _state(options)
-    if options.demo:
-        from lumen_tui.headless.demo import make_demo
+    from lumen_tui.tui.main import prepare, run_room
 
-        root = make_demo()
-    from lumen_tui.tui.main import run_room
+    root = _demo() if options.demo else _state(options)
+    if why := prepare(root):
+        if painted:
+            painted.give_back(leave=True)
+        print(f"lumen-tui: {why}", file=sys.stderr)
+        return 1
+    try:
+        return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
+    finally:
+        if painted:
+            painted.give_back()
 
-    return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
+
+def _demo() -> Path:
+    from lumen_tui.headless.demo import make_demo
+
+    return make_demo()
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _paint_early(words: list[str]) -> FirstPaint | None:
+    """Show the last screen at once where the room is going to open on a folder that is there."""
+    given = words[words.index("--state") + 1] if "--state" in words[:-1] else None
+    if not all(word in ("--state", given, "--read-only", "--lean") for word in words) or not _has_terminal():
+        return None
+    root = os.path.expanduser(given or os.environ.get("LUMEN_STATE") or "state")
+    if not os.path.isdir(os.path.join(root, "memory")):
+        return None
+    from lumen_tui.tui.first_paint import FirstPaint
+
+    painted = FirstPaint(root)
+    painted.show()
+    return painted
 
 
 def _run(words: list[str]) -> int:

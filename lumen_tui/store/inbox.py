@@ -30,7 +30,7 @@ class _Rules:
     parse_float, parse_int, parse_constant = float, int, float
 
 
-_scan = make_scanner(_Rules())
+_scan = make_scanner(_Rules())  # type: ignore[arg-type]  # typeshed knows the class alone, C asks for its attributes
 
 
 def decode(line: bytes) -> Raw | None:

@@ -16,7 +16,7 @@ from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
 _POLL = 0.1  # seconds between two looks at the stop flag
 _TERM_SECONDS = 1.0
 _READ = 64 * 1024
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV")
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "VIRTUAL_ENV")
 
 
 class Ran(Struct, frozen=True):

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from lumen_tui.tools.base import REPORT_EVERY, Context, plural
+from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError, plural
 from lumen_tui.tools.paths import forbidden
 
 MAX_ENTRIES = 5_000_000
@@ -20,7 +20,10 @@ _PSEUDO = {
 
 
 class Walk:
-    """Iterate once; then read the counters. Yields (path, stat) of everything but the root itself."""
+    """Iterate once; then read the counters.
+
+    Yields (path, stat) of everything but the root itself. ToolError where the root cannot be listed.
+    """
 
     def __init__(
         self, context: Context, root: str, *, max_entries: int = MAX_ENTRIES, seconds: float = MAX_SECONDS,
@@ -58,7 +61,9 @@ class Walk:
                         yield entry.path, found
         except FileNotFoundError:
             return  # removed while we looked
-        except OSError:
+        except OSError as error:
+            if folder == self.root:
+                raise ToolError(f"{folder} cannot be listed: {error.strerror}") from error
             self._failed(folder)
 
     def _stat(self, entry: os.DirEntry[str]) -> os.stat_result | None:

@@ -11,15 +11,16 @@ from typing import Any, ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.filter import NoColor
 
 from lumen_tui.engine.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.tui import theme
+from lumen_tui.tui import fewer_bytes, theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import keymap
-from lumen_tui.tui.guard import Guard
+from lumen_tui.tui.guard import AsciiTwins, Guard
 from lumen_tui.tui.room import Room
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -43,10 +44,11 @@ class LumenApp(App[int], inherit_bindings=False):
         engine_note: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.mono = theme.without_colour()
+        self.mono = lean or theme.without_colour()
         self.lean = lean
         self.look = theme.NO_LOOK
-        super().__init__()
+        fewer_bytes.install()
+        super().__init__(ansi_color=True if self.mono else None)
         self.port = port
         self.operator = operator
         self.read_only = read_only
@@ -54,7 +56,7 @@ class LumenApp(App[int], inherit_bindings=False):
         self.clock = clock
         self.room = Room()
         self.animation_level = "none"
-        self._filters.append(Guard())
+        self._filters += [AsciiTwins(), NoColor(), Guard()] if lean else [Guard()]
         self._bridge: Bridge | None = None
         self._shown_title = ""
         self._configured: object = None
@@ -70,7 +72,7 @@ class LumenApp(App[int], inherit_bindings=False):
         loop = asyncio.get_running_loop()
         for number in _ENDING:
             loop.add_signal_handler(number, self._end_by, number)
-        self._bridge = Bridge(self.port, loop, self.show)
+        self._bridge = Bridge(self.port, loop, self.show, self._tell)
         self._bridge.start()
 
     def on_unmount(self) -> None:
@@ -79,7 +81,7 @@ class LumenApp(App[int], inherit_bindings=False):
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
-        first = self.room.snapshot.root == ""
+        first = self.room.snapshot.loading < 1 <= snapshot.loading
         configured = (snapshot.config.keys, snapshot.config.room.theme)
         if configured != self._configured:
             self._configured = configured
@@ -103,6 +105,9 @@ class LumenApp(App[int], inherit_bindings=False):
 
         if self._bridge is not None:
             self._bridge.submit(verb, arguments, answer)
+
+    def _tell(self, text: str) -> None:
+        self.room.say(text, bad=True)
 
     def _choose_theme(self, name: str) -> None:
         if self.mono:

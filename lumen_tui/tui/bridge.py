@@ -12,6 +12,8 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 
+_TRY_AGAIN = 2.0  # seconds
+
 Answer = Callable[[Done | None, str], None]  # what was done, or why not
 
 
@@ -21,10 +23,17 @@ class Bridge:
     Both are daemons: a room that must go at once does not wait for a disk that hangs.
     """
 
-    def __init__(self, port: Port, loop: asyncio.AbstractEventLoop, show: Callable[[Snapshot], None]) -> None:
+    def __init__(
+        self,
+        port: Port,
+        loop: asyncio.AbstractEventLoop,
+        show: Callable[[Snapshot], None],
+        tell: Callable[[str], None],
+    ) -> None:
         self._port = port
         self._loop = loop
         self._show = show
+        self._tell = tell
         self._stop = threading.Event()
         self._latest: Snapshot | None = None
         self._lock = threading.Lock()
@@ -45,15 +54,14 @@ class Bridge:
         self._asked.put((verb, arguments, answer))
 
     def _follow(self) -> None:
-        # The edge of the room: a reader that breaks is shown, it does not take the screen with it.
-        try:
-            self._offer(self._port.snapshot())
-            for snapshot in self._port.changes(self._stop):
-                if self._stop.is_set():
-                    return
-                self._offer(snapshot)
-        except Exception as error:  # noqa: BLE001
-            self._call(self._broken, error)
+        while not self._stop.is_set():
+            # The edge of the room: a reader that breaks is told and tried again, it does not take the screen with it.
+            try:
+                for snapshot in self._port.changes(self._stop):
+                    self._offer(snapshot)
+            except Exception as error:  # noqa: BLE001
+                self._call(self._tell, f"the state folder cannot be followed: {error}")
+            self._stop.wait(_TRY_AGAIN)
 
     def _offer(self, snapshot: Snapshot) -> None:
         """Hand the newest picture over; one that was not fetched yet is replaced."""
@@ -67,9 +75,6 @@ class Bridge:
             snapshot, self._latest = self._latest, None
         if snapshot is not None:
             self._show(snapshot)
-
-    def _broken(self, error: Exception) -> None:
-        raise RuntimeError(f"the state folder can no longer be followed: {error}") from error
 
     def _act(self) -> None:
         while (asked := self._asked.get()) is not None:

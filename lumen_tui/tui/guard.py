@@ -54,3 +54,18 @@ def _cleaned(segment: Segment) -> Segment:
 def _muzzled(style: Style) -> Style:
     meta = {name: value for name, value in style.meta.items() if not name.startswith("@")}
     return style.clear_meta_and_links() + Style.from_meta(meta)
+
+
+_TWINS = str.maketrans(
+    {"…": "~", "·": "-", "▐": "|", "–": "-", "—": "-", "╌": "-", "│": "|", "─": "-", "▌": ">", "•": "-", "━": "="}
+)
+
+
+class AsciiTwins(LineFilter):
+    """For `--lean`: the marks of the room's own chrome in ASCII, each as wide as what it stands for."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            segment if segment.text.isascii() else Segment(segment.text.translate(_TWINS), segment.style)
+            for segment in segments
+        ]

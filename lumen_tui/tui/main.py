@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import gc
 from pathlib import Path
 
 from lumen_tui.engine.launch import start_engine
@@ -10,50 +10,47 @@ from lumen_tui.store import lease
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.layout import Layout, distrust
 
-NO_TERMINAL = 2  # exit code
 STARTED_HERE = "here"
+_ASKED_FOR = "the room was opened with --read-only"
 
 
 def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
     """Run the room on the state folder `root` until it is left; returns the exit code.
 
-    Returns 2 at once where there is no terminal: the caller says what can be done without one.
+    The caller has made sure that there is a terminal. What becomes of an engine that was started here is settled
+    in the room, by `on_quit` of the configuration.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return NO_TERMINAL
     layout = Layout(root)
-    if not layout.exists() and not _offer_to_create(layout):
-        return 1
-    if why := distrust(root):
-        print(f"lumen-tui: {why}", file=sys.stderr)  # noqa: T201 - the room is not up yet
-        return 1
     note = STARTED_HERE if not read_only and _start(layout) else ""
+    gc.disable()  # importing makes nothing that could be collected; the application turns it on again
     from lumen_tui.engine.port import RemotePort
     from lumen_tui.tui.app import LumenApp
 
-    port = RemotePort(root, operator, read_only="this room was opened with --read-only" if read_only else "")
+    port = RemotePort(root, operator, read_only=_ASKED_FOR if read_only else "")
     app = LumenApp(port, operator=operator, lean=lean, read_only=read_only, engine_note=note)
     code = app.run()
     return code if isinstance(code, int) else app.return_code or 0
 
 
-def _offer_to_create(layout: Layout) -> bool:
-    """Make the state folder where the operator wants it; True where it is there afterwards."""
-    if layout.root.is_dir() and layout.config.exists():
-        layout.create()  # a seed is there: nothing to ask
-        return True
+def prepare(root: Path) -> str:
+    """Make the state folder usable, with the operator's consent; returns why it is not, or the empty string."""
+    layout = Layout(root)
+    if not layout.exists():
+        if not (layout.config.exists() or _consent(layout)):
+            return f"there is no state folder at {root}"
+        try:
+            layout.create()
+        except StoreError as error:
+            return str(error)
+    return distrust(root)
+
+
+def _consent(layout: Layout) -> bool:
     try:
         answer = input(f"There is no state folder at {layout.root}. Make one there? [Y/n] ")
     except (EOFError, KeyboardInterrupt):
         return False
-    if answer.strip().lower() not in ("", "y", "yes"):
-        return False
-    try:
-        layout.create()
-    except StoreError as error:
-        print(f"lumen-tui: {error}", file=sys.stderr)  # noqa: T201 - the room is not up yet
-        return False
-    return True
+    return answer.strip().lower() in ("", "y", "yes")
 
 
 def _start(layout: Layout) -> bool:

@@ -16,6 +16,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
 from lumen_tui.tui.layout import Layout, arrange, pane_line
+from lumen_tui.tui.likeness import LikenessFinder
 from lumen_tui.tui.panes.base import NOTHING, Pane
 from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.detail import DetailColumn
@@ -41,7 +42,7 @@ _FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on sc
 class Room(Screen[None], inherit_bindings=False):
     """The main screen. Facts come down through `show`; commands are looked up in the handlers."""
 
-    AUTO_FOCUS = None
+    AUTO_FOCUS = ""  # the room itself gives the focus, once it is laid out
     BINDINGS: ClassVar[list[BindingType]] = bindings(EVERYWHERE, "do")
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class Room(Screen[None], inherit_bindings=False):
         self.notice: Notice | None = None
         self.detail = DetailColumn()
         self._handlers = Handlers(self)
+        self._likeness = LikenessFinder(self)
         self._timer: Timer | None = None
         self._silence: Timer | None = None
 
@@ -78,11 +80,16 @@ class Room(Screen[None], inherit_bindings=False):
         yield Lines(self._footer, id="footer")
 
     def on_mount(self) -> None:
-        self.go_to(self.current)
         self._timer = self.set_timer(_FAST, self._tick)
 
     def on_resize(self, event: events.Resize) -> None:
         arrange(self, event.size)
+        self.call_after_refresh(self._keep_focus)
+
+    def _keep_focus(self) -> None:
+        """A pane that was hidden for a moment by another layout has lost it."""
+        if self.focused is None:
+            self.set_focus(self.current.target)
 
     # Facts down.
 
@@ -100,7 +107,7 @@ class Room(Screen[None], inherit_bindings=False):
             pane.tick(now)
         self._lines_again()
         lively = any(self.snapshot.tasks[i].status.alive for i in range(min(5, len(self.snapshot.tasks))))
-        self._timer = self.set_timer(_FAST if lively else _SLOW, self._tick)
+        self._timer = self.set_timer(_FAST if lively and not self.lumen.lean else _SLOW, self._tick)
 
     def _lines_again(self) -> None:
         for name in ("#header", "#footer", "#others"):
@@ -167,6 +174,8 @@ class Room(Screen[None], inherit_bindings=False):
         """A cursor moved."""
         if self.arranged.wide and event.pane is self.current:
             self.detail.show(self.current.detail())
+        if isinstance(event.pane, DiscoveriesPane):
+            self._likeness.look(event.pane)
 
     @on(ClickedLines.Clicked)
     def picked(self, event: ClickedLines.Clicked) -> None:

@@ -19,6 +19,10 @@ class Source:
     tree: ast.Module
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes seconds; `-m 'not slow'` leaves it out while you work")
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT

@@ -149,6 +149,7 @@ def test_a_line_of_a_hundred_megabytes_costs_little_memory(crowd, path: Path) ->
     lines, overlong, grown = crowd.acknowledged()[0].split()
     assert (lines, overlong) == ("2", "1")
     assert int(grown) < 16
+    path.unlink()
 
 
 def test_a_long_line_is_read_in_one_go_by_a_rewrite(path: Path) -> None:
@@ -156,6 +157,7 @@ def test_a_long_line_is_read_in_one_go_by_a_rewrite(path: Path) -> None:
     path.write_bytes(b"x" * 30 * MIB + b"\nafter\n")
     found = list(Journal(path).lines())
     assert [len(line) for line in found] == [30 * MIB, 5]
+    path.unlink()
 
 
 def test_append_all_is_one_write_and_one_offset(path: Path) -> None:

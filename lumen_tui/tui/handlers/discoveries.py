@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.panes.discoveries import DiscoveriesPane
 
 _NONE = "there is nothing to judge"
 _KEEP_DAYS = 7
@@ -13,6 +16,10 @@ class DiscoveriesHandler(Handler):
     """Promote, archive, keep, merge. The next row comes under the cursor by itself."""
 
     scope = DISCOVERIES
+
+    @property
+    def _pane(self) -> DiscoveriesPane:
+        return cast("DiscoveriesPane", self.room.pane(DISCOVERIES))
 
     def _why(self) -> str:
         return _NONE if self.selected is None else ""
@@ -42,7 +49,7 @@ class DiscoveriesHandler(Handler):
         row = self.selected
         if row is None:
             return _NONE
-        if row.like is not None or any(key != row.node.id for key in self.rows.marks.keys):
+        if self._pane.like(row) is not None or any(key != row.node.id for key in self.rows.marks.keys):
             return ""
         return "mark the doubles with space, go to the one that stays, then m"
 
@@ -51,8 +58,8 @@ class DiscoveriesHandler(Handler):
         others = [key for key in self.rows.marks.keys if key != row.node.id]
         if others:
             self.submit("triage.merge", node_ids=others, into=row.node.id)
-        else:
-            self.submit("triage.merge", node_ids=[row.node.id], into=row.like[0])
+        elif like := self._pane.like(row):
+            self.submit("triage.merge", node_ids=[row.node.id], into=like[0])
 
     def do_why(self) -> None:
         self.open()

@@ -10,6 +10,7 @@ from lumen_tui.model.snapshot import EngineLife
 from lumen_tui.model.tasks import Status
 from lumen_tui.tui.commands import COMMANDS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.panes.workers import WorkersPane
 
 _STARTED_HERE = "here"  # the engine note of a room that started the engine itself
 
@@ -45,10 +46,10 @@ class EngineHandler(Handler):
         self.room.lumen.push_screen(TaskForm(self.snapshot.roles, {}), filled)
 
     def _show_task(self, done: Any) -> None:
-        """Put the cursor on the new task, where the next picture has it already."""
-        rows = self.room.pane(WORKERS).rows
-        if rows is not None and done.target:
-            rows.select_key(done.target)
+        """Put the cursor on the new task as soon as it is in the picture."""
+        pane = self.room.pane(WORKERS)
+        if isinstance(pane, WorkersPane) and pane.rows is not None and not pane.rows.select_key(done.target):
+            pane.wanted = done.target
 
 
 class ScreensHandler(Handler):

@@ -17,7 +17,7 @@ from lumen_tui.tui.theme import NO_LOOK, Look
 from lumen_tui.tui.widgets.cells import spread
 from lumen_tui.tui.widgets.line_list import LineList
 
-NOTHING = Snapshot(root="", taken=0.0)
+NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
 
 
 class Detail(NamedTuple):

@@ -52,9 +52,10 @@ class DiscoveryRows:
         ink, shapes = self._pane.look.ink, self._pane.look.shapes
         about = f" {shapes.sep} ".join((kind_of(row.node), *row.node.tags))
         left: list[tuple[str, Style]] = [(about, ink.muted)]
-        if row.like is None:
+        like = self._pane.like(row)
+        if like is None:
             return spread(width, left, [])
-        return spread(width, left, [(f"  like {ids.short(row.like[0])}, {row.like[1]} %", ink.accent)])
+        return spread(width, left, [(f"  like {ids.short(like[0])}, {like[1]} %", ink.accent)])
 
     def words(self, row: DiscoveryRow) -> str:
         node = row.node
@@ -83,6 +84,7 @@ class DiscoveriesPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._list: LineList[DiscoveryRow] = LineList(DiscoveryRows(self), empty=_EMPTY, two_lines=True)
+        self._likes: dict[str, tuple[str, int] | None] = {}  # found so far, for this revision
 
     def compose(self) -> ComposeResult:
         yield self._list
@@ -91,7 +93,21 @@ class DiscoveriesPane(Pane):
         return revisions.nodes
 
     def fill(self) -> None:
+        self._likes.clear()
         self._list.set_rows(self.snapshot.discoveries)
+
+    def like(self, row: DiscoveryRow) -> tuple[str, int] | None:
+        """The near double of a row (id and likeness in per cent), as far as one is known."""
+        return row.like or self._likes.get(row.node.id)
+
+    def knows(self, node_id: str) -> bool:
+        """Whether it was looked for already."""
+        return node_id in self._likes
+
+    def learn(self, node_id: str, like: tuple[str, int] | None) -> None:
+        """Show what was found."""
+        self._likes[node_id] = like
+        self._list.refresh_changed()
 
     @on(LineList.Highlighted)
     def moved(self) -> None:
@@ -115,7 +131,8 @@ class DiscoveriesPane(Pane):
         if row is None:
             return None
         node = row.node
-        like = f"{row.like[0]}, {row.like[1]} %" if row.like else ""
+        near = self.like(row)
+        like = f"{near[0]}, {near[1]} %" if near else ""
         facts = (
             ("priority", node.priority), ("type", kind_of(node)), ("tags", ", ".join(node.tags)),
             ("work unit", node.wu_id), ("session", node.session_id), ("by", node.created_by),

@@ -20,6 +20,7 @@ from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.line_list import LineList
 
 _EMPTY = "No signals yet. Agents leave notes for each other here; i sends one."
+_LOOKED_AT = 50  # rows that decide which columns are shown
 _WU, _LANE, _SENDER, _AGE = 7, 6, 8, 6
 
 
@@ -39,9 +40,9 @@ class SignalRows:
         urgent = signal.priority == "P0"
         flag = signal.priority if row.unread and signal.priority else look.shapes.dot if row.unread else ""
         cells = [Cell(flag, (ink.loud if urgent else ink.accent) if row.unread else side, 2)]
-        if width >= 60:
+        if width >= 60 and self._pane.with_wu:
             cells.append(Cell(signal.wu_id or look.shapes.dash, side, _WU))
-        if width >= 72:
+        if width >= 72 and self._pane.with_lane:
             cells.append(Cell(signal.lane or look.shapes.dash, side, _LANE, gap=1))
         if width >= 40:
             cells.append(Cell(signal.sender, ink.text if row.unread else side, _SENDER, gap=1))
@@ -75,6 +76,7 @@ class SignalsPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=_EMPTY)
+        self.with_wu = self.with_lane = False  # whether any signal near the front names one
 
     def compose(self) -> ComposeResult:
         yield self._list
@@ -83,6 +85,9 @@ class SignalsPane(Pane):
         return revisions.signals
 
     def fill(self) -> None:
+        near = [self.snapshot.signals[index].signal for index in range(min(_LOOKED_AT, len(self.snapshot.signals)))]
+        self.with_wu = any(signal.wu_id for signal in near)
+        self.with_lane = any(signal.lane for signal in near)
         self._list.set_rows(self.snapshot.signals)
 
     @on(LineList.Highlighted)

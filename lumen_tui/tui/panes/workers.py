@@ -27,6 +27,7 @@ from lumen_tui.tui.widgets.lines import Lines
 
 _EMPTY = "No tasks yet. t gives a worker something to do, such as: the 5 largest files in /usr/lib"
 _COUNTED = 300  # rows looked at for the counts in the frame; live and failed ones stand first
+_LOOKED_AT = 50  # rows that decide which columns are shown
 _TAIL_FROM = 7  # lines of the pane from which the last words have room
 _ID, _ROLE, _MODEL = 4, 10, 7
 
@@ -49,7 +50,7 @@ class TaskRows:
         cells.append(Cell(ids.short(row.id), ink.muted, _ID, gap=1))
         if width >= 48:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
-        if width >= 68:
+        if width >= 68 and self._pane.with_model:
             cells.append(Cell(row.spec.model, ink.muted, _MODEL, gap=1))
         cells.append(Cell(row.spec.objective, body))
         cells.append(Cell(right, right_style, min(len(right), max(9, width // 3)), right=True))
@@ -106,10 +107,10 @@ def _took(row: TaskView) -> str:
 
 
 def shown_task(rows: LineList[TaskView]) -> TaskView | None:
-    """The task whose last words stand below the list: the selected one, else the first that is alive."""
+    """The task whose last words stand below the list: the selected one where it said something, else one that runs."""
     model = rows.model
-    if rows.has_focus or model.cursor:
-        return model.selected
+    if (rows.has_focus or model.cursor) and (selected := model.selected) is not None and selected.tail:
+        return selected
     first = [model.row(index) for index in range(min(len(model), 20))]
     return next((row for row in first if row.status.alive and row.tail), first[0] if first else None)
 
@@ -125,6 +126,8 @@ class WorkersPane(Pane):
         self._list: LineList[TaskView] = LineList(TaskRows(self), empty=_EMPTY)
         self._tail = Lines(self._tail_lines, id="tail")
         self._counts: Counter[Status] = Counter()
+        self.with_model = False  # whether any task near the front names a model
+        self.wanted = ""  # a task to go to once it is there
 
     def compose(self) -> ComposeResult:
         yield self._list
@@ -136,7 +139,10 @@ class WorkersPane(Pane):
     def fill(self) -> None:
         tasks = self.snapshot.tasks
         self._counts = Counter(tasks[index].status for index in range(min(_COUNTED, len(tasks))))
+        self.with_model = any(tasks[index].spec.model for index in range(min(_LOOKED_AT, len(tasks))))
         self._list.set_rows(tasks)
+        if self.wanted and self._list.select_key(self.wanted):
+            self.wanted = ""
 
     def tick(self, now: float) -> None:
         super().tick(now)
@@ -160,7 +166,9 @@ class WorkersPane(Pane):
     @on(LineList.Highlighted)
     def moved(self) -> None:
         """The cursor moved: another task's last words are due."""
-        self.tick(self.now)
+        self._fit_tail()
+        self._tail.redraw()
+        self.caption(self.title_words(), self.subtitle_words())
         self.post_message(self.Changed(self))
 
     def subtitle_words(self) -> str:

@@ -9,12 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.screens.fields import Prose
 
@@ -69,6 +70,9 @@ class Dialog(ModalScreen[Result]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """A newer picture of everything. Most dialogs have no use for one."""
 
     def retitle(self, heading: str, aside: str = "") -> None:
         """A new title, and what stands at the bottom right of the frame."""
@@ -198,10 +202,17 @@ class Facts(Widget):
         self._facts = tuple(facts)
 
     def show(self, facts: Sequence[Fact]) -> None:
-        """Put other facts in place; the same ones cost nothing."""
-        if tuple(facts) != self._facts:
-            self._facts = tuple(facts)
+        """Put other facts in place. Only lines that changed are repainted."""
+        width = self.content_size.width
+        before = self._lines(width)
+        self._facts = tuple(facts)
+        after = self._lines(width)
+        if len(before) != len(after):
             self.refresh(layout=True)
+            return
+        for y, (old, new) in enumerate(zip(before, after, strict=True)):
+            if not old.is_same(new):
+                self.refresh(Region(0, y, width, 1))
 
     def render(self) -> Content:
         return Content("\n").join(self._lines(self.content_size.width))

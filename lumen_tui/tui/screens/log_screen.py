@@ -64,7 +64,7 @@ class LogScreen(ListSheet[None, EngineEvent]):
         super().on_mount()
         self._loader.load()
 
-    def show(self, _snapshot: Snapshot) -> None:
+    def show(self, snapshot: Snapshot) -> None:
         """Something changed: read the newest events."""
         self._loader.load()
 

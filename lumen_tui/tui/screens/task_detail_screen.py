@@ -28,6 +28,7 @@ from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.line_list import LineList
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
+_TICK = 1.0  # seconds
 _SHOWN = 40_000  # characters of a result that are laid out; the rest is for the editor
 
 
@@ -76,7 +77,20 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#tail").focus()
+        self._ask_clock()
         self._loader.load()
+        self.set_interval(_TICK, self._tick)
+
+    def _tick(self) -> None:
+        """Move the running time on, by the clock of the room."""
+        if self._detail is not None and self._detail.view.status.alive:
+            self._ask_clock()
+            self._show_facts(self._detail)
+
+    def _ask_clock(self) -> None:
+        clock = getattr(self.app, "clock", None)
+        if clock is not None:
+            self._now = clock()
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture: the clock, and the task itself where any task changed."""

@@ -112,6 +112,8 @@ def _times(view: TaskView, now: float) -> str:
         return f"asked for {words.ago(now - asked)}" if asked and now else ""
     if view.finished:
         return f"ran {times.span(view.finished - view.started)} · ended {date(view.finished)}"
+    if not now:
+        return f"started {date(view.started)}"
     silent = now - view.last_event if view.last_event else 0.0
     quiet = f" · silent for {times.clock(silent)}" if view.status is Status.STALLED else ""
     return f"runs for {times.clock(now - view.started)} · started {date(view.started)}{quiet}"

@@ -11,19 +11,19 @@ from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from lumen_tui.tui.commands import ROWS
 from lumen_tui.tui.theme import NO_LOOK, Look, Shapes
 from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import changed_span, fit, push, wrap
 from lumen_tui.tui.widgets.list_model import ListModel, Marks
+from lumen_tui.tui.widgets.pointed import Pointed
 from lumen_tui.tui.widgets.sifter import Sifter
 
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
 
-_WHEEL = 3  # lines
+_SAME_PRESS = 0.05  # seconds between a press and the focus that it gave
 
 
 class RowView(Protocol[Row]):
@@ -45,7 +45,7 @@ class RowView(Protocol[Row]):
         """Values by name, for `field:value` in a filter."""
 
 
-class LineList(Widget, Generic[R], can_focus=True):
+class LineList(Pointed, Generic[R], can_focus=True):
     """Rows of one line (the selected one of two, with `two_lines`) over any lazy sequence."""
 
     ALLOW_SELECT = False
@@ -73,6 +73,7 @@ class LineList(Widget, Generic[R], can_focus=True):
         self.two_lines = two_lines
         self.model: ListModel[R] = ListModel(view.key)
         self.marks: Marks[R] = Marks(self.model)
+        self._focused_at = 0.0
         self._painted: dict[int, Strip] = {}
         self._sifter: Sifter[R] = Sifter(view, self._show)
 
@@ -152,24 +153,17 @@ class LineList(Widget, Generic[R], can_focus=True):
             self.refresh_changed()
         self.post_message(self.Highlighted(self))
 
-    def on_click(self, event: events.Click) -> None:
-        place = self.model.at_line(self.model.top + event.y)
-        if place is None:
-            return
-        self.model.move(place[0])
-        self.marks.stretch()
-        self._moved()
-        if event.chain == 2:
-            self.action_row("open")
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        line = self.model.top + event.y
+        if event.time - self._focused_at < _SAME_PRESS and self.model.expanded and line > self.model.cursor:
+            line += 1  # pressed before the focus, which the press gave, opened the second line
+        place = self.model.at_line(line)
+        if place is not None:
+            self.model.move(place[0])
+            self.marks.stretch()
+            self._moved()
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._wheel(event, _WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._wheel(event, -_WHEEL)
-
-    def _wheel(self, event: events.MouseEvent, lines: int) -> None:
-        event.stop()
+    def scroll_lines(self, lines: int) -> None:
         self.model.top += lines
         self.model.clamp()
         self.refresh_changed()
@@ -179,7 +173,8 @@ class LineList(Widget, Generic[R], can_focus=True):
         self.model.reveal()
         self.refresh()
 
-    def on_focus(self) -> None:
+    def on_focus(self, event: events.Focus) -> None:
+        self._focused_at = event.time
         self._expand(self.two_lines)
 
     def on_blur(self) -> None:

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from lumen_tui.tui.commands import ROWS
 from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import changed_span
+from lumen_tui.tui.widgets.pointed import Pointed
 
 Build = Callable[[int, int], list[list[Segment]]]  # (width, height) -> lines, each exactly `width` cells
 
@@ -77,7 +78,7 @@ class ClickedLines(Lines):
         self.post_message(self.Clicked(event.y))
 
 
-class ScrolledLines(Lines, can_focus=True):
+class ScrolledLines(Pointed, Lines, can_focus=True):
     """Lines that take the focus and move under the keys of a list."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(ROWS, "row")
@@ -90,18 +91,10 @@ class ScrolledLines(Lines, can_focus=True):
             "down": 1, "up": -1, "half_down": page // 2, "half_up": -(page // 2), "page_down": page,
             "page_up": -page, "top": -len(self.strips()), "bottom": len(self.strips()),
         }  # fmt: skip
-        self._scroll_by(steps.get(name, 0))
+        self.scroll_lines(steps.get(name, 0))
 
-    def _scroll_by(self, lines: int) -> None:
+    def scroll_lines(self, lines: int) -> None:
         top = max(0, min(self.top + lines, len(self.strips()) - self.size.height))
         if top != self.top:
             self.top = top
             self.refresh()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self._scroll_by(3)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self._scroll_by(-3)

@@ -9,8 +9,8 @@ from typing import Protocol, TypeVar
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
 
-_FUZZY_FROM = 4  # letters: shorter words must stand in the text as they are
-_ALIKE = 82.0  # of 100, for a misspelt word
+_FUZZY_FROM = 5  # letters: shorter words must stand in the text as they are
+_ALIKE = 79.0  # of 100: one wrong letter in five
 
 
 @dataclass(frozen=True)

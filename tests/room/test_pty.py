@@ -1,0 +1,145 @@
+"""The room on a real terminal: the wire, signals, bytes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.store.layout import Layout
+
+_RUN = (
+    "import sys; from pathlib import Path; from lumen_tui.engine.port import RemotePort;"
+    "from lumen_tui.tui.app import LumenApp; port = RemotePort(Path(sys.argv[1]), 'me');"
+    "sys.exit(LumenApp(port, operator='me').run())"
+)  # without an engine beside it
+_DEADLINE = 30.0
+_EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee [/] [@click=app.exit]f[/]"
+# What Textual itself sends and no text of a file may contain.
+_OWN = re.compile(
+    rb"\x1b\[[0-9;]*m|\x1b\[[0-9;]+H|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
+    rb"|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[H|\x1b\[2J\x1b\[H|\x1b\[[0-9;]*[rq]|\x1b\[>q"
+)
+
+
+class Terminal:
+    """A room in a pseudo-terminal."""
+
+    def __init__(self, root: Path, **environ: str) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:  # pragma: no cover - the child
+            for name in ("COLUMNS", "LINES"):
+                os.environ.pop(name, None)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+            os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ})
+            os.execv(sys.executable, [sys.executable, "-c", _RUN, str(root)])  # noqa: S606
+        self.sent = b""
+
+    def read(self, quiet: float) -> bytes:
+        """What comes until nothing came for `quiet` seconds or the other end is closed."""
+        got = b""
+        while select.select([self.fd], [], [], quiet)[0]:
+            try:
+                part = os.read(self.fd, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            got += part
+        self.sent += got
+        return got
+
+    def wait_for(self, text: str) -> None:
+        deadline = time.monotonic() + _DEADLINE
+        while text.encode() not in self.sent:
+            assert time.monotonic() < deadline, f"{text!r} never came: {self.sent[-2000:]!r}"
+            self.read(0.1)
+        self.read(0.3)
+
+    def press(self, key: str) -> bytes:
+        os.write(self.fd, key.encode())
+        return self.read(0.2)
+
+    def end(self) -> int:
+        self.read(5.0)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A real state folder with a few rows in it."""
+    root = tmp_path / "state"
+    Layout(root).create()
+    port = RemotePort(root, "me")
+    for number in range(4):
+        port.submit("node.create", content=f"something noticed, number {number}", priority="P2")
+        port.submit("signal.send", message=f"a note, number {number}")
+    return root
+
+
+@pytest.fixture
+def terminals() -> Iterator[list[Terminal]]:
+    made: list[Terminal] = []
+    yield made
+    for terminal in made:
+        os.close(terminal.fd)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_gives_the_terminal_back(state: Path, terminals: list[Terminal], number: signal.Signals) -> None:
+    terminals.append(terminal := Terminal(state))
+    terminal.wait_for("something noticed")
+    os.kill(terminal.pid, number)
+    assert terminal.end() == 128 + number
+    assert b"\x1b[?1049l" in terminal.sent
+    assert terminal.sent.rfind(b"\x1b[?25h") > terminal.sent.rfind(b"\x1b[?25l")
+
+
+def test_few_bytes_for_a_move_and_none_for_nothing(state: Path, terminals: list[Terminal]) -> None:
+    terminals.append(terminal := Terminal(state))
+    terminal.wait_for("something noticed")
+    terminal.press("5")
+    assert 0 < len(terminal.press("j")) < 700
+    assert 0 < len(terminal.press("k")) < 700
+    assert terminal.read(1.0) == b""
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
+def test_no_color_sends_none(state: Path, terminals: list[Terminal]) -> None:
+    terminals.append(terminal := Terminal(state, NO_COLOR="1"))
+    terminal.wait_for("something noticed")
+    styles = {code for match in re.findall(rb"\x1b\[([0-9;]*)m", terminal.sent) for code in match.split(b";")}
+    assert styles <= {b"", b"0", b"1", b"2", b"39", b"49", b"7"}
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
+def test_hostile_text_never_reaches_the_wire(state: Path, terminals: list[Terminal]) -> None:
+    port = RemotePort(state, "me")
+    port.submit("node.create", content=_EVIL, priority="P0")
+    port.submit("signal.send", message=_EVIL, priority="P0")
+    port.submit("task.new", objective=_EVIL)
+    (state / "wake-state.md").write_text(_EVIL)
+    terminals.append(terminal := Terminal(state))
+    terminal.wait_for("something noticed")
+    for key in ("3", "4", "5", "n", "2", "z"):
+        terminal.press(key)
+    left = _OWN.sub(b"", terminal.sent)
+    assert b"\x1b" not in left, left[left.index(b"\x1b") - 40 :][:120]
+    assert b"]52" not in terminal.sent.replace("␛]52".encode(), b"")
+    assert not re.search("[\x80-\x9f\u202e\u2066]", left.decode())
+    terminal.press("q")
+    assert terminal.end() == 0
