@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LIMIT = 100
 EVERYTHING = 1 << 60
+_FEW = 5_000  # unread signals up to which counting them one by one is the quicker way
 _LOOK_SECONDS = 0.2
 
 
@@ -47,11 +48,12 @@ class Wish:
 
 def show(root: str, wish: Wish, now: float) -> int:
     """Print, then mark what was printed; returns how many that were."""
-    memory = os.path.join(root, "memory")
-    page = inbox.unread(memory, wish.reader, EVERYTHING if wish.count else wish.limit, wish.filter())
     if wish.count:
-        print(len(page.found))
-        return len(page.found)
+        number = _count(root, wish)
+        print(number)
+        return number
+    memory = os.path.join(root, "memory")
+    page = inbox.unread(memory, wish.reader, wish.limit, wish.filter())
     if wish.as_json:
         _print_json(page)
     else:
@@ -62,6 +64,23 @@ def show(root: str, wish: Wish, now: float) -> int:
     if page.found and not wish.no_mark:
         _mark(os.path.join(memory, "signal-receipts.jsonl"), page, wish, now)
     return len(page.found)
+
+
+def _count(root: str, wish: Wish) -> int:
+    """How many are unread: a short walk from the end, and only for a long list the index of them all."""
+    short = wish.filter() is None
+    page = inbox.unread(os.path.join(root, "memory"), wish.reader, _FEW if short else EVERYTHING, wish.filter())
+    if not page.more:
+        return len(page.found)
+    from pathlib import Path
+
+    from lumen_tui.store.layout import Layout
+    from lumen_tui.store.signalindex import SignalIndex
+
+    index = SignalIndex(Layout(Path(root)), wish.reader)
+    while index.refresh():
+        pass
+    return index.unread
 
 
 def _print_json(page: Page) -> None:

@@ -23,12 +23,13 @@ from lumen_tui.providers.choose import provider_name
 from lumen_tui.store import files
 from lumen_tui.store.config import load_config
 from lumen_tui.store.damage import DamageScan
-from lumen_tui.store.layout import distrust
+from lumen_tui.store.layout import FOLDERS, distrust
 from lumen_tui.store.lease import Lease, read_lease, take_lease
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskread import read_json
 
+_OLD_TEMPORARY = 3600.0  # seconds; nobody writes one file for so long
 _JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event
 
 
@@ -102,6 +103,7 @@ class Engine:
         self.orders = Orders(self.store, self.log, self.tending)
         self.loop = MainLoop(self.store, self.log, self.tending.index, agent=self.config.agent.name)
         self._damage = DamageScan(layout)
+        self._sweep(now)
         self._say("starting", now)
         self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
         adopted = self.tending.recover(now)
@@ -111,6 +113,11 @@ class Engine:
             self.log.add("recovered", words, now)
         if before and before.next_at and before.phase != "stopped":
             self._count_missed(before, now)
+
+    def _sweep(self, now: float) -> None:
+        """Remove what writers that were killed left beside the files they were replacing."""
+        for folder in (self.store.root, *(self.store.root / name for name in FOLDERS)):
+            files.sweep(folder, now - _OLD_TEMPORARY)
 
     def _count_missed(self, before: Heartbeat, now: float) -> None:
         """Beats that fell into the time without an engine are recorded once and never replayed."""

@@ -112,6 +112,10 @@ class Follower:
             os.close(self._fd)
         self._fd = -1
 
+    def open_copy(self) -> int:
+        """Another descriptor of the very file that was read last, whatever stands at the path by now."""
+        return os.dup(self._fd)
+
     def changed(self) -> bool:
         """Whether there may be something new: one `stat`, no read."""
         identity, size = self._look()

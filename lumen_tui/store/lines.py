@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
-from pathlib import Path
 
 from lumen_tui.store import files
 
@@ -15,12 +14,11 @@ _GUESS = 1024  # most lines fit into one pread of this size
 class OpenFile:
     """A descriptor that outlives a rewrite of its path: pictures taken earlier can still be read."""
 
-    def __init__(self, path: Path) -> None:
-        self._fd = files.open_plain(path)
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
 
     def __del__(self) -> None:
-        if hasattr(self, "_fd"):
-            os.close(self._fd)
+        os.close(self._fd)
 
     def line(self, offset: int) -> bytes:
         """The line that begins at `offset`, without its newline."""

@@ -1,6 +1,6 @@
 """The memory journal as columns: what lists, counts and decay need of 100,000 nodes, without holding them.
 
-About 150 bytes a node; contents are read from disk when they are shown.
+About 150 bytes a node with its id; contents are read from disk when they are shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import OpenFile, SortedRows, split_lines
-from lumen_tui.store.nodeviews import DiscoveryRows, FadingRows, Row, decode_loosely
+from lumen_tui.store.nodeviews import DiscoveryRows, FadingRows, decode_loosely
+from lumen_tui.store.rowtable import IdNumbers, Row, RowTable
 
 _CHUNK = 1024 * 1024
 _RANK = 1e11  # seconds: a discovery's priority outweighs every date
@@ -54,7 +55,6 @@ class NodeIndex:
     """Follows memory.jsonl and touches.jsonl. The last line of an id wins."""
 
     def __init__(self, layout: Layout) -> None:
-        self._path: Path = layout.memory
         self._follower = Follower(layout.memory)
         self._touches_path: Path = layout.touches
         self._touches = Follower(layout.touches)
@@ -63,8 +63,8 @@ class NodeIndex:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows: list[Row] = []
-        self._number: dict[str, int] = {}
+        self._rows = RowTable()
+        self._number = IdNumbers()
         self._touched: dict[str, float] = {}  # touches of nodes not yet seen
         self._file: OpenFile | None = None
         self._fading = SortedRows()
@@ -72,6 +72,7 @@ class NodeIndex:
         self._snoozed: set[int] = set()  # open discoveries that were put off, until whenever
         self._archived = self._pinned = self._protected = 0
         self._changed: list[tuple[int, Row | None, Row]] = []
+        self._unsorted = False
 
     def changed(self) -> bool:
         """Whether a refresh would find something: two `stat` calls."""
@@ -95,13 +96,13 @@ class NodeIndex:
         if data:
             self._take(offset, data)
         self._take_touches()
-        self._resort()
+        self._resort(loaded=self._follower.offset >= self._follower.size)
         self.revision += 1
         return self._follower.offset != before and self._follower.offset < self._follower.size
 
     def _take(self, base: int, data: bytes) -> None:
         if self._file is None:
-            self._file = OpenFile(self._path)
+            self._file = OpenFile(self._follower.open_copy())
         for offset, line in split_lines(data, base):
             try:
                 slim = _slim.decode(line)
@@ -116,10 +117,12 @@ class NodeIndex:
             self._put(offset, slim)
 
     def _put(self, offset: int, slim: _Slim) -> None:
-        number = self._number.setdefault(slim.id, len(self._rows))
+        number = self._number.give(slim.id, len(self._rows))
         old = self._rows[number] if number < len(self._rows) else None
         row = _row(offset, slim)
-        row.touched = max(row.touched, old.touched if old else self._touched.pop(slim.id, 0.0))
+        touched = old.touched if old else self._touched.pop(slim.id, 0.0)
+        if touched > row.touched:
+            row = msgspec.structs.replace(row, touched=touched)
         if old is None:
             self._rows.append(row)
         else:
@@ -151,10 +154,13 @@ class NodeIndex:
             self._rows[number] = row = msgspec.structs.replace(old, touched=at)
             self._changed.append((number, old, row))
 
-    def _resort(self) -> None:
+    def _resort(self, *, loaded: bool) -> None:
+        """Bring the orders up to date; after many changes at once, all anew as soon as everything is in."""
         changed, self._changed = self._changed, []
-        if len(changed) > _MANY:
-            self._sort_all()
+        self._unsorted = self._unsorted or len(changed) > _MANY
+        if self._unsorted:
+            if loaded:
+                self._sort_all()
             return
         for number, old, new in changed:
             if old is not None:
@@ -179,6 +185,7 @@ class NodeIndex:
                 self._snoozed.add(number)
 
     def _sort_all(self) -> None:
+        self._unsorted = False
         active = [(number, row) for number, row in enumerate(self._rows) if row.status == _OPEN]
         self._fading.fill([(row.touched, number) for number, row in active if not row.protected])
         self._open.fill([(row.rank * _RANK + row.created, number) for number, row in active if row.discovery])

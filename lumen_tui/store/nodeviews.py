@@ -13,22 +13,9 @@ from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import safe
 from lumen_tui.store.lines import OpenFile
+from lumen_tui.store.rowtable import RowTable
 
 _node = msgspec.json.Decoder(Node)
-
-
-class Row(msgspec.Struct, gc=False):
-    """One node in the index. `touched` is what its age counts from, in seconds since 1970."""
-
-    offset: int
-    created: float
-    touched: float
-    status: int
-    discovery: bool
-    rank: int
-    protected: bool
-    pinned: bool
-    snoozed_until: float = 0.0
 
 
 def clean(value: Any) -> Any:
@@ -69,7 +56,7 @@ def decode_loosely(line: bytes) -> Node:
 class DiscoveryRows(Sequence[DiscoveryRow]):
     """Open discoveries of one moment, by priority, then oldest first."""
 
-    def __init__(self, file: OpenFile, rows: list[Row], order: Sequence[int]) -> None:
+    def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int]) -> None:
         self._file, self._rows, self._order = file, rows, order
 
     def __len__(self) -> int:
@@ -89,7 +76,7 @@ class DiscoveryRows(Sequence[DiscoveryRow]):
 class FadingRows(Sequence[Fading]):
     """Active, unprotected nodes of one moment, the next to be archived first."""
 
-    def __init__(self, file: OpenFile, rows: list[Row], order: Sequence[int], rule: DecayRule, now: float) -> None:
+    def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int], rule: DecayRule, now: float) -> None:
         self._file, self._rows, self._order, self._rule, self._now = file, rows, order, rule, now
 
     def __len__(self) -> int:

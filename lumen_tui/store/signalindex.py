@@ -85,7 +85,6 @@ class SignalIndex:
     """Follows signals.jsonl and signal-receipts.jsonl for one reader."""
 
     def __init__(self, layout: Layout, reader: str) -> None:
-        self._path: Path = layout.signals
         self._receipts_path: Path = layout.receipts
         self._signals = Follower(layout.signals)
         self._receipts = Follower(layout.receipts)
@@ -155,7 +154,7 @@ class SignalIndex:
 
     def _take(self, base: int, data: bytes) -> None:
         if self._file is None:
-            self._file = OpenFile(self._path)
+            self._file = OpenFile(self._signals.open_copy())
         self._newest.clear()
         for offset, line in split_lines(data, base):
             try:

@@ -172,3 +172,22 @@ def test_watch_shows_what_comes(shell, watch):
         assert line().startswith("sig-")
         assert line().strip() == "late news"
     assert unread(shell.layout) == []
+
+
+def test_a_long_count_agrees_with_counting_one_by_one(tmp_path, capsys, monkeypatch):
+    from lumen_tui.cli import inbox
+    from lumen_tui.store.layout import Layout
+    from lumen_tui.store.store import Store
+
+    Layout(tmp_path / "state").create()
+    store = Store(tmp_path / "state")
+    store.signals.append_all(
+        {"id": f"sig-{n:04d}", "message": "m", "created_at": "2026-11-21T10:00:00Z", "read": n % 5 == 0}
+        for n in range(300)
+    )
+    store.receipts.append({"signal_id": "sig-0099", "reader": "ada", "read_at": "2026-11-21T10:00:00Z", "upto": True})
+    wish = inbox.Wish()
+    wish.reader, wish.count = "ada", True
+    assert inbox.show(str(store.root), wish, 0.0) == 160
+    monkeypatch.setattr(inbox, "_FEW", 10)
+    assert inbox.show(str(store.root), wish, 0.0) == 160

@@ -307,3 +307,16 @@ async def test_a_task_of_a_fired_role_waits_until_the_role_is_hired_again(world)
     world.do("role.rehire", name="researcher")
     assert (await world.beat()).tended.started == [task_id]
     await finish(world, task_id)
+
+
+async def test_what_a_killed_writer_left_is_swept_at_the_next_start_and_nothing_else(world):
+    import os
+
+    left, young = world.root / "memory" / ".signals.jsonl.ab12.tmp", world.root / ".heartbeat.json.cd34.tmp"
+    for path in (left, young, world.root / "notes.tmp"):
+        path.write_text("x")
+    os.utime(left, (world.clock.now() - 7200,) * 2)
+    os.utime(young, (world.clock.now(),) * 2)
+    world.engine()
+    assert not left.exists()
+    assert young.exists() and (world.root / "notes.tmp").exists()
