@@ -64,7 +64,7 @@ check: $(STAMP) ## ruff, mypy --strict, import contracts
 	$(BIN)/lint-imports
 
 snap: $(STAMP) ## accept the screens as they are now
-	$(BIN)/pytest --snapshot-update tests/snapshots $(ARGS)
+	$(BIN)/pytest --snapshot-update tests/room/test_snapshots.py $(ARGS)
 
 bench: $(STAMP) ## measure, each figure beside its goal
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -5,25 +5,28 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from lumen_tui.engine import likeness
-from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import safe
-from lumen_tui.store import files
+from lumen_tui.store import files, nodes
 from lumen_tui.store.layout import distrust
+from lumen_tui.store.nodeviews import decode_node
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskread import tail_events
 from lumen_tui.store.watch import wait_for_changes
+
+if TYPE_CHECKING:
+    from lumen_tui.engine.likeness import Titles
 
 _EVENTS_SHOWN = 2000
 _LOADING_PICTURES = 0.15  # seconds between two pictures while a large folder is read in
@@ -58,6 +61,9 @@ class Port(Protocol):
     def events(self, limit: int) -> list[EngineEvent]:
         """The engine's newest events, oldest first."""
 
+    def node(self, node_id: str) -> Node:
+        """One node by its whole id. Raises ActionError where there is none."""
+
     def like(self, node_id: str) -> tuple[str, int] | None:
         """The open discovery most like this one and how much, in per cent; None where none comes near."""
 
@@ -74,7 +80,7 @@ class RemotePort:
         self._store = Store(root)
         self._reader = Reader(root, operator)
         self._turn = threading.Lock()
-        self._likeness = likeness.Titles()
+        self._titles: Titles | None = None
 
     @property
     def read_only(self) -> str:
@@ -114,6 +120,8 @@ class RemotePort:
                 yield
 
     def submit(self, verb: str, **arguments: Any) -> Done:
+        from lumen_tui.engine.actions.registry import perform  # the room paints before it acts
+
         if why := self.read_only:
             raise ActionError(f"nothing can be changed here: {why}")
         return perform(self._store, verb, arguments, by=self.operator, now=self._clock.now())
@@ -132,13 +140,23 @@ class RemotePort:
     def events(self, limit: int) -> list[EngineEvent]:
         return recent_events(self._store, limit)
 
+    def node(self, node_id: str) -> Node:
+        found = nodes.find(self._store.layout.memory, [node_id]).get(node_id)
+        if found is None:
+            raise ActionError(f"there is no node {node_id}", missing=True)
+        return decode_node(msgspec.json.encode(found[1]))
+
     def like(self, node_id: str) -> tuple[str, int] | None:
         with self._turn:
             now = self._clock.now()
             self._reader.load(now)
             rows = self._reader.nodes.discoveries(now)
             revision = self._reader.nodes.revision
-        return self._likeness.nearest(node_id, rows, revision)
+        if self._titles is None:
+            from lumen_tui.engine.likeness import Titles  # rapidfuzz: not before it is needed
+
+            self._titles = Titles()
+        return self._titles.nearest(node_id, rows, revision)
 
 
 def _differs(old: Snapshot, new: Snapshot) -> bool:

@@ -17,6 +17,7 @@ from lumen_tui.engine.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
+from lumen_tui.store import lastframe
 from lumen_tui.tui import fewer_bytes, theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import keymap
@@ -79,6 +80,18 @@ class LumenApp(App[int], inherit_bindings=False):
         if self._bridge is not None:
             self._bridge.stop()
 
+    def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
+        """Leave, and keep the screen for the first paint of the next room."""
+        self._keep_screen()
+        super().exit(result, return_code, message)
+
+    def _keep_screen(self) -> None:
+        """Leave the room's last screen for the first paint of the next one."""
+        if self.read_only or self.is_headless or not self.room.snapshot.root:
+            return
+        lines = [strip.text.rstrip() for strip in self.room._compositor.render_strips()]
+        lastframe.save(self.room.snapshot.root, (self.size.width, self.size.height), lines, self.clock())
+
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
         first = self.room.snapshot.loading < 1 <= snapshot.loading
@@ -90,6 +103,7 @@ class LumenApp(App[int], inherit_bindings=False):
         self.room.show(snapshot, self.clock())
         self._name_terminal(snapshot)
         if first:
+            gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
 
     def submit(self, verb: str, then: Callable[[Done], None] | None = None, **arguments: Any) -> None:

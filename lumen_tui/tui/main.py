@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from pathlib import Path
 
 from lumen_tui.engine.launch import start_engine
@@ -10,6 +11,8 @@ from lumen_tui.store import lease
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.layout import Layout, distrust
 
+# xterm's window operations 22 and 23: the terminal's title is ours while the room is open
+_KEEP_TITLE, _TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 STARTED_HERE = "here"
 _ASKED_FOR = "the room was opened with --read-only"
 
@@ -28,7 +31,12 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
 
     port = RemotePort(root, operator, read_only=_ASKED_FOR if read_only else "")
     app = LumenApp(port, operator=operator, lean=lean, read_only=read_only, engine_note=note)
-    code = app.run()
+    sys.stdout.write(_KEEP_TITLE)
+    try:
+        code = app.run()
+    finally:
+        sys.stdout.write(_TITLE_BACK)
+        sys.stdout.flush()
     return code if isinstance(code, int) else app.return_code or 0
 
 

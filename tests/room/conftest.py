@@ -305,3 +305,13 @@ def busy_snapshot() -> Snapshot:
 def empty_snapshot() -> Snapshot:
     """A state folder on its first day."""
     return Snapshot(root="/home/someone/state", taken=NOW)
+
+
+@pytest.fixture
+def frozen_room() -> Any:
+    """Makes a room that shows one snapshot under a clock that stands still."""
+
+    def make(snapshot: Snapshot, **options: Any) -> LumenApp:
+        return LumenApp(MemoryPort(snapshot), operator="someone", clock=lambda: NOW, **options)
+
+    return make

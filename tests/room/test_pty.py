@@ -30,7 +30,7 @@ _EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee [/] [@click=app.exit]f[/]"
 # What Textual itself sends and no text of a file may contain.
 _OWN = re.compile(
     rb"\x1b\[[0-9;]*m|\x1b\[[0-9;]+H|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
-    rb"|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[H|\x1b\[2J\x1b\[H|\x1b\[[0-9;]*[rq]|\x1b\[>q"
+    rb"|\x1b\]22;[a-z]*\x07|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[H|\x1b\[2J\x1b\[H|\x1b\[[0-9;]*[rq]|\x1b\[>q"
 )
 
 
@@ -40,11 +40,10 @@ class Terminal:
     def __init__(self, root: Path, **environ: str) -> None:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:  # pragma: no cover - the child
-            for name in ("COLUMNS", "LINES"):
-                os.environ.pop(name, None)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-            os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ})
-            os.execv(sys.executable, [sys.executable, "-c", _RUN, str(root)])  # noqa: S606
+            kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+            kept |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ}
+            os.execve(sys.executable, [sys.executable, "-c", _RUN, str(root)], kept)  # noqa: S606
         self.sent = b""
 
     def read(self, quiet: float) -> bytes:
@@ -110,7 +109,7 @@ def test_a_signal_gives_the_terminal_back(state: Path, terminals: list[Terminal]
 def test_few_bytes_for_a_move_and_none_for_nothing(state: Path, terminals: list[Terminal]) -> None:
     terminals.append(terminal := Terminal(state))
     terminal.wait_for("something noticed")
-    terminal.press("5")
+    terminal.press("4")
     assert 0 < len(terminal.press("j")) < 700
     assert 0 < len(terminal.press("k")) < 700
     assert terminal.read(1.0) == b""

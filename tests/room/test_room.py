@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from lumen_tui.model.config import Config
-from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.model.snapshot import EngineLife, EngineView, SignalRow, Snapshot
 
 
 async def test_the_six_panes_show_their_rows(open_room: Any) -> None:
@@ -255,3 +255,25 @@ async def test_lean_is_ascii(open_room: Any) -> None:
         chrome = [line for line in room.lines if "Loop" in line or "Workers" in line]
         assert all(line.isascii() for line in chrome)
         assert room.text.isascii()
+
+
+class Million:
+    """Signals that are made when they are asked for, and that note which were."""
+
+    def __init__(self, row: SignalRow) -> None:
+        self.row, self.read = row, set[int]()
+
+    def __len__(self) -> int:
+        return 1_000_000
+
+    def __getitem__(self, index: int) -> SignalRow:
+        self.read.add(index)
+        return msgspec.structs.replace(self.row, signal=msgspec.structs.replace(self.row.signal, id=f"sig-{index:07d}"))
+
+
+async def test_of_a_million_signals_only_those_in_view_are_read(open_room: Any, busy_snapshot: Snapshot) -> None:
+    signals = Million(busy_snapshot.signals[0])
+    async with open_room(msgspec.structs.replace(busy_snapshot, signals=signals)) as room:
+        await room.pane("signals").focus().press("G", "k", "k")
+        assert "999998 of 1000000" in room.text
+        assert len(signals.read) < 150

@@ -6,7 +6,6 @@ import asyncio
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.decay import Fading
-from lumen_tui.model.records import Node
 from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler
 
@@ -38,12 +37,8 @@ class DecayHandler(Handler):
     async def _fetch_and_open(self, row: Fading) -> None:
         from lumen_tui.tui.screens.node_detail import NodeDetail
 
-        fetch = getattr(self.room.lumen.port, "node", None)
-        if fetch is None:
-            self.room.say(f"{row.title} ({row.node_id})")
-            return
         try:
-            node: Node = await asyncio.to_thread(fetch, row.node_id)
+            node = await asyncio.to_thread(self.room.lumen.port.node, row.node_id)
         except ActionError as error:
             self.room.say(str(error), bad=True)
             return

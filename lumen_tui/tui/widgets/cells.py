@@ -95,11 +95,21 @@ def changed_span(old: Strip | None, new: Strip, width: int) -> tuple[int, int] |
     start = _same(before, after)
     if start == len(before) == len(after):
         return None
-    left = sum(segment.cell_length for segment in after[:start])
+    left = sum(segment.cell_length for segment in after[:start]) + _same_start(before[start:], after[start:])
     before, after = before[start:][::-1], after[start:][::-1]
     end = _same(before, after)
     right = sum(segment.cell_length for segment in after[:end])
     return left, max(1, width - left - right)
+
+
+def _same_start(before: list[Segment], after: list[Segment]) -> int:
+    """How many cells at the beginning of the first segments are the same; only ASCII is looked into."""
+    if not before or not after or before[0].style != after[0].style:
+        return 0
+    one, two = before[0].text, after[0].text
+    if not (one.isascii() and two.isascii()):
+        return 0
+    return next((index for index, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def _same(one: list[Segment], two: list[Segment]) -> int:

@@ -207,7 +207,8 @@ def row_strip(lines: LineList[R], y: int, look: Look) -> Strip:
     marked = lines.view.key(row) in lines.marks.keys
     selected = index == model.cursor and lines.has_focus
     body = lines.view.more(row, width - 2) if second else lines.view.line(row, width - 2, selected, marked)
-    drawn = [Segment(_gutter(look.shapes, selected, marked and not second), look.ink.accent)]
+    edge = _gutter(look.shapes, selected, marked and not second)
+    drawn = [Segment(edge, look.ink.faint if edge == " " else look.ink.accent)]
     for segment in body:
         push(drawn, segment.text, segment.style or look.ink.text)
     push(drawn, _thumb(model, y), look.ink.faint)

@@ -82,7 +82,7 @@ class ScrolledLines(Pointed, Lines, can_focus=True):
     """Lines that take the focus and move under the keys of a list."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(ROWS, "row")
-    DEFAULT_CSS = "ScrolledLines { height: 1fr; }"
+    DEFAULT_CSS = "ScrolledLines { height: 1fr; width: 1fr; padding: 0 1; }"
 
     def action_row(self, name: str) -> None:
         """Move the window; marks and `open` mean nothing here."""
