@@ -29,8 +29,8 @@ on_quit = "stop"
 """
 
 _UNITS = (
-    ("WU-042", "Sessions survive a restart", "Framework: Core", "P1"),
-    ("WU-100", "One port for validation", "Framework: Core", "P2"),
+    ("WU-042", "Sessions survive a restart", "Core", "P1"),
+    ("WU-100", "One port for validation", "Core", "P2"),
     ("WU-101", "Settings page", "UI", "P2"),
 )
 _DISCOVERIES = (
@@ -43,11 +43,11 @@ _DISCOVERIES = (
     ("Two ways to parse dates", "question", "P3", "WU-101", 12 * DAY),
 )
 _SIGNALS = (
-    ("Validation started", "agent-c", "WU-042", "Framework: Core", "", 5 * HOUR),
-    ("Completed validation logic", "agent-c", "WU-042", "Framework: Core", "", 3 * HOUR),
+    ("Validation started", "agent-c", "WU-042", "Core", "", 5 * HOUR),
+    ("Completed validation logic", "agent-c", "WU-042", "Core", "", 3 * HOUR),
     ("Tests written, starting integration", "agent-b", "WU-101", "UI", "", 1 * HOUR),
     ("80 % done, integration tests left", "agent-b", "WU-101", "UI", "", 22 * MINUTE),
-    ("New validation port: ValidationService; WU-101 must rebase", "agent-a", "WU-100", "Framework: Core", "P0",
+    ("New validation port: ValidationService; WU-101 must rebase", "agent-a", "WU-100", "Core", "P0",
      5 * MINUTE),
 )  # fmt: skip
 _NOTES = (

@@ -87,7 +87,7 @@ class LoopPane(Pane):
         ink, made = self.look.ink, loop.last_artifact
         if not (made.path or made.title):
             return [("nothing", ink.muted)]
-        name = made.path.rpartition("/")[2] or made.title
+        name = made.title or made.path.rpartition("/")[2]
         return [(f"{made.kind}  " if made.kind else "", ink.muted), (name, ink.text)]
 
     def _health(self, loop: LoopState) -> Parts:

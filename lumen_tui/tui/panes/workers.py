@@ -27,7 +27,6 @@ from lumen_tui.tui.widgets.lines import Lines
 
 _EMPTY = "No tasks yet. t gives a worker something to do, such as: the 5 largest files in /usr/lib"
 _COUNTED = 300  # rows looked at for the counts in the frame; live and failed ones stand first
-_LOOKED_AT = 50  # rows that decide which columns are shown
 _TAIL_FROM = 7  # lines of the pane from which the last words have room
 _ID, _ROLE, _MODEL = 4, 10, 7
 
@@ -50,8 +49,8 @@ class TaskRows:
         cells.append(Cell(ids.short(row.id), ink.muted, _ID, gap=1))
         if width >= 48:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
-        if width >= 68 and self._pane.with_model:
-            cells.append(Cell(row.spec.model, ink.muted, _MODEL, gap=1))
+        if width >= 68:
+            cells.append(Cell(self._pane.model_of(row), ink.muted, _MODEL, gap=1))
         cells.append(Cell(row.spec.objective, body))
         cells.append(Cell(right, right_style, min(len(right), max(9, width // 3)), right=True))
         return line(width, cells)
@@ -60,13 +59,13 @@ class TaskRows:
         return line(width, [Cell(row.reason, self._pane.look.ink.muted)])
 
     def words(self, row: TaskView) -> str:
-        return f"{row.id} {row.spec.role} {row.spec.model} {row.status} {row.spec.objective} {row.reason}"
+        return f"{row.id} {row.spec.role} {self._pane.model_of(row)} {row.status} {row.spec.objective} {row.reason}"
 
     def fields(self, row: TaskView) -> Mapping[str, str]:
         spec = row.spec
         return {
-            "id": row.id, "role": spec.role, "model": spec.model, "status": str(row.status), "wu": spec.wu_id,
-            "lane": spec.lane, "by": spec.created_by, "priority": spec.priority,
+            "id": row.id, "role": spec.role, "model": self._pane.model_of(row), "status": str(row.status),
+            "wu": spec.wu_id, "lane": spec.lane, "by": spec.created_by, "priority": spec.priority,
         }  # fmt: skip
 
 
@@ -99,7 +98,7 @@ def outcome(row: TaskView, now: float, ink: Ink) -> tuple[str, Style]:
         return one_line(row.reason, 60) or str(row.status), ink.bad
     if row.status is Status.CANCELLED:
         return "cancelled", ink.muted
-    return f"{_took(row)}{words.money(row.usage.usd):>8}", ink.muted
+    return f"{_took(row)}{words.money(row.usage.usd):>8}" if row.usage.usd else _took(row), ink.muted
 
 
 def _took(row: TaskView) -> str:
@@ -126,7 +125,7 @@ class WorkersPane(Pane):
         self._list: LineList[TaskView] = LineList(TaskRows(self), empty=_EMPTY)
         self._tail = Lines(self._tail_lines, id="tail")
         self._counts: Counter[Status] = Counter()
-        self.with_model = False  # whether any task near the front names a model
+        self._tiers: dict[str, str] = {}  # by role
         self.wanted = ""  # a task to go to once it is there
 
     def compose(self) -> ComposeResult:
@@ -134,15 +133,19 @@ class WorkersPane(Pane):
         yield self._tail
 
     def revision(self, revisions: Revisions) -> object:
-        return revisions.tasks
+        return revisions.tasks, revisions.roles
 
     def fill(self) -> None:
         tasks = self.snapshot.tasks
         self._counts = Counter(tasks[index].status for index in range(min(_COUNTED, len(tasks))))
-        self.with_model = any(tasks[index].spec.model for index in range(min(_LOOKED_AT, len(tasks))))
+        self._tiers = {role.name: role.tier for role in self.snapshot.roles}
         self._list.set_rows(tasks)
         if self.wanted and self._list.select_key(self.wanted):
             self.wanted = ""
+
+    def model_of(self, row: TaskView) -> str:
+        """The model or tier a task asks for, else its role's tier."""
+        return row.spec.model or self._tiers.get(row.spec.role, "")
 
     def tick(self, now: float) -> None:
         super().tick(now)
@@ -217,7 +220,8 @@ class WorkersPane(Pane):
         ink, shapes = self.look.ink, self.look.shapes
         at = times.epoch(event.at)
         when = times.clock(at - task.started) if at and task.started else ""
-        body = f"{event.tool} {event.text}" if event.tool and event.kind == "call" else event.text
+        named = event.kind != "call" or event.text.startswith(event.tool)
+        body = event.text if named else f"{event.tool} {event.text}"
         cells = [
             Cell(ids.short(task.id) if first else "", ink.muted, 4),
             Cell(shapes.gutter, ink.accent, 1),
