@@ -10,10 +10,12 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine.actions import checkpoints
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import EventLog, Listener
 from lumen_tui.engine.loop import MainLoop
 from lumen_tui.engine.orders import Orders, Wishes
+from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.tending import Tended, Tending
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
@@ -27,6 +29,7 @@ from lumen_tui.store.layout import FOLDERS, distrust
 from lumen_tui.store.lease import Lease, read_lease, take_lease
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.store import Store
+from lumen_tui.store.sweeping import sweep
 from lumen_tui.store.taskread import read_json
 
 _OLD_TEMPORARY = 3600.0  # seconds; nobody writes one file for so long
@@ -117,7 +120,7 @@ class Engine:
     def _sweep(self, now: float) -> None:
         """Remove what writers that were killed left beside the files they were replacing."""
         for folder in (self.store.root, *(self.store.root / name for name in FOLDERS)):
-            files.sweep(folder, now - _OLD_TEMPORARY)
+            sweep(folder, now - _OLD_TEMPORARY)
 
     def _count_missed(self, before: Heartbeat, now: float) -> None:
         """Beats that fell into the time without an engine are recorded once and never replayed."""
@@ -165,6 +168,7 @@ class Engine:
         self._notice_jump(now)
         report.wishes, report.tended = self.look()
         self._keep_damage(now)
+        self._save_checkpoints(now)
         self.log.rotate()
         pause = self.orders.paused()
         if pause is not None:
@@ -196,6 +200,16 @@ class Engine:
         """Copy damaged lines of the shared journals to quarantine, once each."""
         if new := self._damage.scan(times.iso(now)):
             self.log.add("quarantined", f"{new} damaged lines copied to quarantine", now)
+
+    def _save_checkpoints(self, now: float) -> None:
+        """The checkpoint of every open session that has had none for its interval."""
+        try:
+            made = checkpoints.save_due(self.store, self.config.memory, now=now)
+        except ActionError as error:
+            self.log.add("checkpoint_failed", str(error), now)
+            return
+        for done in made:
+            self.log.add("checkpoint", done.summary, now)
 
     def next_beat(self, now: float, *, soon: bool) -> float:
         """When the next beat is due: the interval with its jitter, or the settle time where there is news."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lumen_tui.engine.likeness import Titles
 
 _EVENTS_SHOWN = 2000
+_AGES = 60.0  # seconds after which a picture is taken anew because time alone has changed it
 _LOADING_PICTURES = 0.15  # seconds between two pictures while a large folder is read in
 _EVENT_BYTES = 1024 * 1024
 _RESULT_BYTES = 1024 * 1024
@@ -95,13 +96,16 @@ class RemotePort:
         return msgspec.structs.replace(snapshot, read_only=self.read_only)
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        last: Snapshot | None = None
+        mark, taken = None, 0.0
         for _ in self._occasions(stop):
+            now, running = self._clock.now(), self._clock.running()
             with self._turn:
-                picture = self._picture(self._reader.picture(self._clock.now()))
-            if last is None or _differs(last, picture):
-                last = picture
-                yield picture
+                new = (self._reader.mark(), self.read_only)
+                if new == mark and running - taken < _AGES:
+                    continue
+                picture = self._picture(self._reader.picture(now))
+            mark, taken = new, running
+            yield picture
 
     def _occasions(self, stop: threading.Event) -> Iterator[None]:
         """Once for each part of the first load, then for each change."""
@@ -157,11 +161,6 @@ class RemotePort:
 
             self._titles = Titles()
         return self._titles.nearest(node_id, rows, revision)
-
-
-def _differs(old: Snapshot, new: Snapshot) -> bool:
-    names = ("revisions", "engine", "attention", "unread", "loading", "read_only", "discovery_counts", "problems")
-    return any(getattr(old, name) != getattr(new, name) for name in names)
 
 
 def _unwritable(root: Path) -> str:

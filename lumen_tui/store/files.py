@@ -437,20 +437,3 @@ def remove(path: StrPath) -> None:
         return
     except OSError as error:
         raise _fail(path, error) from error
-
-
-def sweep(folder: StrPath, before: float) -> int:
-    """Remove what interrupted replaces left in `folder` before that moment (seconds since 1970); returns how many."""
-    swept = 0
-    for name in os.listdir(folder):
-        path = os.path.join(folder, name)
-        if not (name.startswith(".") and name.endswith(".tmp")):
-            continue
-        try:
-            found = os.lstat(path)
-            if stat.S_ISREG(found.st_mode) and found.st_mtime < before:
-                os.unlink(path)
-                swept += 1
-        except FileNotFoundError:
-            continue  # its writer was quicker
-    return swept

@@ -76,12 +76,13 @@ class NodeIndex:
 
     def changed(self) -> bool:
         """Whether a refresh would find something: two `stat` calls."""
-        return self._follower.changed() or self._touches.changed()
+        return self._follower.pending() or self._touches.changed()
 
     @property
     def share(self) -> float:
         """How much of the journal was read, 0 to 1."""
-        return self._follower.offset / self._follower.size if self._follower.size else 1.0
+        unread = self._follower.pending() and self._follower.size > 0
+        return self._follower.offset / self._follower.size if unread else 1.0
 
     def __len__(self) -> int:
         return len(self._rows)

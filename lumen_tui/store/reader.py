@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,6 +38,25 @@ _PACKETS = 30
 _PACKET_BYTES = 64 * 1024
 _WAKE_BYTES = 256 * 1024
 _P0_LIMIT = 100
+_TASK_NAMED = re.compile(rb'"(?:task_id|key|target)":"([a-z0-9][a-z0-9-]*)"')
+
+
+class TaskNews:
+    """Which tasks to look at again: those that the engine's events and the operators' actions name."""
+
+    SWEEP = 30.0  # seconds after which all are looked at, whatever was named
+
+    def __init__(self, layout: Layout) -> None:
+        self._followers = (Follower(layout.events), Follower(layout.actions))
+        self._swept = -1.0
+
+    def names(self, now: float) -> set[str] | None:
+        """Ids of tasks that may have changed since the last call; None for all of them."""
+        data = b"".join(follower.poll()[1] for follower in self._followers if follower.changed())
+        if not 0 <= now - self._swept < self.SWEEP:
+            self._swept = now
+            return None
+        return {name.decode() for name in _TASK_NAMED.findall(data)}
 
 
 class Dismissed:
@@ -46,10 +66,12 @@ class Dismissed:
         self._follower = Follower(layout.actions)
         self._targets: dict[str, str] = {}  # action id -> target
         self._undone: set[str] = set()
+        self.revision = 0
 
     def refresh(self) -> bool:
         if not self._follower.changed():
             return False
+        self.revision += 1
         offset, data = self._follower.poll()
         for _, line in split_lines(data, offset):
             try:
@@ -80,6 +102,7 @@ class Reader:
         self.nodes = NodeIndex(layout)
         self.tasks = TaskIndex(layout)
         self._dismissed = Dismissed(layout)
+        self._task_news = TaskNews(layout)
         self._config = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout))
         self._roles = Stamped(self._role_files, lambda: list_roles(layout))
         self._work = Stamped(self._work_files, lambda: list_units(layout))
@@ -121,16 +144,16 @@ class Reader:
         """The configuration in force."""
         return self._config.value[0]
 
-    def refresh(self, now: float, only_tasks: set[str] | None = None) -> bool:
+    def refresh(self, now: float) -> bool:
         """Take in what changed; True while there is more to load (call again)."""
         for slice_ in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
             slice_.refresh()
         self._dismissed.refresh()
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
-        self.tasks.refresh(now, stall, only_tasks)
+        self.tasks.refresh(now, stall, self._task_news.names(now))
         self._look_at_engine(now)
-        more = self.signals.refresh() if self.signals.changed() or self.signals.share < 1 else False
-        if self.nodes.changed() or self.nodes.share < 1:
+        more = self.signals.refresh() if self.signals.changed() else False
+        if self.nodes.changed():
             more |= self.nodes.refresh()
         return more
 
@@ -142,6 +165,10 @@ class Reader:
         if engine != self._engine:
             self._engine = engine
             self._engine_revision += 1
+
+    def mark(self) -> object:
+        """Differs from an earlier mark where a new picture would show something else, the hour apart."""
+        return self._revisions(), self._engine, self._dismissed.revision, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
         """Refresh until everything is in."""

@@ -105,12 +105,13 @@ class SignalIndex:
 
     def changed(self) -> bool:
         """Whether a refresh would find something: two `stat` calls."""
-        return self._signals.changed() or self._receipts.changed()
+        return self._signals.pending() or self._receipts.changed()
 
     @property
     def share(self) -> float:
         """How much of the journal was read, 0 to 1."""
-        return self._signals.offset / self._signals.size if self._signals.size else 1.0
+        unread = self._signals.pending() and self._signals.size > 0
+        return self._signals.offset / self._signals.size if unread else 1.0
 
     def refresh(self) -> bool:
         """Take in the next part of what is new; True while there is more."""
