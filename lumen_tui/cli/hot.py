@@ -81,7 +81,7 @@ def _append(root: str, name: str, record: dict[str, object]) -> int:
 
 def _signal(argv: list[str], state: dict[str, str]) -> int:
     options, _, words = _options(argv, _SIGNAL)
-    if len(words) != 1:
+    if len(words) != 1 or words[0] == "cleanup":  # `signal cleanup` is another command
         raise ValueError(words)
     root = _root(options, state)
     by = options.pop("by", "") or light.operator(os.environ)

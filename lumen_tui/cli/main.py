@@ -44,6 +44,8 @@ def _close_stdout() -> None:
 def _run(argv: list[str]) -> int:
     try:
         options, words = _take_common(argv)
+        if words[:2] == ["signal", "cleanup"]:
+            words[:2] = ["signal-cleanup"]
         _check_command(words)
         args = build_parser().parse_args(words)
         session = Session(_root(options.get("--state")), options.get("--operator") or light.operator(os.environ))

@@ -6,11 +6,28 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from lumen_tui.cli import imports, memory, roles, state, tasks, triage, work
+from lumen_tui.cli import (
+    context,
+    doctor,
+    export,
+    fading,
+    imports,
+    memory,
+    nodes,
+    resume,
+    roles,
+    sessions,
+    state,
+    tasks,
+    triage,
+    work,
+)
 from lumen_tui.engine.actions.checks import nearest
 
 COMMANDS = (
     "init", "status", "task", "role", "signal", "inbox", "create", "triage", "wu", "events", "undo", "redo", "import",
+    "start", "session", "checkpoint", "ready", "decide", "handoff", "context", "recover", "link", "decay", "summarize",
+    "cleanup", "signal-cleanup", "archive", "unarchive", "pin", "touch", "delete", "promote", "why", "export", "doctor",
 )  # fmt: skip
 ELSEWHERE = ("run",)  # commands that do not come through here
 
@@ -81,6 +98,21 @@ def build_parser() -> Parser:
         "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found",
     )
     commands = Group(parser, "COMMAND")
-    for part in (state, tasks, roles, memory, triage, work, imports):
+    for part in (
+        state,
+        tasks,
+        roles,
+        memory,
+        triage,
+        work,
+        imports,
+        sessions,
+        resume,
+        context,
+        fading,
+        nodes,
+        export,
+        doctor,
+    ):
         part.declare(commands)
     return parser

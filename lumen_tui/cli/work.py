@@ -1,16 +1,20 @@
-"""`wu list | show | new`."""
+"""`wu list | show | new | claim | block | unblock | release | done | lanes`, and `link`."""
 
 from __future__ import annotations
 
+import os
+import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
-from lumen_tui.engine.actions import checks
+from lumen_tui.engine.actions import checks, lanes
 from lumen_tui.engine.actions.work import TYPES
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.records import RELATION_TYPES
+from lumen_tui.store import lanes as lane_files
 from lumen_tui.store import work
 
 if TYPE_CHECKING:
@@ -39,6 +43,43 @@ def declare(commands: Group) -> None:
         "--body-file", default="", metavar="FILE", help="the description from a file (- for standard input)"
     )
     new.add_argument("--id", default="", help="WU-NNN instead of the next free number")
+    _declare_moves(group)
+    _declare_link(commands)
+
+
+def _declare_moves(group: Group) -> None:
+    claim = group.add("claim", run_move, "Take a work unit on, within the limit of its lane.", "wu claim WU-042")
+    claim.add_argument("-l", "--lane", default="", help="put it into this lane [its own]")
+    claim.add_argument("-s", "--session", default="", metavar="ID", help="the session that works on it")
+    claim.add_argument(
+        "--pid", type=int, default=0, help="a process that stands for the holder [the login shell, at a terminal]"
+    )
+    block = group.add("block", run_move, "Stop work on it; its lane becomes free.", 'wu block WU-042 --reason "no key"')
+    unblock = group.add("unblock", run_move, "Make it ready again.", "wu unblock WU-042")
+    release = group.add("release", run_move, "Give it back, or free what somebody else left.", "wu release WU-042")
+    done = group.add("done", run_move, "Finish it: stamp, broadcast, lane free.", "wu done WU-042")
+    done.add_argument("--no-checkpoint-check", action="store_true", help="without a look for a checkpoint")
+    for verb, parser in (
+        ("claim", claim), ("block", block), ("unblock", unblock), ("release", release), ("done", done),
+    ):  # fmt: skip
+        parser.add_argument("id")
+        parser.add_argument("--from", dest="by", default="", help="who says so [you]")
+        parser.set_defaults(move=verb)
+    for parser in (block, release):
+        parser.add_argument("-r", "--reason", default="", help="why")
+    listing = group.add("lanes", run_lanes, "Lanes with their limits and who holds a place.", "wu lanes")
+    listing.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _declare_link(commands: Group) -> None:
+    link = commands.add(
+        "link", run_link, "Relate two work units or nodes: what blocks what.", "link WU-041 blocks WU-042"
+    )
+    link.add_argument("first")
+    link.add_argument("relation", choices=RELATION_TYPES, metavar="RELATION", help=", ".join(RELATION_TYPES))
+    link.add_argument("second")
+    link.add_argument("--remove", action="store_true", help="take the relation away")
+    link.add_argument("--from", dest="by", default="", help="who says so [you]")
 
 
 def run_list(session: Session, args: Namespace) -> int:
@@ -64,7 +105,7 @@ def run_show(session: Session, args: Namespace) -> int:
         name = checks.known_unit(session.layout, args.id)
     except ActionError as error:
         raise ActionError(str(error), candidates=error.candidates, missing=True) from error
-    unit = work.read_unit(session.layout, name)
+    unit = lane_files.read_unit(session.layout, name)
     if unit is None:
         raise ActionError(f"there is no work unit {name}", missing=True)
     if args.json:
@@ -84,4 +125,46 @@ def run_new(session: Session, args: Namespace) -> int:
         "wu.new", title=args.title, lane=args.lane, type=args.type, priority=args.priority, body=body, id=args.id
     )
     say(done.target)
+    return 0
+
+
+_WORDS = {"claim": ("lane", "session", "pid"), "block": ("reason",), "release": ("reason",),
+          "done": ("no_checkpoint_check",)}  # fmt: skip
+
+
+def run_move(session: Session, args: Namespace) -> int:
+    given = {name: getattr(args, name) for name in _WORDS.get(args.move, ())}
+    if args.move == "claim":
+        given["session"] = given["session"] or os.environ.get("LUMEN_SESSION", "")
+        given["pid"] = given["pid"] or _shell()
+    say(session.perform(f"wu.{args.move}", by=args.by, wu_id=args.id, **given).summary)
+    return 0
+
+
+def _shell() -> int:
+    """The process that stands for a person at a terminal: the leader of the login's session."""
+    return os.getsid(0) if sys.stdin.isatty() else 0
+
+
+def run_lanes(session: Session, args: Namespace) -> int:
+    rules = lanes.config_of(session.store).lanes
+    names = sorted({unit.lane for unit in lane_files.list_units(session.layout) if unit.lane})
+    held = {name: lanes.in_lane(session.store, name) for name in names}
+    if args.json:
+        document([{"lane": name, "limit": rules.limit(name), "holders": held[name]} for name in names])
+        return 0
+    for name in names:
+        say(f"{name}  {len(held[name])} of {rules.limit(name)}")
+        for one in held[name]:
+            stale = "  (stale)" if lanes.is_stale(session.store, one, rules, now=session.now) else ""
+            say(f"  {lanes.told(one, session.now)}{stale}")
+    if not names:
+        talk("no lanes")
+    return 0
+
+
+def run_link(session: Session, args: Namespace) -> int:
+    verb = "relation.remove" if args.remove else "relation.add"
+    done = session.perform(verb, by=args.by, from_id=args.first, to_id=args.second, type=args.relation)
+    say(done.summary)
     return 0

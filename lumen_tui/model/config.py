@@ -64,6 +64,32 @@ class DecayConfig(Struct, frozen=True, forbid_unknown_fields=True):
         return DecayRule()
 
 
+class AutoCheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[memory.enforcement.auto_checkpoint]: by hooks of the agent's own program"""
+
+    enabled: bool = True
+    interval_tool_calls: int = 30
+
+
+class EnforcementConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[memory.enforcement]"""
+
+    require_checkpoint_for_done: Literal["off", "warn", "block"] = "warn"
+    auto_checkpoint: AutoCheckpointConfig = field(default_factory=AutoCheckpointConfig)
+
+
+class LanesConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[lanes]: how many work units may be in progress in one lane."""
+
+    wip: int = 1
+    stale_hours: float = 24.0  # a lane lock this old no longer counts, where its holder is gone as well
+    limits: dict[str, int] = field(default_factory=dict)  # lane name -> its own limit
+
+    def limit(self, lane: str) -> int:
+        """The limit of one lane."""
+        return max(1, self.limits.get(lane, self.wip))
+
+
 class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[memory]"""
 
@@ -71,6 +97,7 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     max_checkpoints: int = 10
     auto_checkpoint: bool = True
     decay: DecayConfig = field(default_factory=DecayConfig)
+    enforcement: EnforcementConfig = field(default_factory=EnforcementConfig)
 
 
 class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,5 +116,6 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     models: ModelsConfig = field(default_factory=ModelsConfig)
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
+    lanes: LanesConfig = field(default_factory=LanesConfig)
     room: RoomConfig = field(default_factory=RoomConfig)
     keys: dict[str, str] = field(default_factory=dict)

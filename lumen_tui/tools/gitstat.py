@@ -52,13 +52,18 @@ class _Git:
         ).stdout  # fmt: skip
 
 
-def look(folder: str, *, base: str = "", environ: Mapping[str, str], seconds: float = SECONDS) -> GitStat:
-    """What is different in `folder` from `base` (a commit, else HEAD), new files included. Never raises."""
+def look(
+    folder: str, *, base: str = "", without: str = "", environ: Mapping[str, str], seconds: float = SECONDS
+) -> GitStat:  # fmt: skip
+    """What is different in the repository around `folder` from `base` (a commit, else HEAD), new files included.
+
+    `without` is a folder whose changes do not count. Never raises.
+    """
     if not folder or not os.path.isdir(folder):
         return GitStat(why="no folder")
     git = _Git(folder, environ, seconds)
     try:
-        return _look(git, base)
+        return _look(git, base, without)
     except subprocess.TimeoutExpired:
         return GitStat(why=f"git took longer than {seconds:g} s")
     except subprocess.CalledProcessError as error:
@@ -69,8 +74,9 @@ def look(folder: str, *, base: str = "", environ: Mapping[str, str], seconds: fl
         return GitStat(why=f"git cannot be run: {error.strerror}")
 
 
-def _look(git: _Git, base: str) -> GitStat:
+def _look(git: _Git, base: str, without: str) -> GitStat:
     root = _line(git("rev-parse", "--show-toplevel"))
+    paths = ("--", ":/", *_excluded(root, without))
     if program := _own_program(git("config", "--list", "--name-only", "-z")):
         return GitStat(root=root, why=f"the repository's configuration sets {program}, which runs a program")
     head = _try(git, "rev-parse", "--verify", "--quiet", "HEAD")
@@ -78,15 +84,23 @@ def _look(git: _Git, base: str) -> GitStat:
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--no-renames")
     stat = changed = b""
     if start:
-        stat = git("diff", *options, "--stat=100,70,40", start, "--")
-        changed = git("diff", *options, "--name-only", "-z", start, "--")
-    new = git("ls-files", "--others", "--exclude-standard", "-z", "--full-name", ":/")
+        stat = git("diff", *options, "--stat=100,70,40", start, *paths)
+        changed = git("diff", *options, "--name-only", "-z", start, *paths)
+    new = git("ls-files", "--others", "--exclude-standard", "-z", "--full-name", *paths)
     names = [safe(name.decode("utf-8", "replace")) for name in (changed + new).split(b"\0") if name]
     return GitStat(
         root=root, branch=_try(git, "symbolic-ref", "--quiet", "--short", "HEAD"), head=head, base=start,
         stat=safe(stat.decode("utf-8", "replace")).rstrip()[-_MOST_STAT:], files=tuple(names[:MOST_FILES]),
         more_files=max(0, len(names) - MOST_FILES),
     )  # fmt: skip
+
+
+def _excluded(root: str, without: str) -> list[str]:
+    """The pathspec that leaves a folder out, where it lies in the repository."""
+    inside = os.path.relpath(os.path.realpath(without), os.path.realpath(root)) if without else os.pardir
+    if inside == os.curdir or inside.split(os.sep)[0] == os.pardir:
+        return []
+    return [f":(top,exclude,literal){inside}"]
 
 
 def _own_program(names: bytes) -> str:

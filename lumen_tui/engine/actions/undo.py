@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import edits, roles, tasks, work
+from lumen_tui.engine.actions import edits, roles, settings, tasks, work
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Action, Change
@@ -64,8 +64,8 @@ def _apply(
         for change in others:
             _check_other(store, change, now)
         for change in others:
-            if _KINDS[change.kind][0](store, change) != change.after:
-                _KINDS[change.kind][1](store, change)
+            if KINDS[change.kind][0](store, change) != change.after:
+                KINDS[change.kind][1](store, change)
         return [_turned(found[change.key], change, by, now) for change in node_changes], lines
 
     with files.waiting_lock(store.layout.lock("roles")):
@@ -91,7 +91,7 @@ def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> N
 
 
 def _check_other(store: Store, change: Change, now: float) -> None:
-    if _KINDS[change.kind][0](store, change) not in (change.before, change.after):
+    if KINDS[change.kind][0](store, change) not in (change.before, change.after):
         raise _changed_since(store, change, now)
 
 
@@ -149,9 +149,10 @@ def _put_nothing(_: Store, __: Change) -> None:
     return None
 
 
-_KINDS: dict[str, tuple[Callable[[Store, Change], Side], Callable[[Store, Change], None]]] = {
+KINDS: dict[str, tuple[Callable[[Store, Change], Side], Callable[[Store, Change], None]]] = {
     "work": (_work_now, _put_work),
     "role": (_role_now, _put_role),
     "task": (_task_now, _put_task),
     "attention": (_noted, _put_nothing),
+    "setting": (settings.setting_now, settings.put_setting),
 }

@@ -1,0 +1,60 @@
+"""`context` and `recover`: blocks of text for an agent, within a budget of characters."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.cli.sessions import add_author
+from lumen_tui.engine.actions import context
+from lumen_tui.model.handoff import Block
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    block = commands.add(
+        "context", run_context, "What an agent should know of a work unit before it begins.", "context --wu WU-042"
+    )
+    _common(block, context.CONTEXT_SIZE)
+    block.add_argument("-l", "--lane", default="", help="project-wide nodes of this lane or of none")
+    block.add_argument("--max-recent-summaries", type=int, default=5, metavar="N", help="at most so many [5]")
+    block.add_argument("--max-project-nodes", type=int, default=10, metavar="N", help="at most so many [10]")
+    after = commands.add("recover", run_recover, "What was going on before a break.", "recover --wu WU-042")
+    _common(after, context.RECOVERY_SIZE)
+
+
+def _common(parser: Parser, size: int) -> None:
+    parser.add_argument("--wu", default="", help="the work unit [of your open session]")
+    parser.add_argument("-m", "--max-size", type=int, default=size, metavar="N", help=f"characters at most [{size}]")
+    parser.add_argument("-f", "--format", default="human", choices=("human", "json"), metavar="human|json")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no word on what was cut")
+    add_author(parser)
+
+
+def run_context(session: Session, args: Namespace) -> int:
+    block = context.context(
+        session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu, max_size=args.max_size,
+        lane=args.lane, max_recent_summaries=args.max_recent_summaries, max_project_nodes=args.max_project_nodes,
+    )  # fmt: skip
+    return _show(block, args)
+
+
+def run_recover(session: Session, args: Namespace) -> int:
+    by = args.by or session.operator
+    return _show(context.recover(session.store, by=by, now=session.now, wu_id=args.wu, max_size=args.max_size), args)
+
+
+def _show(block: Block, args: Namespace) -> int:
+    if args.json or args.format == "json":
+        document(block)
+        return 0
+    say(block.text)
+    if not args.quiet:
+        for cut in block.cut:
+            talk(f"cut: {cut.section}: {cut.left_out} ({cut.why})")
+    return 0

@@ -1,0 +1,48 @@
+"""`doctor`: what is wrong with the state folder, and what was done about it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, say, table
+from lumen_tui.engine.doctor.examine import examine
+from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.engine.outcome import ActionError
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+
+def declare(commands: Group) -> None:
+    """The command of this module."""
+    doctor = commands.add("doctor", run, "Look through the state folder for what is wrong.", "doctor --fix")
+    doctor.add_argument("--fix", action="store_true", help="mend what can be mended, and say what was done")
+    doctor.add_argument("--json", action="store_true", help="one JSON document")
+    doctor.set_defaults(without_state=True)  # a folder that is not to be trusted is what the doctor is for
+
+
+def run(session: Session, args: Namespace) -> int:
+    if not session.layout.exists():
+        raise ActionError(f"there is no state folder at {session.root}: make one with `lumen-tui init`")
+    report = examine(session.store, now=session.now, fix=args.fix)
+    if args.json:
+        facts = msgspec.to_builtins(report)
+        document({**facts, "healthy": not report.left, "problems_left": len(report.left)})
+        return 1 if report.left else 0
+    table([_row(one) for one in report.findings])
+    mended = sum(bool(one.mended) for one in report.findings)
+    left = len(report.left)
+    parts = [f"{mended} mended"] if args.fix else []
+    can = sum(one.mendable for one in report.left)
+    parts.append(f"{left} problem{'' if left == 1 else 's'} left" if left else "healthy")
+    say(", ".join(parts) + (f"; `doctor --fix` mends {can}" if can and not args.fix else ""))
+    return 1 if left else 0
+
+
+def _row(one: Finding) -> tuple[str, ...]:
+    state = "mended" if one.mended else "note" if one.level == NOTE else "problem"
+    said = one.what + (f" — {one.mended}" if one.mended else f" ({one.hint})" if one.hint else "")
+    return state, one.check, one.where, said

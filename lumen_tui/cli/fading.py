@@ -1,0 +1,228 @@
+"""`decay`, `summarize`, `cleanup`, `signal cleanup`: what leaves the active memory, looked at first or done."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.actions import cleanup, fading, summaries
+from lumen_tui.engine.actions.putaway import Leaving
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import decay, times
+from lumen_tui.model.decay import DecayRule
+from lumen_tui.store.ageindex import AgeIndex
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+_MOST_SHOWN = 100  # of a list for people; --json has all of them
+_NOTHING = 3
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    fade = commands.add(
+        "decay", run_decay, "Archive what nobody has touched for long.", "decay --dry-run --at 2027-01-31"
+    )
+    fade.add_argument("set", nargs="?", default="", choices=("", "set"), metavar="set", help="change the rule instead")
+    fade.add_argument("--half-life", default="", metavar="D", help="days until a score has halved [as configured]")
+    fade.add_argument("--threshold", type=float, default=0.0, metavar="T", help="archived below it [as configured]")
+    fade.add_argument("--at", default="", metavar="DATE", help="with --dry-run: at that date, or so far ahead (30d)")
+    _common(fade)
+    conclude = commands.add("summarize", run_summarize, "Conclude the work on a work unit.", "summarize --wu WU-001")
+    conclude.add_argument("--wu", required=True, help="the work unit")
+    conclude.add_argument("--dry-run", action="store_true", help="show the text, write nothing")
+    conclude.add_argument("--json", action="store_true", help="one JSON document")
+    clean = commands.add(
+        "cleanup",
+        run_cleanup,
+        "Archive nodes whose lifecycle is over; active work stays.",
+        "cleanup --dry-run --ttl 30d",
+    )
+    clean.add_argument("--ttl", default="", help="one age for every lifecycle, such as 30d")
+    clean.add_argument("--session-id", default="", metavar="ID", help="close this session and archive its nodes")
+    clean.add_argument("--decay", action="store_true", help="archive what has faded as well")
+    _common(clean)
+    _declare_signals(commands)
+
+
+def _declare_signals(commands: Group) -> None:
+    signals = commands.add(
+        "signal-cleanup", run_signals, "Move old signals to memory/archive.jsonl (also: signal cleanup).",
+        "signal-cleanup --dry-run",
+    )  # fmt: skip
+    signals.add_argument("--ttl", default="7d", help="of what is read [7d]")
+    signals.add_argument("--unread-ttl", default="30d", help="of what is unread and not about active work [30d]")
+    signals.add_argument("--max-entries", type=int, default=500, metavar="N", help="read ones kept at most [500]")
+    _common(signals)
+
+
+def _common(command: Parser) -> None:
+    command.add_argument("--dry-run", action="store_true", help="only look")
+    command.add_argument("--force", action="store_true", help="even right after the clock jumped")
+    command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _days(text: str) -> float:
+    """Days from `45` or `45d`; 0 for nothing."""
+    if not text:
+        return 0.0
+    try:
+        days = float(text)
+    except ValueError:
+        days = _duration(text) / times.DAY
+    if days <= 0:
+        raise ActionError(f"--half-life {text!r} makes no rule: a number of days above 0")
+    return days
+
+
+def _duration(text: str) -> float:
+    try:
+        return times.parse_duration(text)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+
+
+def _moment(text: str, now: float) -> float:
+    """Seconds since 1970 of a date, or of a time ahead such as 30d."""
+    try:
+        return times.parse_iso(text)
+    except ValueError:
+        pass
+    try:
+        return now + times.parse_duration(text)
+    except ValueError:
+        raise ActionError(f"--at {text!r} is neither a date such as 2027-01-31 nor a time ahead such as 30d") from None
+
+
+def run_decay(session: Session, args: Namespace) -> int:
+    half_life = _days(args.half_life)
+    if args.set:
+        return _set_rule(session, args, half_life)
+    if args.at and not args.dry_run:
+        raise ActionError("--at is a look ahead: use it with --dry-run")
+    now = session.now
+    at = _moment(args.at, now) if args.at else now
+    rule = _rule(session, half_life, args.threshold)
+    index = AgeIndex(session.layout).load()
+    found = fading.due(index, rule, at)
+    done = None
+    if not args.dry_run:
+        given = {"half_life_days": half_life, "threshold": args.threshold, "force": args.force}
+        done = session.perform("decay.apply", **given)
+    head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
+    return _tell(_shown(index, found, rule), done, args, head)
+
+
+def _rule(session: Session, half_life: float, threshold: float) -> DecayRule:
+    try:
+        return fading.rule_of(session.store, half_life, threshold)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+
+
+def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
+    wanted = {"half_life_days": half_life, "threshold": args.threshold}
+    changes = {f"memory.decay.{name}": value for name, value in wanted.items() if value}
+    if not changes:
+        raise ActionError("decay set needs --half-life or --threshold")
+    done = session.perform("setting.change", changes=changes)
+    if args.json:
+        document(done)
+    else:
+        say(done.summary)
+    return 0
+
+
+def _shown(index: AgeIndex, found: list[Leaving], rule: DecayRule | None) -> list[dict[str, Any]]:
+    """What is listed of each leaving node."""
+    known = {one.node_id: one for one in found}
+    rows = []
+    for row, node in index.records(index.untouched_since(float("inf"))):
+        if (one := known.get(row.node_id)) is None:
+            continue
+        said = {"id": one.node_id, "type": node.get("type"), "wu_id": node.get("wu_id") or "", "reason": one.reason}
+        said |= {"last_touch": times.iso(one.touched), "title": str(node.get("content", "")).partition("\n")[0]}
+        if rule is not None and one.score >= 0:
+            said |= {"score": round(one.score, 6), "fades_at": times.iso(decay.fades_at(one.touched, rule))}
+        rows.append(said)
+    return rows
+
+
+def _tell(rows: list[dict[str, Any]], done: Done | None, args: Namespace, head: dict[str, Any]) -> int:
+    """Show what would leave, or what left; returns the exit code."""
+    nothing = done is not None and not done.action_id
+    if args.json:
+        document({**head, "dry_run": done is None, "nodes": rows, **_done_facts(done)})
+        return _NOTHING if nothing else 0
+    table([(one["id"], one["last_touch"][:10], one["reason"], one["title"]) for one in rows[:_MOST_SHOWN]])
+    if len(rows) > _MOST_SHOWN:
+        talk(f"and {len(rows) - _MOST_SHOWN} more: --json has all of them")
+    if done is None:
+        say(f"{len(rows)} would be archived" if rows else "nothing would be archived")
+    else:
+        say(done.summary)
+    return _NOTHING if nothing else 0
+
+
+def _done_facts(done: Done | None) -> dict[str, Any]:
+    return {} if done is None else {"summary": done.summary, "action_id": done.action_id}
+
+
+def run_summarize(session: Session, args: Namespace) -> int:
+    wanted = summaries.plan(session.store, args.wu)
+    if args.dry_run:
+        if args.json:
+            document({"dry_run": True, **summaries.to_json(wanted)})
+        else:
+            say(wanted.content)
+        return 0
+    done = session.perform("summary.make", wu_id=args.wu)
+    if args.json:
+        document({"dry_run": False, "id": done.target, "summary": done.summary, "action_id": done.action_id,
+                  "draft": summaries.to_json(wanted)})  # fmt: skip
+        return 0
+    say(done.target)
+    talk(done.summary)
+    if wanted.left_out:
+        talk(f"{wanted.left_out} sensitive node(s) were left out")
+    return 0
+
+
+def run_cleanup(session: Session, args: Namespace) -> int:
+    try:
+        wanted = cleanup.wish(args.ttl, args.session_id)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+    if wanted.session_id:
+        wanted = wanted._replace(session_id=cleanup.known_session(session.store, wanted.session_id))
+    index = AgeIndex(session.layout).load()
+    found = cleanup.leaving(session.store, index, wanted, session.now)
+    named = {one.node_id for one in found}
+    rule = fading.rule_of(session.store)
+    found += [one for one in fading.due(index, rule, session.now) if args.decay and one.node_id not in named]
+    done = None
+    if not args.dry_run:
+        given = {"ttl": args.ttl, "session_id": args.session_id, "decay": args.decay, "force": args.force}
+        done = session.perform("cleanup.nodes", **given)
+    return _tell(_shown(index, found, rule), done, args, {"retention": wanted.retention})
+
+
+def run_signals(session: Session, args: Namespace) -> int:
+    given = {"ttl": args.ttl, "unread_ttl": args.unread_ttl, "max_entries": args.max_entries}
+    try:
+        counts = cleanup.signal_plan(session.store, now=session.now, **given)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+    facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
+    done = None if args.dry_run else session.perform("cleanup.signals", **given, force=args.force)
+    if args.json:
+        document({"dry_run": args.dry_run, **facts, **({} if done is None else {"summary": done.summary})})
+    elif done is None:
+        table([(name.replace("_", " "), str(value)) for name, value in facts.items()])
+    else:
+        say(done.summary)
+    return _NOTHING if done is not None and not done.target else 0

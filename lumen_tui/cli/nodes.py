@@ -1,0 +1,124 @@
+"""`archive`, `unarchive`, `pin`, `touch`, `delete`, `promote`, `why`: single memory nodes by hand."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.actions import provenance as keeping
+from lumen_tui.engine.actions import removal
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import links
+from lumen_tui.model.text import one_line
+from lumen_tui.store.nodes import Ambiguous
+from lumen_tui.store.provenance import provenance
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_PLAIN = (
+    ("archive", "node.archive", "Put nodes away; unarchive or undo brings them back.", "archive mem-7f2 -r duplicate"),
+    ("unarchive", "node.unarchive", "Bring archived nodes back; their age counts from now.", "unarchive mem-7f2"),
+    ("pin", "decay.pin", "Keep nodes from ever fading.", "pin mem-7f2"),
+    ("touch", "decay.touch", "Let the age of nodes count from now.", "touch mem-7f2"),
+)
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    for name, verb, text, example in _PLAIN:
+        command = commands.add(name, run_plain, text, example)
+        command.add_argument("ids", nargs="+", metavar="ID")
+        command.set_defaults(verb=verb)
+        if name == "archive":
+            command.add_argument("-r", "--reason", default="", help="why")
+        if name == "pin":
+            command.add_argument("--off", action="store_true", help="let them fade again")
+    _declare_delete(commands)
+    _declare_promote(commands)
+    why = commands.add("why", run_why, "Where a node came from and what became of it.", "why mem-7f2")
+    why.add_argument("id", metavar="ID")
+    why.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _declare_delete(commands: Group) -> None:
+    delete = commands.add(
+        "delete", run_delete, "Mark nodes as deleted; undo brings them back.", "delete --tag scratch --older-than 7d"
+    )
+    delete.add_argument("ids", nargs="*", metavar="ID")
+    delete.add_argument("--tag", default="", help="all with this tag that are not protected")
+    delete.add_argument(
+        "--older-than", default="", metavar="AGE", help="all untouched for so long, such as 12h, 7d, 2w"
+    )
+    delete.add_argument("--dry-run", action="store_true", help="only look")
+    delete.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _declare_promote(commands: Group) -> None:
+    tags = ", ".join(keeping.TAGS)
+    promote = commands.add(
+        "promote", run_promote, "Keep what a node says for the whole project.", "promote mem-7f2 --tag pattern"
+    )
+    promote.add_argument("ids", nargs="*", metavar="ID")
+    promote.add_argument("--wu", default="", help="the summaries of this work unit instead of nodes")
+    promote.add_argument("-t", "--tag", required=True, help=tags)
+    promote.add_argument("--dry-run", action="store_true", help="only look")
+    promote.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_plain(session: Session, args: Namespace) -> int:
+    given = {"reason": args.reason} if args.verb == "node.archive" else {}
+    if args.verb == "decay.pin":
+        given = {"pinned": not args.off}
+    say(session.perform(args.verb, node_ids=args.ids, **given).summary)
+    return 0
+
+
+def run_delete(session: Session, args: Namespace) -> int:
+    given = {"node_ids": args.ids, "tag": args.tag, "older_than": args.older_than}
+    try:
+        chosen, spared = removal.plan(session.store, now=session.now, **given)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+    done = None if args.dry_run else session.perform("node.delete", **given)
+    rows = [(str(node["id"]), str(node.get("type", "")), str(node.get("content", ""))) for node in chosen]
+    if args.json:
+        nodes = [{"id": row[0], "type": row[1], "title": row[2].partition("\n")[0]} for row in rows]
+        document({"dry_run": args.dry_run, "nodes": nodes, "protected": spared})
+        return 0
+    if done is None:
+        table([(row[0], row[1], one_line(row[2], 100)) for row in rows])
+    say(done.summary if done else f"{len(rows)} would be deleted")
+    if spared:
+        talk(f"{spared} protected node(s) stay: name them by id to delete them")
+    return 0
+
+
+def run_promote(session: Session, args: Namespace) -> int:
+    keeping.check_tag(args.tag)
+    found = keeping.sources(session.store, args.ids, args.wu)
+    done = None if args.dry_run else session.perform("node.promote", tag=args.tag, node_ids=found)
+    if args.json:
+        document({"dry_run": args.dry_run, "from": found, "tag": args.tag, "id": done.target if done else ""})
+        return 0
+    say(done.target if done else f"would be kept as {args.tag}: {', '.join(found)}")
+    if done:
+        talk(done.summary)
+    return 0
+
+
+def run_why(session: Session, args: Namespace) -> int:
+    try:
+        tree = provenance(session.store, args.id)
+    except Ambiguous as error:
+        said = f"{args.id!r} is the beginning of several ids: give more of it"
+        raise ActionError(said, candidates=error.candidates) from error
+    except LookupError:
+        raise ActionError(f"there is no node {args.id!r}", missing=True) from None
+    if args.json:
+        document(tree)
+        return 0
+    for line in links.lines(tree):
+        say(line)
+    return 0

@@ -1,0 +1,87 @@
+"""`checkpoint` and `ready`: a saved point in the work, and the page from which somebody goes on."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.cli.sessions import add_author, add_place, session_of
+from lumen_tui.engine.actions import places, ready
+from lumen_tui.engine.outcome import ActionError
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    point = commands.add(
+        "checkpoint", run_checkpoint, "Save a point in the work with what changed; prints its id.",
+        'checkpoint "tests written" --progress 50% --next-steps "integration"',
+    )  # fmt: skip
+    point.add_argument("text", nargs="?", default="", metavar="note", help="what was reached")
+    point.add_argument("-n", "--note", default="", help="the same as an option")
+    point.add_argument("-p", "--progress", default="", help="such as 50%%")
+    point.add_argument("--next-steps", default="", help="what comes next")
+    point.add_argument("-t", "--trigger", default="manual", help="what brought it about [manual]")
+    point.add_argument("--git-diff-stat", default="", metavar="TEXT", help="instead of git's own answer")
+    point.add_argument("-q", "--quiet", action="store_true", help="only the id")
+    add_place(point)
+    page = commands.add(
+        "ready", run_ready, "What a fresh agent needs to go on with a work unit.", "ready --wu WU-042"
+    )  # fmt: skip
+    page.add_argument("--wu", default="", help="the work unit [of your open session]")
+    page.add_argument(
+        "-t", "--type", default="", choices=ready.TYPES, metavar="TYPE", help="only open nodes of this kind, in order"
+    )
+    page.add_argument("--take", action="store_true", help="take what was handed over; nobody else gets it then")
+    page.add_argument("-f", "--format", default="human", choices=("human", "json"), metavar="human|json")
+    page.add_argument("--json", action="store_true", help="one JSON document")
+    page.add_argument("-q", "--quiet", action="store_true", help="nothing beside the result")
+    add_author(page)
+
+
+def run_checkpoint(session: Session, args: Namespace) -> int:
+    if args.text and args.note:
+        raise ActionError("the note was given twice: once is enough")
+    done = session.perform(
+        "checkpoint.save", by=args.by, note=args.text or args.note, wu_id=args.wu, session=session_of(args),
+        progress=args.progress, next_steps=args.next_steps, trigger=args.trigger, folder=str(Path.cwd()),
+        git_diff_stat=args.git_diff_stat,
+    )  # fmt: skip
+    say(done.target)
+    if not args.quiet:
+        talk(done.summary)
+    return 0
+
+
+def run_ready(session: Session, args: Namespace) -> int:
+    by = args.by or session.operator
+    named = "" if args.wu else os.environ.get("LUMEN_SESSION", "")
+    wanted = places.place(session.store, by=by, wu_id=args.wu, session=named).wu_id
+    if args.take:
+        _take(session, by, wanted, args.quiet)
+    found = ready.page(session.store, by=by, now=session.now, wu_id=wanted, type=args.type)
+    if args.json or args.format == "json":
+        document(found)
+        return 0
+    for line in [ready.said(one) for one in found.items] if args.type else ready.lines(found):
+        say(line)
+    if args.type and not found.items:
+        talk(f"nothing open of type {args.type} on {wanted}")
+    return 0
+
+
+def _take(session: Session, by: str, wu_id: str, quiet: bool) -> None:
+    """Take the hand-off; that there is none is no reason not to show the page."""
+    try:
+        summary = session.perform("handoff.take", by=by, wu_id=wu_id).summary
+    except ActionError as error:
+        if not error.missing:
+            raise
+        summary = str(error)
+    if not quiet:
+        talk(summary)

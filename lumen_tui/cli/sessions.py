@@ -1,0 +1,164 @@
+"""`start`, `session`, `decide`, `handoff`: one agent's stretch of work, and what it leaves to the next."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.actions import places, ready
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import times
+from lumen_tui.model.handoff import Entry
+from lumen_tui.model.session import TIERS, WorkSession
+from lumen_tui.store import sessions as stored
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+_MOST = 100
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    start = commands.add("start", run_start, "Begin a session on a work unit; prints its id.", "start --wu WU-042")
+    start.add_argument("--wu", required=True, help="the work unit")
+    start.add_argument("-a", "--agent-type", default="unknown", help="such as claude-code")
+    start.add_argument(
+        "-c", "--context-tier", default="full", choices=TIERS, metavar="TIER", help=f"{', '.join(TIERS)} [full]"
+    )
+    start.add_argument("-q", "--quiet", action="store_true", help="only the id")
+    start.add_argument("--json", action="store_true", help="one JSON document")
+    add_author(start)
+    session = commands.add("session", run_session, "Sessions: list, show or end them.", "session end ses-7f2k")
+    session.add_argument("what", nargs="?", default="list", choices=("list", "show", "end"), metavar="list|show|end")
+    session.add_argument("id", nargs="?", default="", help="which one [the one you started last]")
+    session.add_argument("--all", action="store_true", help="list: the ended ones too")
+    session.add_argument("--json", action="store_true", help="one JSON document")
+    add_author(session)
+    _declare_notes(commands)
+
+
+def _declare_notes(commands: Group) -> None:
+    decide = commands.add(
+        "decide", run_decide, "Note a decision, or a question that is still open; prints its id.",
+        'decide "Retry or fail fast?" --answer "Retry twice" --wu WU-042',
+    )  # fmt: skip
+    decide.add_argument("question", nargs="?", default="")
+    decide.add_argument("--answer", default="", help="without one it is pending")
+    decide.add_argument("--resolve", default="", metavar="ID", help="answer this pending decision")
+    decide.add_argument("-p", "--priority", default="", help="P0 to P3")
+    add_place(decide)
+    handoff = commands.add(
+        "handoff", run_handoff, "Leave a note for the next agent on a work unit; prints its id.",
+        'handoff "tests are red, see the log" --wu WU-042',
+    )  # fmt: skip
+    handoff.add_argument("note")
+    handoff.add_argument("--to", default="", help="the agent that alone may take it [whoever goes on]")
+    add_place(handoff)
+
+
+def add_author(parser: Parser) -> None:
+    """Who says so, where it is not the operator."""
+    parser.add_argument("--from", dest="by", default="", help="who says so [you]")
+
+
+def add_place(parser: Parser) -> None:
+    """The work unit and the session, which may be left out inside a session of one's own."""
+    parser.add_argument("--wu", default="", help="the work unit [of your open session]")
+    parser.add_argument(
+        "-s", "--session", default="", metavar="ID", help="the session [$LUMEN_SESSION, else the one you started last]"
+    )
+    add_author(parser)
+
+
+def session_of(args: Namespace) -> str:
+    """The session that is named, by option or by environment; an explicit work unit outranks the environment."""
+    return str(args.session or ("" if args.wu else os.environ.get("LUMEN_SESSION", "")))
+
+
+def run_start(session: Session, args: Namespace) -> int:
+    done = session.perform(
+        "session.start", by=args.by, wu_id=args.wu, agent_type=args.agent_type, context_tier=args.context_tier,
+        folder=str(Path.cwd()),
+    )  # fmt: skip
+    found = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu)
+    taken = [note for note in found.handoffs if note.extra.get("taken_session") == done.target]
+    if args.json:
+        document({"session": stored.read(session.layout, done.target), "handoffs": taken})
+        return 0
+    say(done.target)
+    if not args.quiet:
+        for note in taken:
+            say(_handed_over(note))
+    return 0
+
+
+def _handed_over(note: Entry) -> str:
+    return f"hand-off from {note.by}, {ready.ago(note.age_seconds)}: {note.text}"
+
+
+def run_session(session: Session, args: Namespace) -> int:
+    by = args.by or session.operator
+    if args.what == "end":
+        wanted = args.id or os.environ.get("LUMEN_SESSION", "")
+        say(session.perform("session.end", by=by, session=wanted).summary)
+        return 0
+    if args.what == "show":
+        return _show(session, args, by)
+    found = list(stored.live(session.layout))
+    if args.all:
+        found += islice(stored.ended(session.layout), _MOST)
+    if args.json:
+        document(found)
+        return 0
+    table([_row(one, session.now) for one in found])
+    if not found:
+        talk("no sessions are open")
+    return 0
+
+
+def _row(one: WorkSession, now: float) -> tuple[str, ...]:
+    age = ready.ago(max(0.0, now - times.epoch(one.started_at, now)))
+    state = f"ended by {one.ended_by}" if one.ended_at else "open"
+    return one.session_id, one.active_wu, one.agent, one.agent_type, age, f"{len(one.files_touched)} files", state
+
+
+def _show(session: Session, args: Namespace, by: str) -> int:
+    wanted = args.id or os.environ.get("LUMEN_SESSION", "")
+    found = places.named(session.store, wanted) if wanted else stored.newest(session.layout, by)
+    if found is None:
+        raise ActionError(f"{by} has no open session", missing=True)
+    if args.json:
+        document(found)
+        return 0
+    table([_row(found, session.now)])
+    for name in found.files_touched:
+        say(f"  {name}")
+    for one in found.decisions:
+        say(f"  {one.question}  — {one.answer or 'pending'}")
+    return 0
+
+
+def run_decide(session: Session, args: Namespace) -> int:
+    if args.resolve:
+        done = session.perform("decision.answer", by=args.by, node_id=args.resolve, answer=args.answer)
+        say(done.summary)
+        return 0
+    done = session.perform(
+        "decision.note", by=args.by, question=args.question, answer=args.answer, wu_id=args.wu,
+        session=session_of(args), priority=args.priority,
+    )  # fmt: skip
+    say(done.target)
+    return 0
+
+
+def run_handoff(session: Session, args: Namespace) -> int:
+    done = session.perform(
+        "handoff.give", by=args.by, note=args.note, wu_id=args.wu, to=args.to, session=session_of(args)
+    )
+    say(done.target)
+    return 0

@@ -1,0 +1,175 @@
+"""Cleanup: nodes archived when their lifecycle's time is over. Nothing is deleted; active work is left alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lumen_tui.engine.actions import checks, fading, putaway
+from lumen_tui.engine.actions.putaway import Leaving
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.ids import BadId
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE
+from lumen_tui.model.retention import Retention, is_pending_decision
+from lumen_tui.store import compaction, sessions, work
+from lumen_tui.store.ageindex import AgeIndex
+from lumen_tui.store.compaction import Counts
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.nodes import Ambiguous, Raw
+from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.store import Store
+
+
+class Wish(NamedTuple):
+    """What one cleanup goes by. With a session id only that session's nodes are looked at, whatever their age."""
+
+    retention: Retention
+    session_id: str = ""
+
+
+def wish(ttl: str = "", session_id: str = "") -> Wish:
+    """From what the operator wrote: `30d` in place of every lifecycle's own time. ValueError where it is none."""
+    if not ttl:
+        return Wish(Retention(), session_id)
+    limit = times.parse_duration(ttl)
+    if limit < 0:
+        raise ValueError(f"--ttl {ttl!r} is below zero")
+    return Wish(Retention(ephemeral=limit, session=limit, wu=limit), session_id)
+
+
+class _Keep:
+    """What a cleanup leaves alone beside what decay protects."""
+
+    def __init__(self, layout: Layout) -> None:
+        units, _ = work.list_units(layout)
+        self.active = {unit.id for unit in units if unit.status != "done"}
+
+    def keeps(self, node: Raw, last_checkpoints: set[str], *, whole_unit: bool) -> bool:
+        if is_pending_decision(node):
+            return True
+        active = node.get("wu_id") in self.active
+        return active and (whole_unit or node["id"] in last_checkpoints)
+
+
+def lifecycle_of(node: Raw) -> str:
+    """The lifecycle that a node names, or that of its type."""
+    named = node.get("lifecycle")
+    return named if isinstance(named, str) and named else LIFECYCLE_BY_TYPE.get(str(node.get("type")), "session")
+
+
+def leaving(store: Store, index: AgeIndex, wanted: Wish, now: float) -> list[Leaving]:
+    """What a cleanup would archive now, the longest untouched first."""
+    keep = _Keep(store.layout)
+    rows = list(index.records(index.untouched_since(math.inf)))
+    last = _last_checkpoints([node for _, node in rows])
+    found = []
+    for row, node in rows:
+        if keep.keeps(node, last, whole_unit=not wanted.session_id):
+            continue
+        if why := _why(node, now - row.touched, wanted):
+            found.append(Leaving(row.node_id, row.touched, why, -1.0))
+    return found
+
+
+def _last_checkpoints(nodes: list[Raw]) -> set[str]:
+    """The newest checkpoint of each work unit: what a fresh agent goes on from."""
+    newest: dict[Any, tuple[str, str]] = {}
+    for node in nodes:
+        if node.get("type") == "checkpoint":
+            mine = (str(node.get("created_at")), str(node["id"]))
+            newest[node.get("wu_id")] = max(mine, newest.get(node.get("wu_id"), mine))
+    return {node_id for _, node_id in newest.values()}
+
+
+def _why(node: Raw, age: float, wanted: Wish) -> str:
+    """Why this node goes, empty where it stays."""
+    lifecycle = lifecycle_of(node)
+    if wanted.session_id:
+        mine = node.get("session_id") == wanted.session_id
+        return f"session {wanted.session_id} is over" if mine and lifecycle in ("ephemeral", "session") else ""
+    limit = wanted.retention.of(lifecycle)
+    if limit is None or age < limit:
+        return ""
+    kept = f"kept for {times.ago(limit)}" if limit else "not kept"
+    return f"{lifecycle} node untouched for {times.ago(age)}, {kept}"
+
+
+def known_session(store: Store, text: str) -> str:
+    """The id of a session, by its beginning too; of an imported one, which only its nodes name."""
+    try:
+        return sessions.resolve(store.layout, text)
+    except Ambiguous as error:
+        raise ActionError(f"{text!r} is the beginning of several ids", candidates=error.candidates) from error
+    except (LookupError, BadId):
+        pass
+    known = {str(node["session_id"]) for node in newest_nodes(store.layout, '"session_id"') if node.get("session_id")}
+    if text not in known:
+        near = checks.nearest(text, known)
+        raise ActionError(f"there is no session {text!r}", candidates=near, missing=not near)
+    return text
+
+
+def _close(store: Store, session_id: str, *, by: str, now: float) -> str:
+    """End the session where it is still open; what there is to say of that."""
+    from lumen_tui.engine.actions import sessions as verbs
+
+    session = sessions.read(store.layout, session_id)
+    if session is None or session.ended_at:
+        return ""
+    return verbs.end(store, by=by, now=now, session=session_id).summary + "; "
+
+
+def nodes(
+    store: Store, *, by: str, now: float, ttl: str = "", session_id: str = "", decay: bool = False, force: bool = False
+) -> Done:
+    """Archive what its lifecycle no longer keeps; with `decay` also what has faded.
+
+    With a session id that session is closed, and only its own nodes are looked at.
+    """
+    wanted = wish(ttl, known_session(store, session_id) if session_id else "")
+    if not force:
+        putaway.refuse_after_jump(store, now)
+    closed = _close(store, wanted.session_id, by=by, now=now) if session_id else ""
+    rule = fading.rule_of(store)
+
+    def plan(index: AgeIndex) -> list[Leaving]:
+        found = leaving(store, index, wanted, now)
+        named = {one.node_id for one in found}
+        return found + [one for one in fading.due(index, rule, now) if decay and one.node_id not in named]
+
+    done = putaway.carry_out(store, AgeIndex(store.layout).load(), plan, verb="cleanup.nodes", by=by, now=now)
+    return msgspec.structs.replace(done, summary=closed + done.summary)
+
+
+def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> compaction.Rule:
+    """From what the operator wrote; ValueError where it is no duration or no number."""
+    if max_entries < 0:
+        raise ValueError(f"--max-entries {max_entries} is below zero")
+    return compaction.Rule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
+
+
+def signal_plan(
+    store: Store, *, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500
+) -> Counts:
+    """What a cleanup of the signals would do."""
+    return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now)
+
+
+def signals(
+    store: Store, *, by: str, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
+    force: bool = False,
+) -> Done:  # fmt: skip
+    """Move signals whose time is over to memory/archive.jsonl, and drop receipts that belong to nothing."""
+    if not force:
+        putaway.refuse_after_jump(store, now)
+    counts = compaction.compact(store.layout, signal_rule(ttl, unread_ttl, max_entries), now)
+    moved = counts.removed
+    if not moved and not counts.orphaned:
+        return Done(summary="nothing to clean up")
+    said = f"{moved} signal{'' if moved == 1 else 's'} moved to memory/archive.jsonl, {counts.kept} kept"
+    if counts.orphaned:
+        said += f"; {counts.orphaned} orphaned receipt{'' if counts.orphaned == 1 else 's'} removed"
+    return Done(summary=said, target="memory/archive.jsonl")

@@ -1,0 +1,93 @@
+"""`wu done`: the gate before it, the stamp and the broadcast with it, decay after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumen_tui.engine.actions import fields, lanes
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.config import Config
+from lumen_tui.model.handoff import Tracked
+from lumen_tui.store import files, nodes
+from lumen_tui.store import lanes as stored
+from lumen_tui.store.store import Store
+from lumen_tui.store.trail import CHECKPOINT, NODES, Trail
+
+COMPLETION = "wu_completion"
+_DECAY = "decay"  # who archives then: undo of `wu done` is the operator's last action all the same
+
+
+def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: bool = False) -> Done:
+    """Finish a work unit: its lane becomes free, everybody is told, and decay runs where it is set to.
+
+    What comes after the unit is done never fails it; it is told in the summary.
+    """
+    config = lanes.config_of(store)
+    with files.waiting_lock(store.layout.lock("work")):
+        unit = lanes.unit_of(store, wu_id)
+        if unit.status == lanes.DONE:
+            return _done_before(store, unit, by=by, now=now)
+        warning = _gate(store, unit, config, no_checkpoint_check)
+        signal = _completion(unit, by=by, now=now)
+        stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
+        stored.write_stamp(store.layout, unit.id, stamp)
+        changes = {"status": lanes.DONE, "done_by": by, "done_at": times.iso(now)}
+        changed = lanes.change_unit(
+            store, unit.id, changes, verb="wu.done", said=f"{unit.id} done: {unit.title}", by=by, now=now
+        )
+    store.signals.append(signal)
+    more = [warning, _decay(store, config, now=now)]
+    summary = "; ".join([changed.summary, *[part for part in more if part]])
+    return Done(summary=summary, target=unit.id, action_id=changed.action_id)
+
+
+def _completion(unit: Tracked, *, by: str, now: float) -> dict[str, Any]:
+    text = f"{unit.id} done: {unit.title}"
+    return fields.signal(text, by=by, now=now, wu_id=unit.id, lane=unit.lane, type=COMPLETION)
+
+
+def _done_before(store: Store, unit: Tracked, *, by: str, now: float) -> Done:
+    """Refuse, unless an earlier `done` was cut off before it told anybody: then that is made up for."""
+    told = stored.read_stamp(store.layout, unit.id).get("signal_id", "")
+    if not told or nodes.find(store.layout.signals, [told]):
+        who = unit.done_by or "somebody"
+        raise ActionError(f"{unit.id} is done already, by {who} at {unit.done_at}", missing=True)
+    store.signals.append(_completion(unit, by=unit.done_by or by, now=now) | {"id": told})
+    return Done(summary=f"{unit.id} was done already; now the others are told", target=unit.id)
+
+
+def _gate(store: Store, unit: Tracked, config: Config, skip: bool) -> str:
+    """Refuse what is not to be finished now; a warning where a checkpoint is missing and that is allowed."""
+    if unit.status == lanes.BLOCKED:
+        raise ActionError(f"{unit.id} is blocked ({unit.blocked_reason}): `wu unblock {unit.id}` first")
+    rule = config.memory.enforcement.require_checkpoint_for_done
+    if skip or rule == "off" or _has_checkpoint(store, unit):
+        return ""
+    since = f" since it was claimed at {unit.claimed_at}" if unit.claimed_at else ""
+    missing = f"{unit.id} has no checkpoint{since}"
+    if rule == "block":
+        raise ActionError(f'{missing}: `checkpoint "NOTE" --wu {unit.id}` first, or --no-checkpoint-check')
+    return f"warning: {missing}"
+
+
+def _has_checkpoint(store: Store, unit: Tracked) -> bool:
+    """Whether the newest checkpoint, archived or not, belongs to this stretch of work."""
+    with Trail(store.layout, (NODES,)) as trail:
+        newest = trail.newest(unit.id, (CHECKPOINT,), 1, any_state=True)
+    return bool(newest) and newest[0].created >= times.epoch(unit.claimed_at)
+
+
+def _decay(store: Store, config: Config, *, now: float) -> str:
+    """Archive what has faded. Nothing that happens here makes the work unit less done."""
+    if not config.memory.decay.enabled or config.memory.decay.trigger != "on_done":
+        return ""
+    try:
+        from lumen_tui.engine.actions import fading
+
+        outcome = fading.apply(store, by=_DECAY, now=now)
+    except ActionError as error:
+        return "" if error.missing else f"warning: decay did not run ({error})"
+    except Exception as error:  # noqa: BLE001 - an edge: decay on done is fail-open, whatever goes wrong inside it
+        return f"warning: decay did not run ({error})"
+    return str(getattr(outcome, "summary", ""))

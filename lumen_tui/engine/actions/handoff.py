@@ -1,0 +1,64 @@
+"""Hand-offs: a note for whoever goes on with a work unit, taken exactly once."""
+
+from __future__ import annotations
+
+from lumen_tui.engine.actions import edits, fields, places
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.store import nodes
+from lumen_tui.store.nodes import Raw
+from lumen_tui.store.store import Store
+from lumen_tui.store.trail import HANDOFF, NODES, Trail
+
+_MOST = 20  # waiting for one work unit at once; the rest waits for the next taker
+
+
+def give(
+    store: Store, *, by: str, now: float, note: str, wu_id: str = "", to: str = "", session: str = ""
+) -> Done:  # fmt: skip
+    """Leave a note for the next agent on a work unit, or for `to` alone."""
+    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    node = fields.node(note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
+    reader = fields.label(to, "reader")
+    node["metadata"] = {"to": reader} if reader else {}
+    if where.session:
+        node["session_id"] = where.session_id
+    store.nodes.append(node)
+    whom = reader or "whoever goes on"
+    return Done(summary=f"handed over for {where.wu_id} to {whom}", target=node["id"])
+
+
+def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:
+    """Take what waits for this agent on a work unit; of two takers at once each note goes to one.
+
+    Returns the ids of the notes that are this taker's now.
+    """
+    with Trail(store.layout, (NODES,)) as trail:
+        waiting = trail.newest(wu_id, (HANDOFF,), _MOST)
+    mine = [node.id for node in waiting if node.metadata.get("to") in (None, "", by)]
+    taken: list[str] = []
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        chosen = [node for node in found.values() if _waits(node)]
+        for node in chosen:
+            marks = {"metadata.taken_by": by, "metadata.taken_at": times.iso(now)}
+            edits.patch(node, {**marks, "metadata.taken_session": session_id or None}, by=by, now=now)
+        taken.extend(str(node["id"]) for node in chosen)
+        return chosen, b""
+
+    if mine:
+        nodes.change(store.layout, mine, edit)
+    return taken
+
+
+def _waits(node: Raw) -> bool:
+    return edits.status_of(node) == "open" and not nodes.get_field(node, "metadata.taken_at")
+
+
+def accept(store: Store, *, by: str, now: float, wu_id: str = "", session: str = "") -> Done:
+    """The same as a verb of its own, for an agent that goes on without a new session."""
+    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    taken = take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
+    if not taken:
+        raise ActionError(f"nothing waits for {by} on {where.wu_id}", missing=True)
+    return Done(summary=f"{len(taken)} hand-off taken on {where.wu_id}", target=taken[0])

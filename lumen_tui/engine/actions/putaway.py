@@ -1,0 +1,93 @@
+"""Archiving many nodes that nobody has touched: decided anew under the journal's lock, recorded as one action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from lumen_tui.engine.actions import edits
+from lumen_tui.engine.actions.edits import Fields
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.records import Action
+from lumen_tui.store import files, history, nodes
+from lumen_tui.store.ageindex import AgeIndex
+from lumen_tui.store.lines import split_lines
+from lumen_tui.store.nodes import Raw
+from lumen_tui.store.store import Store
+
+_TAIL = 2 * 1024 * 1024
+_event = msgspec.json.Decoder(EngineEvent)
+
+
+class Leaving(NamedTuple):
+    """A node that is to be archived. `touched` and the age count from its last touch."""
+
+    node_id: str
+    touched: float
+    reason: str
+    score: float  # -1 where no score had a part in it
+
+
+Plan = Callable[[AgeIndex], list[Leaving]]
+
+
+def carry_out(store: Store, index: AgeIndex, plan: Plan, *, verb: str, by: str, now: float) -> Done:
+    """Archive what `plan` names. It is asked again under the lock: what was touched or changed meanwhile stays."""
+    first = plan(index)
+    actions: list[Action] = []
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        chosen = [leaving for leaving in plan(index.load()) if leaving.node_id in found]
+        if not chosen:
+            return [], b""
+        changes = [edits.patch(found[one.node_id], _fields(one, by=by, now=now), by=by, now=now) for one in chosen]
+        summary = f"{len(chosen)} node{'s' if len(chosen) > 1 else ''} archived"
+        actions.append(edits.new_action(verb, changes, summary=summary, by=by, now=now))
+        return [found[one.node_id] for one in chosen], history.action_lines(actions[0])
+
+    if first:
+        nodes.change(store.layout, [leaving.node_id for leaving in first], edit)
+    if not actions:
+        return Done(summary="nothing to archive")
+    return Done(summary=actions[0].summary, target=actions[0].target, action_id=actions[0].id)
+
+
+def _fields(leaving: Leaving, *, by: str, now: float) -> Fields:
+    at = times.iso(now)
+    fields: Fields = {"metadata.status": "archived", "metadata.archived_at": at, "metadata.archived_by": by}
+    if leaving.score < 0:
+        return {**fields, "metadata.archive_reason": leaving.reason}
+    return {**fields, "metadata.decay": {"score": leaving.score, "reason": leaving.reason, "computed_at": at}}
+
+
+def refuse_after_jump(store: Store, now: float) -> None:
+    """Ages mean nothing right after the clock moved: refuse for an hour."""
+    if (moved := last_jump(store, now)) is None:
+        return
+    ago = times.ago(abs(now - times.epoch(moved.at)))
+    raise ActionError(
+        f"the clock jumped {ago} ago ({moved.text}): ages cannot be trusted for an hour; "
+        "look at the clock, then wait or use --force"
+    )
+
+
+def last_jump(store: Store, now: float) -> EngineEvent | None:
+    """The newest clock jump within an hour of `now`, on either side of it."""
+    found = None
+    for path in (store.root / "events.1.jsonl", store.layout.events):
+        for _, line in split_lines(files.read_tail(path, _TAIL), 0):
+            if b'"clock_jump"' in line and (event := _jump(line)) and abs(now - times.epoch(event.at)) < times.HOUR:
+                found = event
+    return found
+
+
+def _jump(line: bytes) -> EngineEvent | None:
+    try:
+        event = _event.decode(line)
+    except msgspec.MsgspecError:
+        return None
+    return event if event.kind == "clock_jump" else None

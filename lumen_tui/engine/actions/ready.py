@@ -1,0 +1,186 @@
+"""`ready`: the page from which a fresh agent can go on. It reads; it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.actions import lanes, places, relations
+from lumen_tui.model import times
+from lumen_tui.model.handoff import Entry, Page, author
+from lumen_tui.model.records import NODE_TYPES, Node, Signal
+from lumen_tui.model.session import WorkSession
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.store import lanes as lane_files
+from lumen_tui.store import sessions as stored
+from lumen_tui.store.nodeviews import clean
+from lumen_tui.store.store import Store
+from lumen_tui.store.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, Trail
+
+TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)
+_SIGNALS, _DECISIONS, _ITEMS, _FILES, _HANDOFFS = 5, 5, 20, 40, 5
+_TEXT = 2000  # characters of one entry
+
+
+def page(store: Store, *, by: str, now: float, wu_id: str = "", type: str = "") -> Page:
+    """Everything about a work unit; `type` picks which kind of open nodes `items` lists."""
+    where = places.place(store, by=by, wu_id=wu_id)
+    with Trail(store.layout) as trail:
+        return _page(store, trail, where.wu_id, (type,) if type else (DISCOVERY, NOTE, PENDING), now)
+
+
+def _page(store: Store, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: float) -> Page:
+    unit = lane_files.read_unit(store.layout, wu_id)
+    holders = lanes.known_holders(store, unit.lane) if unit and unit.lane else []
+    open_ones = [one for one in stored.live(store.layout) if one.active_wu == wu_id]
+    session = max(open_ones, key=lambda one: one.started_at, default=None)
+    last = next(iter(trail.newest(wu_id, (CHECKPOINT,), 1)), None)
+    items = [node for node in trail.ready(wu_id, kinds, 2 * _ITEMS) if not _blocked(store, trail, node.id, now)]
+    return Page(
+        wu_id=wu_id, taken_at=times.iso(now), unit=clean_struct(unit), lane_holders=tuple(map(clean_struct, holders)),
+        session=clean_struct(session), session_age_seconds=_age(session.started_at, now) if session else 0.0,
+        other_sessions=tuple(f"{one.session_id} ({one.agent})" for one in open_ones if one is not session),
+        handoffs=_entries(trail.newest(wu_id, (HANDOFF,), _HANDOFFS, any_state=True), now),
+        last_checkpoint=entry(last, now) if last else None, files_touched=_files(session, last),
+        signals=tuple(signal_entry(one, now) for one in trail.signals(wu_id, _SIGNALS)),
+        pending_decisions=_entries(trail.ready(wu_id, (PENDING,), _ITEMS), now),
+        decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
+        discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
+        blockers=tuple(relations.blockers(store, trail, wu_id, now=now)),
+        items=_entries(items[:_ITEMS], now), left_out=_left_out(trail, wu_id),
+    )  # fmt: skip
+
+
+def clean_struct(value: Any) -> Any:
+    """A record with every text in it made safe."""
+    return None if value is None else msgspec.convert(clean(msgspec.to_builtins(value)), type(value))
+
+
+def _blocked(store: Store, trail: Trail, node_id: str, now: float) -> bool:
+    return bool(relations.blockers(store, trail, node_id, now=now))
+
+
+def _left_out(trail: Trail, wu_id: str) -> dict[str, int]:
+    counts = {kind: trail.count(wu_id, (kind,)) - _ITEMS for kind in (DISCOVERY, PENDING)}
+    return {kind: count for kind, count in counts.items() if count > 0}
+
+
+def _age(at: str, now: float) -> float:
+    """Never below zero: clocks move."""
+    return max(0.0, now - times.epoch(at, now))
+
+
+def _entries(nodes: Iterable[Node], now: float) -> tuple[Entry, ...]:
+    return tuple(entry(node, now) for node in nodes)
+
+
+_EXTRA = (
+    "progress", "nextSteps", "trigger", "priority", "question", "answer", "answered_by", "to", "taken_by", "taken_at",
+    "taken_session", "gitDiffStat",
+)  # fmt: skip
+
+
+def entry(node: Node, now: float) -> Entry:
+    """A node as a line of the page."""
+    extra = {key: value[:_TEXT] for key in _EXTRA if isinstance(value := node.metadata.get(key), str) and value}
+    if node.session_id:
+        extra["session_id"] = node.session_id
+    if node.tags:
+        extra["tags"] = " ".join(node.tags)
+    age = _age(node.created_at, now)
+    return Entry(node.id, node.type, node.content[:_TEXT], author(node), node.created_at, age, extra)
+
+
+def signal_entry(signal: Signal, now: float) -> Entry:
+    """A signal as a line of the page."""
+    named = {"to": signal.target_agent, "priority": signal.priority, "lane": signal.lane, "type": signal.type}
+    extra = {key: value for key, value in named.items() if value}
+    age = _age(signal.created_at, now)
+    return Entry(signal.id, "signal", signal.message[:_TEXT], signal.sender, signal.created_at, age, extra)
+
+
+def _files(session: WorkSession | None, last: Node | None) -> tuple[str, ...]:
+    """The newest files of the session and of the last checkpoint, each once."""
+    found = last.metadata.get("files") if last else None
+    names = [name for name in found if isinstance(name, str)] if isinstance(found, (list, tuple)) else []
+    every = dict.fromkeys([*(session.files_touched if session else ()), *names])
+    return tuple(one_line(name, 300) for name in list(every)[-_FILES:])
+
+
+def lines(found: Page) -> list[str]:
+    """The page for people and agents: who and how old beside everything."""
+    parts = [*_unit_lines(found), *_session_lines(found)]
+    for note in found.handoffs:
+        by = note.extra.get("taken_by", "")
+        taken = f", taken by {by} at {note.extra.get('taken_at')}" if by else ""
+        to = f" to {note.extra['to']}" if "to" in note.extra else ""
+        parts.append(f"hand-off{to}{taken}: {said(note)}")
+    parts += _checkpoint_lines(found)
+    if found.files_touched:
+        parts.append(f"files touched: {', '.join(found.files_touched)}")
+    for title, entries in (
+        ("last signals", found.signals), ("pending decisions", found.pending_decisions),
+        ("decided", found.decisions), ("open discoveries", found.discoveries),
+    ):  # fmt: skip
+        parts += [f"{title}:", *[f"  {_prefix(one)}{said(one)}" for one in entries]] if entries else []
+    parts += [f"({count} more {kind} not shown)" for kind, count in found.left_out.items()]
+    return parts
+
+
+def _prefix(one: Entry) -> str:
+    return f"[{one.extra['priority']}] " if "priority" in one.extra else ""
+
+
+def said(one: Entry) -> str:
+    """The text of an entry on one line, with its author and age."""
+    to = f" to {one.extra['to']}" if one.kind == "signal" and "to" in one.extra else ""
+    return f"{one_line(one.text, 600)}  — {one.by}{to}, {ago(one.age_seconds)} ({one.id})"
+
+
+def ago(seconds: float) -> str:
+    """`now`, or `5 min ago`."""
+    word = times.ago(seconds)
+    return word if word == "now" else f"{word} ago"
+
+
+def _unit_lines(found: Page) -> list[str]:
+    if found.unit is None:
+        return [f"{found.wu_id}  (no work unit file, only records about it)"]
+    unit = found.unit
+    first = f"{unit.id}  {one_line(unit.title, 200)}"
+    facts = [unit.status, f"lane {unit.lane}" if unit.lane else "no lane", unit.type, unit.priority]
+    if unit.claimed_by and unit.status == "in_progress":
+        facts.append(f"claimed by {unit.claimed_by} {ago(_age(unit.claimed_at, times.epoch(found.taken_at)))}")
+    parts = [first, "status: " + ", ".join(facts)]
+    if unit.status == "blocked":
+        when = ago(_age(unit.blocked_at, times.epoch(found.taken_at)))
+        parts.append(f"blocked by {unit.blocked_by or 'somebody'} {when}: {one_line(unit.blocked_reason)}")
+    for one in found.blockers:
+        parts.append(f"waits for {one.id} ({one.status}): {one.title}  — {one.by or 'unknown'}, {ago(one.age_seconds)}")
+    return parts
+
+
+def _session_lines(found: Page) -> list[str]:
+    if found.session is None:
+        return ["session: none open"]
+    one = found.session
+    kind = f" ({one.agent_type})" if one.agent_type != "unknown" else ""
+    parts = [f"session: {one.session_id} of {one.agent}{kind}, started {ago(found.session_age_seconds)}"]
+    if found.other_sessions:
+        parts.append(f"also open: {', '.join(found.other_sessions)}")
+    return parts
+
+
+def _checkpoint_lines(found: Page) -> list[str]:
+    last = found.last_checkpoint
+    if last is None:
+        return ["last checkpoint: none"]
+    parts = [f"last checkpoint: {said(last)}"]
+    for key, title in (("progress", "progress"), ("nextSteps", "next steps")):
+        if key in last.extra:
+            parts.append(f"  {title}: {one_line(last.extra[key], 1000)}")
+    if "gitDiffStat" in last.extra:
+        parts += ["  changes:", *[f"    {line}" for line in safe(last.extra["gitDiffStat"]).splitlines()[-12:]]]
+    return parts

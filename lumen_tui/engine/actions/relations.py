@@ -1,0 +1,98 @@
+"""Relations between nodes and work units; what `blocks` something is open until it is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lumen_tui.engine.actions import checks
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.handoff import Blocker
+from lumen_tui.model.records import RELATION_TYPES
+from lumen_tui.model.text import one_line
+from lumen_tui.store import lanes
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.store import Store
+from lumen_tui.store.trail import EDGES, NODES, Trail
+
+BLOCKS = "blocks"
+
+
+def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
+    """Draw an edge; both ends must exist, and no circle of `blocks` is made."""
+    start, finish = _ends(store, from_id, to_id, type)
+    with Trail(store.layout, (NODES, EDGES)) as trail:
+        if start in trail.sources_of(finish, type):
+            raise ActionError(f"{start} {type} {finish} already", missing=True)
+        if type == BLOCKS and finish in _all_blockers(trail, start):
+            raise ActionError(f"{finish} blocks {start} already, directly or through others: that would be a circle")
+    return _append(store, start, finish, type, removed=False, by=by, now=now)
+
+
+def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
+    """Take an edge away: a line that says so, the earlier one stays."""
+    start, finish = _ends(store, from_id, to_id, type)
+    with Trail(store.layout, (NODES, EDGES)) as trail:
+        if start not in trail.sources_of(finish, type):
+            raise ActionError(f"there is no relation {start} {type} {finish}", missing=True)
+    return _append(store, start, finish, type, removed=True, by=by, now=now)
+
+
+def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:
+    edge = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
+    store.relationships.append({**edge, **({"removed": True} if removed else {}), "schema": 1})
+    return Done(summary=f"{start} {type} {finish}" + (": taken away" if removed else ""), target=finish)
+
+
+def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:
+    if type not in RELATION_TYPES:
+        raise ActionError(
+            f"relation {type!r} is unknown: one of {', '.join(RELATION_TYPES)}",
+            candidates=checks.nearest(type, RELATION_TYPES),
+        )
+    start, finish = _one(store, from_id), _one(store, to_id)
+    if start == finish:
+        raise ActionError(f"{start} cannot be related to itself")
+    return start, finish
+
+
+def _one(store: Store, text: str) -> str:
+    """The id of a work unit or of a node."""
+    if text.upper().startswith("WU-"):
+        return checks.known_unit(store.layout, text)
+    return checks.node_ids(store, text)[0]
+
+
+def _all_blockers(trail: Trail, identifier: str) -> Iterator[str]:
+    """Whatever blocks it, and whatever blocks that."""
+    seen, waiting = set(), [identifier]
+    while waiting:
+        for one in trail.sources_of(waiting.pop(), BLOCKS):
+            if one not in seen:
+                seen.add(one)
+                waiting.append(one)
+                yield one
+
+
+def blockers(store: Store, trail: Trail, identifier: str, *, now: float) -> list[Blocker]:
+    """What is still open of that which blocks a work unit or a node."""
+    found = [_blocker(store, trail, one, now) for one in trail.sources_of(identifier, BLOCKS)]
+    return [one for one in found if one is not None]
+
+
+def _blocker(store: Store, trail: Trail, identifier: str, now: float) -> Blocker | None:
+    """A thing that blocks, None where it is closed or gone."""
+    if not identifier.startswith("WU-"):
+        node = trail.node(identifier) if trail.is_open(identifier) else None
+        if node is None:
+            return None
+        at = node.created_at
+        return Blocker(node.id, one_line(node.title, 200), node.status, node.created_by, at, now - times.epoch(at, now))
+    try:
+        unit = lanes.read_unit(store.layout, identifier)
+    except (BadFile, ValueError):
+        return Blocker(identifier, "(its file cannot be read)", "unknown", "", "", 0.0)
+    if unit is None or unit.status == "done":
+        return None
+    at, who = unit.claimed_at or unit.created_at, unit.claimed_by or unit.created_by
+    return Blocker(unit.id, one_line(unit.title, 200), unit.status, who, at, max(0.0, now - times.epoch(at, now)))

@@ -1,0 +1,211 @@
+"""A summary of the work on one work unit that reads like its conclusion, taken from the nodes' own words.
+
+Open discoveries and decisions without an answer are named as still open; they are never taken in. The text
+depends on the nodes alone, so the same nodes give the same summary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field, json
+
+from lumen_tui.model.retention import is_pending_decision
+from lumen_tui.model.text import one_line
+
+MOST_ITEMS = (40, 20, 10, 5)  # of one section, the newest of them; fewer where the text grows too long
+MOST_BYTES = 16 * 1024  # of the text as JSON
+MOST_OPEN = 300  # open nodes named in the record
+MOST_NAMED = 1500  # sources named in the record, which is one line of a journal; each source names its summary too
+_ITEM_CHARS = 300
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+Raw = Mapping[str, Any]
+
+
+class Subject(NamedTuple):
+    """The work unit, as far as it is known."""
+
+    wu_id: str
+    title: str = ""
+    status: str = ""
+    lane: str = ""
+
+
+class Draft(Struct, frozen=True):
+    """A summary that could be written. `taken` are the nodes that it stands for from then on."""
+
+    node_id: str
+    content: str
+    sources: tuple[str, ...] = ()  # everything the text is drawn from and that is closed
+    taken: tuple[str, ...] = ()
+    still_open: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()  # summaries of the same work unit that this one replaces
+    left_out: int = 0  # sensitive nodes
+
+
+class _Sorted(Struct):
+    checkpoints: list[Raw] = field(default_factory=list)
+    notes: list[Raw] = field(default_factory=list)
+    decisions: list[Raw] = field(default_factory=list)
+    pending: list[Raw] = field(default_factory=list)
+    found: list[Raw] = field(default_factory=list)
+    open: list[Raw] = field(default_factory=list)
+    sessions: list[Raw] = field(default_factory=list)
+    summaries: list[Raw] = field(default_factory=list)
+    sensitive: int = 0
+
+
+def meta(node: Raw, key: str) -> str:
+    """A text in the node's metadata; empty where there is none."""
+    facts = node.get("metadata")
+    value = facts.get(key) if isinstance(facts, Mapping) else None
+    return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
+
+
+def draft(subject: Subject, nodes: Iterable[Raw]) -> Draft | None:
+    """The summary of these nodes (of that work unit, not deleted); None where there is nothing to conclude."""
+    parts = _sort(nodes)
+    closed = [*parts.checkpoints, *parts.notes, *parts.decisions, *parts.found]
+    if not closed:
+        return None
+    content = _text(subject, parts)
+    needed = {id(node) for node in parts.checkpoints[-1:] if subject.status != "done"}  # a fresh agent goes on from it
+    candidates = [*parts.checkpoints, *parts.notes, *parts.decisions]
+    taken = [node for node in candidates if id(node) not in needed and not _must_stay(node)]
+    sources = tuple(str(node["id"]) for node in _by_age([*closed, *parts.sessions]))
+    return Draft(
+        node_id=_id_for(content, sources), content=content, sources=sources,
+        taken=tuple(str(node["id"]) for node in taken),
+        still_open=tuple(str(node["id"]) for node in [*parts.open, *parts.pending]),
+        earlier=tuple(str(node["id"]) for node in parts.summaries), left_out=parts.sensitive,
+    )  # fmt: skip
+
+
+def _id_for(content: str, sources: Sequence[str]) -> str:
+    """The id that this text of these sources always gets: 65 bits of their hash, written as ids are."""
+    said = "\n".join([content, *sources]).encode("utf-8", "replace")
+    number = int.from_bytes(hashlib.sha256(said).digest()[:9], "big")
+    return "mem-" + "".join([_ALPHABET[number >> shift & 31] for shift in range(0, 65, 5)])
+
+
+def _by_age(nodes: Iterable[Raw]) -> list[Raw]:
+    return sorted(nodes, key=lambda node: (str(node.get("created_at", "")), str(node["id"])))
+
+
+def _sort(nodes: Iterable[Raw]) -> _Sorted:
+    parts = _Sorted()
+    for node in _by_age(nodes):
+        facts = node.get("metadata")
+        if meta(node, "status") == "deleted":
+            continue
+        if isinstance(facts, Mapping) and facts.get("sensitive") is True:
+            parts.sensitive += 1
+            continue
+        if (place := _place(parts, node)) is not None:
+            place.append(node)
+    return parts
+
+
+def _place(parts: _Sorted, node: Raw) -> list[Raw] | None:
+    kind, tags = node.get("type"), node.get("tags") or ()
+    if kind == "discovery":
+        return parts.open if meta(node, "status") in ("", "open") else parts.found
+    if kind == "note":
+        if is_pending_decision(node):
+            return parts.pending
+        return parts.decisions if "decision" in tags else parts.notes
+    if kind == "summary" and (meta(node, "summarized_into") or meta(node, "status") not in ("", "open")):
+        return None
+    known = {"checkpoint": parts.checkpoints, "session": parts.sessions, "summary": parts.summaries}
+    return known.get(str(kind), parts.notes)
+
+
+def _must_stay(node: Raw) -> bool:
+    """Whether a node stays active beside the summary: pinned, or handed over and not taken yet."""
+    facts = node.get("metadata")
+    pinned = isinstance(facts, Mapping) and facts.get("pinned") is True
+    return pinned or ("handoff" in (node.get("tags") or ()) and not meta(node, "taken_at"))
+
+
+def _text(subject: Subject, parts: _Sorted) -> str:
+    sections = [
+        ("Outcome", _outcome(subject, parts)),
+        ("Decisions", [_decision(node) for node in parts.decisions]),
+        ("What was done", [_step(node) for node in _by_age([*parts.checkpoints, *parts.notes])]),
+        ("Found", [_finding(node) for node in [*parts.found, *parts.open]]),
+        ("Next", _next(parts)),
+    ]
+    title = f"# {subject.wu_id}" + (f": {one_line(subject.title, 120)}" if subject.title else "")
+    text = ""
+    for most in MOST_ITEMS:
+        text = "\n\n".join([title, *[_section(name, items, most) for name, items in sections if items]])
+        if len(json.encode(text)) <= MOST_BYTES:
+            break
+    return text
+
+
+def _section(name: str, items: list[str], most: int) -> str:
+    kept = items[-most:]
+    cut = len(items) - len(kept)
+    head = [f"- ({cut} earlier ones are left out here; the sources have them)"] if cut else []
+    return "\n".join([f"## {name}", *head, *kept])
+
+
+def _said(node: Raw) -> str:
+    text = one_line(str(node.get("content", "")), _ITEM_CHARS)
+    return text.removeprefix("Checkpoint: ")
+
+
+def _day(node: Raw, key: str = "") -> str:
+    return one_line((meta(node, key) or str(node.get("created_at", "")))[:10])
+
+
+def _outcome(subject: Subject, parts: _Sorted) -> list[str]:
+    state = subject.status.replace("_", " ") or "no work unit file"
+    said = [f"- {state}" + (f", lane {one_line(subject.lane, 100)}" if subject.lane else "")]
+    last = [*parts.checkpoints, *parts.notes][-1:] if not parts.checkpoints else parts.checkpoints[-1:]
+    for node in last:
+        said.append(f"- In the end ({_day(node)}): {_said(node)}{_progress(node)}")
+    open_ones = len(parts.open) + len(parts.pending)
+    if open_ones:
+        said.append(f"- Still open: {len(parts.open)} found, {len(parts.pending)} to decide")
+    return said
+
+
+def _decision(node: Raw) -> str:
+    question = one_line(meta(node, "question"), _ITEM_CHARS) or _said(node)
+    when = _day(node, "answered_at")
+    return f"- {question} → {one_line(meta(node, 'answer'), _ITEM_CHARS)} ({when})"
+
+
+def _step(node: Raw) -> str:
+    return f"- {_day(node)} {_said(node)}{_progress(node)}"
+
+
+def _progress(node: Raw) -> str:
+    return f" ({one_line(meta(node, 'progress'), 60)})" if meta(node, "progress") else ""
+
+
+def _finding(node: Raw) -> str:
+    status = meta(node, "status")
+    fates = {
+        "promoted": f"became {meta(node, 'promoted_to') or 'a work unit'}",
+        "archived": meta(node, "archive_reason") or "archived",
+    }
+    fate = fates.get(status, f"STILL OPEN as {node['id']}" if status in ("", "open") else status)
+    priority = f"{one_line(meta(node, 'priority'), 20)} " if meta(node, "priority") else ""
+    return f"- {priority}{_said(node)} — {one_line(fate, _ITEM_CHARS)}"
+
+
+def _next(parts: _Sorted) -> list[str]:
+    said = []
+    for node in parts.checkpoints[-1:]:
+        if steps := meta(node, "nextSteps") or meta(node, "next_steps"):
+            said.append(f"- {one_line(steps, _ITEM_CHARS)}")
+    said += [
+        f"- Decide ({node['id']}): {one_line(meta(node, 'question'), 200) or _said(node)}" for node in parts.pending
+    ]
+    return said + [f"- Judge what was found ({node['id']}): {_said(node)}" for node in parts.open]
