@@ -13,6 +13,8 @@ from msgspec import Struct
 from lumen_tui.model.times import DAY
 
 BINS = 12  # of the histogram; scores from 1 down to the threshold
+# Why decay leaves a node alone; the first that holds is named.
+PROTECTIONS = ("pinned", "sensitive", "project", "summary", "open discovery", "active session")
 
 
 class DecayRule(Struct, frozen=True):
@@ -48,6 +50,7 @@ class DecayView(Struct, frozen=True):
     due: int = 0  # below the threshold now
     within_week: int = 0  # will fall below it within 7 days
     histogram: tuple[int, ...] = (0,) * BINS
+    kept: tuple[int, ...] = (0,) * len(PROTECTIONS)  # protected nodes by reason, in the order of PROTECTIONS
 
 
 def score(age_seconds: float, rule: DecayRule) -> float:
@@ -67,13 +70,10 @@ def histogram_bin(value: float, rule: DecayRule) -> int:
     return min(BINS - 1, max(0, int(share * BINS)))
 
 
-def is_protected(*, node_type: str, lifecycle: str, status: str, pinned: bool, sensitive: bool, active: bool) -> bool:
-    """Whether decay must leave a node alone.
-
-    Protected: project and summary nodes, pinned, sensitive, open discoveries, active sessions.
-    """
-    if pinned or sensitive or lifecycle == "project" or node_type == "summary":
-        return True
-    if node_type == "discovery":
-        return status == "open"
-    return node_type == "session" and active
+def protection(*, node_type: str, lifecycle: str, status: str, pinned: bool, sensitive: bool, active: bool) -> str:
+    """Which of the PROTECTIONS keeps a node from decay; the empty string where none does."""
+    holds = (
+        pinned, sensitive, lifecycle == "project" and node_type != "summary", node_type == "summary",
+        node_type == "discovery" and status == "open", node_type == "session" and active,
+    )  # fmt: skip
+    return next((name for name, held in zip(PROTECTIONS, holds, strict=True) if held), "")

@@ -11,14 +11,15 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import decay, times
-from lumen_tui.model.decay import BINS, DecayRule, DecayView, Fading
+from lumen_tui.model.decay import BINS, PROTECTIONS, DecayRule, DecayView, Fading
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, PRIORITIES, Node, Touch, priority_rank
+from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import OpenFile, SortedRows, split_lines
-from lumen_tui.store.nodeviews import DiscoveryRows, FadingRows, decode_loosely
+from lumen_tui.store.nodeviews import DiscoveryRows, FadingRows, NodeRows, decode_loosely
 from lumen_tui.store.rowtable import IdNumbers, Row, RowTable
 
 _CHUNK = 1024 * 1024
@@ -70,7 +71,8 @@ class NodeIndex:
         self._fading = SortedRows()
         self._open = SortedRows()
         self._snoozed: set[int] = set()  # open discoveries that were put off, until whenever
-        self._archived = self._pinned = self._protected = 0
+        self._archived = self._pinned = 0
+        self._kept = [0] * (1 + len(PROTECTIONS))  # active nodes by what keeps them; the first: nothing
         self._changed: list[tuple[int, Row | None, Row]] = []
         self._unsorted = False
 
@@ -175,7 +177,7 @@ class NodeIndex:
         if row.status != _OPEN:
             return
         self._pinned += sign * row.pinned
-        self._protected += sign * row.protected
+        self._kept[row.kept] += sign
         change = SortedRows.add if sign > 0 else SortedRows.remove
         if not row.protected:
             change(self._fading, row.touched, number)
@@ -193,7 +195,9 @@ class NodeIndex:
         self._snoozed = {number for number, row in active if row.discovery and row.snoozed_until}
         self._archived = sum(row.status == _ARCHIVED for row in self._rows)
         self._pinned = sum(row.pinned for _, row in active)
-        self._protected = sum(row.protected for _, row in active)
+        self._kept = [0] * (1 + len(PROTECTIONS))
+        for _, row in active:
+            self._kept[row.kept] += 1
 
     def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
         """Open discoveries that are not put off."""
@@ -223,16 +227,25 @@ class NodeIndex:
             return ()
         return FadingRows(self._file, self._rows, self._fading.rows[:], rule, now)
 
+    def listing(self, kind: str) -> Sequence[NodeRow]:
+        """Nodes that do not fade, the last changed first: the `archived` or the `protected` ones."""
+        if self._file is None:
+            return ()
+        archived = kind == "archived"
+        order = self._rows.with_status(_ARCHIVED) if archived else self._rows.with_status(_OPEN, kept=True)
+        order.sort(key=self._rows.offset, reverse=True)
+        return NodeRows(self._file, self._rows, order)
+
     def decay_view(self, rule: DecayRule, now: float) -> DecayView:
         """Counts and histogram. Every count is a binary search over the ages."""
-        life = rule.life_days * times.DAY
+        life, kept = rule.life_days * times.DAY, sum(self._kept[1:])
         due = self._fading.below(now - life)
         edges = [self._fading.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
         edges[0], edges[BINS] = len(self._fading), 0
         return DecayView(
-            rule=rule, active=len(self._fading) + self._protected, protected=self._protected, pinned=self._pinned,
+            rule=rule, active=len(self._fading) + kept, protected=kept, pinned=self._pinned,
             archived=self._archived, due=due, within_week=self._fading.below(now - life + 7 * times.DAY) - due,
-            histogram=tuple(edges[i] - edges[i + 1] for i in range(BINS)),
+            histogram=tuple(edges[i] - edges[i + 1] for i in range(BINS)), kept=tuple(self._kept[1:]),
         )  # fmt: skip
 
 
@@ -259,12 +272,13 @@ def _row(offset: int, slim: _Slim) -> Row:
     kind = slim.type if slim.type in NODE_TYPES else "note"
     created = times.epoch(slim.created_at)
     status = _OPEN if meta.status in ("", "open") and not meta.summarized_into else _GONE
-    protected = decay.is_protected(
+    kept = decay.protection(
         node_type=kind, lifecycle=slim.lifecycle or LIFECYCLE_BY_TYPE[kind], status=meta.status or "open",
         pinned=meta.pinned, sensitive=meta.sensitive, active=not meta.ended_at,
     )  # fmt: skip
     return Row(
         offset=offset, created=created, touched=created, status=_ARCHIVED if meta.status == "archived" else status,
-        discovery=kind == "discovery", rank=priority_rank(meta.priority), protected=protected, pinned=meta.pinned,
+        discovery=kind == "discovery", rank=priority_rank(meta.priority), pinned=meta.pinned,
+        kept=1 + PROTECTIONS.index(kept) if kept else 0,
         snoozed_until=times.epoch(meta.snoozed_until) if meta.snoozed_until else 0.0,
     )  # fmt: skip

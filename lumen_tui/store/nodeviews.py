@@ -8,7 +8,8 @@ from typing import Any, overload
 import msgspec
 
 from lumen_tui.model import decay
-from lumen_tui.model.decay import DecayRule, Fading
+from lumen_tui.model.decay import PROTECTIONS, DecayRule, Fading
+from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import safe
@@ -95,3 +96,31 @@ class FadingRows(Sequence[Fading]):
             node_id=node.id, title=node.title, score=decay.score(self._now - row.touched, self._rule),
             fades_at=decay.fades_at(row.touched, self._rule), touched=row.touched,
         )  # fmt: skip
+
+
+class NodeRows(Sequence[NodeRow]):
+    """Nodes that do not fade, each with the reason."""
+
+    def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int]) -> None:
+        self._file, self._rows, self._order = file, rows, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> NodeRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[NodeRow]: ...
+    def __getitem__(self, index: int | slice) -> NodeRow | list[NodeRow]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = self._rows[self._order[index]]
+        node = decode_node(self._file.line(row.offset))
+        return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if row.kept else archive_reason(node))
+
+
+def archive_reason(node: Node) -> str:
+    """Why a node was archived, as its record says; empty where it does not."""
+    score = node.metadata.get("decay")
+    said = node.metadata.get("archive_reason") or (score.get("reason") if isinstance(score, dict) else "")
+    return said if isinstance(said, str) else ""

@@ -17,9 +17,14 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     status: int  # 0 open, 1 archived, 2 gone
     discovery: bool
     rank: int  # of the priority, 4 for none
-    protected: bool
     pinned: bool
+    kept: int = 0  # 1 + the place in PROTECTIONS of what keeps it from decay; 0 where nothing does
     snoozed_until: float = 0.0
+
+    @property
+    def protected(self) -> bool:
+        """Whether decay leaves it alone."""
+        return self.kept > 0
 
 
 class RowTable:
@@ -37,8 +42,8 @@ class RowTable:
         bits = self._bits[number]
         return Row(
             offset=self._offset[number], created=self._created[number], touched=self._touched[number],
-            status=bits & 3, discovery=bool(bits & 4), rank=bits >> 3 & 7, protected=bool(bits & 64),
-            pinned=bool(bits & 128), snoozed_until=self._snoozed.get(number, 0.0),
+            status=bits & 3, discovery=bool(bits & 4), rank=bits >> 3 & 7, pinned=bool(bits & 64),
+            kept=bits >> 7 & 7, snoozed_until=self._snoozed.get(number, 0.0),
         )  # fmt: skip
 
     def __setitem__(self, number: int, row: Row) -> None:
@@ -56,6 +61,14 @@ class RowTable:
     def __iter__(self) -> Iterator[Row]:
         return (self[number] for number in range(len(self)))
 
+    def offset(self, number: int) -> int:
+        """Where the newest line of a row begins in the journal."""
+        return self._offset[number]
+
+    def with_status(self, status: int, *, kept: bool = False) -> list[int]:
+        """Numbers of the rows of a status, in their order; with `kept` of the protected ones alone."""
+        return [number for number, bits in enumerate(self._bits) if bits & 3 == status and (not kept or bits >> 7 & 7)]
+
     def _put_off(self, number: int, row: Row) -> None:
         self._snoozed.pop(number, None)
         if row.snoozed_until:
@@ -63,7 +76,7 @@ class RowTable:
 
 
 def _bits(row: Row) -> int:
-    return row.status | row.discovery << 2 | row.rank << 3 | row.protected << 6 | row.pinned << 7
+    return row.status | row.discovery << 2 | row.rank << 3 | row.pinned << 6 | row.kept << 7
 
 
 class IdNumbers:

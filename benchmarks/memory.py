@@ -1,0 +1,83 @@
+"""Upkeep of a large memory: decay, summarize, cleanup, and what a doctor needs, over 100,000 nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.state import make_state
+from benchmarks.table import Row
+from lumen_tui.engine.actions import cleanup, fading, summaries
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.doctor.examine import examine
+from lumen_tui.model.times import DAY
+from lumen_tui.store.ageindex import AgeIndex
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.provenance import Links
+from lumen_tui.store.store import Store
+
+NODES = 100_000
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Wall time in ms of one run."""
+    begin = time.perf_counter()
+    work()
+    return (time.perf_counter() - begin) * 1000
+
+
+def _plain(layout: Layout) -> float:
+    """What reading and decoding every line costs, with nothing done to it."""
+    import json
+
+    return timed(lambda: [json.loads(line) for line in layout.memory.read_bytes().splitlines()])
+
+
+def _decay_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
+    other = ("json.loads of each line", plain)
+    rule = fading.rule_of(store)
+    look = timed(lambda: fading.due(AgeIndex(store.layout).load(), rule, newest + 30 * DAY))
+    yield Row("M1", f"decay, a look at {NODES:,} nodes", look, "ms", 1500, False, *other)
+    late = newest + 400 * DAY
+    many = len(fading.due(AgeIndex(store.layout).load(), rule, late))
+    taken = timed(lambda: perform(store, "decay.apply", {}, by="bench", now=late))
+    yield Row("M1", f"decay, archiving {many:,} nodes", taken, "ms", 15000, False, *other)
+    back = timed(lambda: perform(store, "undo", {}, by="bench", now=late))
+    yield Row("M1", f"undo of that, {many:,} nodes", back, "ms", 20000, False, *other)
+    nothing = timed(lambda: perform(store, "decay.apply", {}, by="bench", now=newest))
+    yield Row("M1", "decay with nothing to do, as `wu done` runs it", nothing, "ms", 2500, False, *other)
+
+
+def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
+    other = ("json.loads of each line", plain)
+    units = timed(lambda: summaries.plan(store, "WU-008"))
+    yield Row("M2", "summarize one of 400 work units, the text", units, "ms", 1000, False, *other)
+    made = timed(lambda: perform(store, "summary.make", {"wu_id": "WU-008"}, by="bench", now=newest))
+    yield Row("M2", "summarize one of 400 work units, written", made, "ms", 2000, False, *other)
+    wanted = cleanup.wish("30d")
+    look = timed(lambda: cleanup.leaving(store, AgeIndex(store.layout).load(), wanted, newest))
+    yield Row("M3", f"cleanup, a look at {NODES:,} nodes", look, "ms", 3000, False, *other)
+    links = timed(lambda: Links(store.layout).tree("mem-0000000000007"))
+    yield Row("M5", "why, the chain of one node", links, "ms", 1500, False, *other)
+    health = timed(lambda: examine(store, now=newest))
+    yield Row("M6", "doctor over all of it", health, "ms", 5000, False, *other)
+
+
+def _signal_rows(folder: Path, newest: float) -> Iterator[Row]:
+    layout = make_state(folder / "signal-upkeep", nodes=10, signals=1_000_000, newest=newest)
+    store = Store(layout.root)
+    perform(store, "signal.read_all", {}, by="bench", now=newest)
+    taken = timed(lambda: perform(store, "cleanup.signals", {}, by="bench", now=newest))
+    yield Row("M4", "signal cleanup of 1,000,000 signals", taken, "ms", 30000)
+
+
+def measure(folder: Path, newest: float, *, full: bool = False) -> Iterator[Row]:
+    """All rows; the million signals only with `full`."""
+    layout = make_state(folder / "upkeep", nodes=NODES, signals=1000, newest=newest)
+    plain = _plain(layout)
+    store = Store(layout.root)
+    yield from _other_rows(store, newest, plain)
+    yield from _decay_rows(store, newest, plain)
+    if full:
+        yield from _signal_rows(folder, newest)

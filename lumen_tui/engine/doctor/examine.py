@@ -1,0 +1,37 @@
+"""One look at everything, in the order in which one thing's mending uncovers the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lumen_tui.engine.doctor import folders, journals, references, state
+from lumen_tui.engine.doctor.finding import Finding, Report
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+
+Check = Callable[[Layout, float, bool], Iterator[Finding]]
+
+CHECKS: dict[str, Check] = {
+    "modes, links and owners": folders.modes,
+    "leftovers": folders.leftovers,
+    "journals": journals.lines,
+    "legacy records": journals.legacy,
+    "receipts": journals.orphaned,
+    "references": references.references,
+    "documents": state.documents,
+    "tasks": state.tasks,
+    "engine": state.engine,
+    "index": state.indexes,
+}
+
+
+def examine(store: Store, *, now: float, fix: bool = False) -> Report:
+    """Look at a state folder; with `fix` mend what can be mended. A check that fails is a finding, not the end."""
+    found: list[Finding] = []
+    for name, check in CHECKS.items():
+        try:
+            found += check(store.layout, now, fix)
+        except (files.StoreError, OSError) as error:
+            found.append(Finding(name, ".", f"could not be looked at: {error}"))
+    return Report(root=str(store.root), checked=tuple(CHECKS), findings=tuple(found))

@@ -1,0 +1,32 @@
+"""What the doctor found."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+PROBLEM, NOTE = "problem", "note"
+
+
+class Finding(Struct, frozen=True):
+    """One thing out of order. A note is worth knowing and needs no mending."""
+
+    check: str
+    where: str  # a path below the state folder, with `:line` where there is one
+    what: str
+    hint: str = ""
+    level: str = PROBLEM
+    mendable: bool = False
+    mended: str = ""  # what was done about it; empty where nothing was
+
+
+class Report(Struct, frozen=True):
+    """One look at a state folder."""
+
+    root: str
+    checked: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def left(self) -> list[Finding]:
+        """Problems that are still there."""
+        return [one for one in self.findings if one.level == PROBLEM and not one.mended]

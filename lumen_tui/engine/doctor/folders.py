@@ -1,0 +1,72 @@
+"""Modes, links, foreign owners, and what interrupted replacements left behind."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from lumen_tui.engine.doctor.finding import Finding
+from lumen_tui.store import mending
+from lumen_tui.store.layout import Layout
+
+_OLD = 60.0  # seconds; a younger unfinished replacement may be somebody's work
+
+
+def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Every file 0600 or stricter, every folder 0700; nothing linked elsewhere, nothing of somebody else's."""
+    for path in _everything(layout.root):
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        yield from _look(layout, path, found, fix)
+
+
+def _everything(root: Path) -> Iterator[Path]:
+    yield root
+    for folder, folders, names in os.walk(root):
+        for name in [*folders, *names]:
+            yield Path(folder, name)
+
+
+def _look(layout: Layout, path: Path, found: os.stat_result, fix: bool) -> Iterator[Finding]:
+    where = str(path.relative_to(layout.root)) if path != layout.root else "."
+    if found.st_uid != os.geteuid():
+        hint = "give it to the user who runs the agent, or move it away"
+        yield Finding("owners", where, f"belongs to user {found.st_uid}", hint)
+    if stat.S_ISLNK(found.st_mode):
+        yield Finding("links", where, f"is a link to {path.readlink()}", "put a plain file or folder in its place")
+        return
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        yield Finding("links", where, "is neither a file nor a folder", "move it away")
+        return
+    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        yield Finding("links", where, f"has {found.st_nlink} hard links", "copy it, so that it has one")
+        return
+    if found.st_mode & 0o077:
+        yield _open_to_others(path, where, found, fix)
+
+
+def _open_to_others(path: Path, where: str, found: os.stat_result, fix: bool) -> Finding:
+    mode = stat.S_IMODE(found.st_mode)
+    wanted = mode & 0o700
+    what = f"mode {mode:04o}: other users can use it"
+    if not fix:
+        return Finding("modes", where, what, "doctor --fix closes it", mendable=True)
+    try:
+        mending.make_private(path, wanted)
+    except OSError as error:
+        return Finding("modes", where, what, f"could not be closed: {error.strerror}", mendable=True)
+    return Finding("modes", where, what, mendable=True, mended=f"mode is {wanted:04o} now")
+
+
+def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Temporary files and half-made task folders of writers that were killed."""
+    for path in list(mending.leftovers(layout.root, now - _OLD)):
+        what = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
+        if fix:
+            mending.sweep(path)
+        where = str(path.relative_to(layout.root))
+        yield Finding("leftovers", where, what, mendable=True, mended="removed" if fix else "")

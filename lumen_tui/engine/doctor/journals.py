@@ -1,0 +1,127 @@
+"""The journals: torn ends, damaged lines by their number, old forms, receipts of nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
+from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch
+from lumen_tui.model.tasks import TaskEvent
+from lumen_tui.model.text import one_line
+from lumen_tui.model.times import iso
+from lumen_tui.store import files, mending, receipts
+from lumen_tui.store.compaction import archive_path
+from lumen_tui.store.journal import Journal
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.mending import Damaged, Judge
+from lumen_tui.store.readstate import decode_receipt, slim
+
+_MOST_NAMED = 20  # damaged lines of one file that are named one by one
+
+
+class _HasId(msgspec.Struct):
+    id: str
+
+
+def judge(kind: Any) -> Judge:
+    """Why a line is no record of this kind, or nothing."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def why(line: bytes) -> str:
+        try:
+            decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return one_line(str(error), 160)
+        return ""
+
+    return why
+
+
+def _kinds(layout: Layout) -> dict[Path, Any]:
+    return {
+        layout.memory: _HasId, layout.signals: _HasId, archive_path(layout): _HasId, layout.receipts: Receipt,
+        layout.relationships: Relationship, layout.touches: Touch, layout.actions: Action,
+        layout.events: EngineEvent, layout.commands: Command, layout.command_receipts: CommandReceipt,
+        layout.personnel: dict[str, Any], layout.packets: Packet,
+    }  # fmt: skip
+
+
+def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
+    """Every journal that nobody but the store writes; of tasks those that do not run."""
+    yield from _kinds(layout).items()
+    for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
+        if path.parent != layout.archive and not files.is_locked(path.with_name("run.lock")):
+            yield path, TaskEvent
+
+
+def lines(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Torn ends first, because closing one makes a damaged line of it."""
+    for path, kind in _journals(layout):
+        name = str(path.relative_to(layout.root))
+        try:
+            yield from _torn(path, name, fix)
+            yield from _damaged(layout, path, name, judge(kind), now, fix)
+        except files.StoreError as error:
+            yield Finding("journals", name, str(error))
+
+
+def _torn(path: Path, name: str, fix: bool) -> Iterator[Finding]:
+    if not mending.is_torn(path):
+        return
+    if fix:
+        mending.close_tail(path)
+    what = "the last line was cut off"
+    yield Finding("torn ends", name, what, mendable=True, mended="closed, so that it stands alone" if fix else "")
+
+
+def _damaged(layout: Layout, path: Path, name: str, why: Judge, now: float, fix: bool) -> Iterator[Finding]:
+    found = mending.look(path, why)
+    if not found:
+        return
+    moved = mending.quarantine(layout, path, why, iso(now)) if fix else 0
+    if moved and path == layout.signals:
+        receipts.tidy(layout, moved=True)
+    mended = "moved to quarantine/quarantine.jsonl" if moved else ""
+    for one in found[:_MOST_NAMED]:
+        yield _named(name, one, mended)
+    if len(found) > _MOST_NAMED:
+        what = f"{len(found) - _MOST_NAMED} further damaged lines"
+        yield Finding("damaged lines", name, what, mendable=True, mended=mended)
+
+
+def _named(name: str, one: Damaged, mended: str) -> Finding:
+    what = f"damaged line of {one.size:,} bytes: {one.reason}"
+    return Finding("damaged lines", f"{name}:{one.number}", what, "the other lines are in use", "problem", True, mended)
+
+
+def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Records in the older forms that are honoured as they stand."""
+    nobody = [receipt for line in Journal(layout.receipts).lines() if (receipt := decode_receipt(line))]
+    count = sum(receipt.reader == EVERYONE for receipt in nobody)
+    if count:
+        what = f"{count} receipt(s) name no reader: they count for everybody"
+        yield Finding("legacy records", "memory/signal-receipts.jsonl", what, level=NOTE)
+    inline = 0
+    for line in Journal(layout.signals).lines():
+        if b'"read"' in line and (signal := slim(line)) and signal.read:
+            inline += 1
+    if inline:
+        what = f"{inline} signal(s) say inside that they were read: they are read for everybody"
+        yield Finding("legacy records", "memory/signals.jsonl", what, level=NOTE)
+
+
+def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Receipts whose signal is gone."""
+    count = receipts.orphans(layout)
+    if not count:
+        return
+    gone = receipts.tidy(layout, moved=False) if fix else 0
+    yield Finding(
+        "orphaned receipts", "memory/signal-receipts.jsonl", f"{count} receipt(s) belong to no signal",
+        mendable=True, mended=f"{gone} removed" if fix else "",
+    )  # fmt: skip

@@ -1,0 +1,86 @@
+"""What the operators did, newest first, read from the end of actions.jsonl without what each action changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from lumen_tui.model.listings import Deed
+from lumen_tui.model.text import one_line
+from lumen_tui.store import backwards, files
+from lumen_tui.store.layout import Layout
+
+_LOOKED_AT = 2000  # actions looked through for reasons
+_LONGEST = 300  # characters of a text that are kept
+
+
+class _Line(msgspec.Struct):
+    id: str
+    at: str = ""
+    by: str = ""
+    verb: str = ""
+    target: str = ""
+    summary: str = ""
+    reason: str = ""
+    undoes: str = ""
+    redoes: str = ""
+    changes: tuple[msgspec.Raw, ...] = ()
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def recent(layout: Layout, limit: int) -> list[Deed]:
+    """The newest `limit` actions, the last one first. Damaged lines are passed over."""
+    found: list[Deed] = []
+    last_word: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
+    for deed in _joined(_lines(layout)):
+        if turned := deed.undoes or deed.redoes:
+            last_word.setdefault(turned, bool(deed.undoes))
+        found.append(msgspec.structs.replace(deed, undone=last_word.get(deed.id, False)))
+        if len(found) >= limit:
+            break
+    return found
+
+
+def recent_reasons(layout: Layout, verb: str, limit: int) -> tuple[str, ...]:
+    """The last reasons that were given with a verb, each once, the newest first."""
+    reasons = dict.fromkeys(deed.reason for deed in recent(layout, _LOOKED_AT) if deed.verb == verb and deed.reason)
+    return tuple(reasons)[:limit]
+
+
+def _joined(lines: Iterator[Deed]) -> Iterator[Deed]:
+    """An action whose changes take several lines, as one."""
+    held: Deed | None = None
+    for deed in lines:
+        if held is not None and held.id == deed.id:
+            held = msgspec.structs.replace(deed, changes=deed.changes + held.changes)
+            continue
+        if held is not None:
+            yield held
+        held = deed
+    if held is not None:
+        yield held
+
+
+def _lines(layout: Layout) -> Iterator[Deed]:
+    try:
+        fd = files.open_plain(layout.actions)
+    except FileNotFoundError:
+        return
+    try:
+        for _, line in backwards.lines(fd):
+            try:
+                yield _deed(_decode(line))
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                continue
+    finally:
+        os.close(fd)
+
+
+def _deed(line: _Line) -> Deed:
+    names = ("id", "at", "by", "verb", "target", "summary", "reason", "undoes", "redoes")
+    texts = {name: one_line(getattr(line, name), _LONGEST) for name in names}
+    return Deed(**texts, changes=len(line.changes))
