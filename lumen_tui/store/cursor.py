@@ -10,6 +10,9 @@ from lumen_tui.store import files
 from lumen_tui.store.lines import split_lines
 
 
+_FIRST = 4 * 1024 * 1024  # bytes that a reader without a cursor reads of a long journal
+
+
 def end_of(path: Path) -> dict[str, Any]:
     """The cursor of a reader who has seen everything."""
     try:
@@ -22,8 +25,8 @@ def end_of(path: Path) -> dict[str, Any]:
 def lines_after(path: Path, cursor: dict[str, Any]) -> tuple[list[tuple[int, bytes]], dict[str, Any]]:
     """The whole lines after `cursor` with their offsets, and the cursor after them.
 
-    An empty cursor begins at the first line. After a rewrite the place is found again by the last line's own
-    bytes (`last`); where that line is gone too, everything there is counts as read.
+    An empty cursor begins at the first line, in a long journal 4 MiB before its end. After a rewrite the place is found again by the last line's own
+    bytes (`last`); where that line is gone too, by its date: what is older counts as read.
     """
     try:
         fd = files.open_plain(path)
@@ -44,18 +47,32 @@ def lines_after(path: Path, cursor: dict[str, Any]) -> tuple[list[tuple[int, byt
 def _start(fd: int, found: os.stat_result, cursor: dict[str, Any]) -> int:
     offset = cursor.get("offset", 0)
     if not isinstance(offset, int) or not cursor:
-        return 0
+        return _line_from(fd, found.st_size - _FIRST)
     if cursor.get("ino") == found.st_ino and offset <= found.st_size:
         return offset
     return _after_line(fd, found.st_size, str(cursor.get("last", "")))
 
 
+def _line_from(fd: int, offset: int) -> int:
+    """The first line that begins behind `offset`; the beginning where that is before it."""
+    if offset <= 0:
+        return 0
+    return offset + os.pread(fd, files.MAX_READ_LINE, offset).find(b"\n") + 1
+
+
 def _after_line(fd: int, size: int, last: str) -> int:
-    if not last:
-        return size
-    data = os.pread(fd, size, 0)
-    at = data.rfind(b"\n" + last.encode()) + 1 if not data.startswith(last.encode()) else 0
-    if at == 0 and not data.startswith(last.encode()):
-        return size
-    end = data.find(b"\n", at)
-    return size if end < 0 else end + 1
+    """The offset behind the line that begins with `last`, or behind the newest line that is not younger than it."""
+    lines = split_lines(os.pread(fd, size, 0), 0)
+    begin, date = last.encode(), _date(last.encode())
+    for offset, line in reversed(lines):
+        if begin and line.startswith(begin):
+            return offset + len(line) + 1
+    for offset, line in reversed(lines):
+        if not date or _date(line) <= date:
+            return offset + len(line) + 1
+    return 0
+
+
+def _date(line: bytes) -> bytes:
+    """The date of a record as it stands there; ISO-8601 in UTC sorts as text."""
+    return line.partition(b'"created_at":')[2].strip(b' "')[:24]

@@ -1,0 +1,146 @@
+"""The engine: beats over many tasks, recovery after a kill, memory, and what a task waits for (G8, G9, G10)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.state import make_state
+from benchmarks.table import Row, share
+from lumen_tui.engine.engine import Engine
+from lumen_tui.model.loop import Heartbeat, Pause
+from lumen_tui.model.tasks import Spec
+from lumen_tui.store import files, lease
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.taskread import read_json
+
+_TASKS = 10_000
+_BEATS = """
+import asyncio, sys, time
+from pathlib import Path
+from lumen_tui.engine.engine import Engine
+engine = Engine(Path(sys.argv[1]))
+began = time.perf_counter()
+engine.open()
+print(time.perf_counter() - began)
+async def beats():
+    for _ in range(21):
+        began = time.process_time()
+        await engine.beat(time.time())
+        print(time.process_time() - began)
+asyncio.run(beats())
+"""
+
+
+def measure(folder: Path) -> Iterator[Row]:
+    """The rows of this part."""
+    yield from _many_tasks(folder / "tasks")
+    yield from _recovery(folder / "recovery")
+    yield _memory(folder / "memory-of-the-engine")
+    yield from _dispatch(folder / "dispatch")
+
+
+def _many_tasks(root: Path) -> Iterator[Row]:
+    layout = Layout(root)
+    layout.create()
+    for number in range(_TASKS):
+        task = layout.tasks / f"task-{number:05d}"
+        task.mkdir(mode=0o700)
+        spec = Spec(id=task.name, objective=f"job {number}", created_at="2026-11-21T10:00:00Z")
+        (task / "spec.json").write_bytes(msgspec.json.encode(spec))
+    files.replace(layout.pause, msgspec.json.encode(Pause(at="2026-11-21T10:00:00Z")))
+    found = subprocess.run([sys.executable, "-c", _BEATS, str(root)], capture_output=True, text=True, check=True)
+    first, *beats = [1000 * float(line) for line in found.stdout.split()]
+    yield Row("G8", f"beat over {_TASKS:,} unchanged tasks, CPU p50", share(beats, 50), goal=2)
+    yield Row("G8", f"first sweep over {_TASKS:,} tasks", first, goal=100)
+
+
+def _start(root: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "lumen_tui", "--engine-only", "--state", str(root)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def _asleep(layout: Layout, pid: int) -> bool:
+    beat = read_json(layout.heartbeat, Heartbeat)
+    return beat is not None and beat.pid == pid and beat.phase == "asleep"
+
+
+def _until(check: object, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not check():  # type: ignore[operator]
+        if time.monotonic() > end:
+            raise TimeoutError("the engine did not answer")
+        time.sleep(0.002)
+
+
+def _recovery(root: Path) -> Iterator[Row]:
+    """Kill an engine, then take its folder over: within a process that is warm, and with a new one."""
+    layout = Layout(root)
+    layout.create()
+    warm, cold = [], []
+    for _ in range(9):
+        child = _start(root)
+        _until(lambda pid=child.pid: _asleep(layout, pid))
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        began = time.perf_counter()
+        engine = Engine(root)
+        engine.open()
+        warm.append(1000 * (time.perf_counter() - began))
+        engine.close("measured")
+        began = time.perf_counter()
+        again = _start(root)
+        _until(lambda: lease.is_held(layout))
+        cold.append(1000 * (time.perf_counter() - began))
+        again.terminate()
+        again.wait()
+    yield Row("G9", "recovery after SIGKILL, warm, p99 of 9", share(warm, 99), goal=50)
+    yield Row("G9", "a new engine holds the lease, p99 of 9", share(cold, 99), goal=150)
+
+
+def _memory(root: Path) -> Row:
+    layout = make_state(root, nodes=100_000, signals=1_000_000, newest=time.time())
+    child = _start(layout.root)
+    try:
+        _until(lambda: _asleep(layout, child.pid), seconds=120)
+        rollup = Path(f"/proc/{child.pid}/smaps_rollup").read_text(encoding="utf-8")
+        pss = next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+    finally:
+        child.terminate()
+        child.wait()
+    return Row("G10", "engine, 100,000 nodes and 1,000,000 signals, PSS", pss / 1024, "MiB", 40)
+
+
+def _dispatch(root: Path) -> Iterator[Row]:
+    """From a task's file to its worker's first event, and to its result, under an engine that sleeps."""
+    from lumen_tui.engine.port import RemotePort
+
+    layout = Layout(root)
+    layout.create()
+    child = _start(root)
+    port = RemotePort(root, "bench")
+    first, whole = [], []
+    try:
+        _until(lambda: _asleep(layout, child.pid))
+        for _ in range(7):
+            began = time.perf_counter()
+            task_id = port.submit("task.new", objective="What are the 3 largest files in /etc?").target
+            events = layout.task(task_id) / "events.jsonl"
+            _until(lambda path=events, name=task_id: path.exists() or any(layout.archive.glob(f"*/*/{name}")))
+            first.append(1000 * (time.perf_counter() - began))
+            _until(lambda name=task_id: any(layout.archive.glob(f"*/*/{name}/result.md")))
+            whole.append(1000 * (time.perf_counter() - began))
+    finally:
+        child.terminate()
+        child.wait()
+    yield Row("", "a task's file to its worker's first event, p50", share(first, 50))
+    yield Row("", "a task's file to its result collected, p50", share(whole, 50))
