@@ -9,24 +9,15 @@ from typing import Any
 from lumen_tui.store import files
 from lumen_tui.store.lines import split_lines
 
-
 _FIRST = 4 * 1024 * 1024  # bytes that a reader without a cursor reads of a long journal
-
-
-def end_of(path: Path) -> dict[str, Any]:
-    """The cursor of a reader who has seen everything."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return {}
-    return {"ino": found.st_ino, "offset": found.st_size}
 
 
 def lines_after(path: Path, cursor: dict[str, Any]) -> tuple[list[tuple[int, bytes]], dict[str, Any]]:
     """The whole lines after `cursor` with their offsets, and the cursor after them.
 
-    An empty cursor begins at the first line, in a long journal 4 MiB before its end. After a rewrite the place is found again by the last line's own
-    bytes (`last`); where that line is gone too, by its date: what is older counts as read.
+    An empty cursor begins at the first line, in a long journal 4 MiB before its end. After a rewrite the place is
+    found again by the last line's own bytes (`last`); where that line is gone too, by its date: what is older counts
+    as read.
     """
     try:
         fd = files.open_plain(path)
