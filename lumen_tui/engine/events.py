@@ -38,7 +38,7 @@ class EventLog:
 
     def __init__(self, store: Store, listeners: tuple[Listener, ...] = ()) -> None:
         self._store, self._listeners = store, listeners
-        self._previous = store.root / "events.1.jsonl"
+        self._previous = store.layout.earlier_events
         last = recent_events(store, 1)
         self.seq = last[-1].seq if last else self._last_rotated()
 

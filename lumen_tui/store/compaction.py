@@ -74,7 +74,7 @@ class _Moved(Exception):
 
 def archive_path(layout: Layout) -> Path:
     """Where signals go that left the journal."""
-    return layout.memory.with_name("archive.jsonl")
+    return layout.memory_archive
 
 
 def plan(layout: Layout, rule: Rule, now: float) -> Counts:

@@ -163,7 +163,7 @@ def set_fields(layout: Layout, wu_id: str, fields: dict[str, Any]) -> None:
 
 def stamp_path(layout: Layout, wu_id: str) -> Path:
     """The completion stamp of a work unit."""
-    return layout.root / "stamps" / f"{ids.check_wu(wu_id)}.done"
+    return layout.stamps / f"{ids.check_wu(wu_id)}.done"
 
 
 def read_stamp(layout: Layout, wu_id: str) -> dict[str, str]:
@@ -176,7 +176,7 @@ def read_stamp(layout: Layout, wu_id: str) -> dict[str, str]:
 
 def write_stamp(layout: Layout, wu_id: str, said: dict[str, str]) -> None:
     """Write the stamp durably."""
-    files.make_folder(layout.root / "stamps")
+    files.make_folder(layout.stamps)
     files.replace(stamp_path(layout, wu_id), msgspec.json.encode(said) + b"\n")
 
 

@@ -23,14 +23,14 @@ _CURRENT = "current"
 
 def current_path(layout: Layout) -> Path:
     """The documented file."""
-    return layout.root / "sessions" / f"{_CURRENT}.json"
+    return layout.current_session
 
 
 def _path(layout: Layout, session_id: str, ended: bool = False) -> Path:
     name = ids.check_name(session_id, "session id")
     if name == _CURRENT:
         raise ids.BadId("session id 'current' is not usable: it names the file of the latest session")
-    folder = layout.root / "sessions"
+    folder = layout.sessions
     return (folder / "ended" if ended else folder) / f"{name}.json"
 
 
@@ -67,7 +67,7 @@ def change(layout: Layout, session_id: str, edit: Callable[[WorkSession], WorkSe
             return None
         after = edit(before)
         if after.ended_at:
-            files.make_folder(layout.root / "sessions" / "ended")
+            files.make_folder(layout.ended_sessions)
         files.replace(_path(layout, session_id, ended=bool(after.ended_at)), _encode(after))
         if bool(after.ended_at) != bool(before.ended_at):
             files.remove(_path(layout, session_id, ended=bool(before.ended_at)))
@@ -98,7 +98,7 @@ def _names(folder: Path) -> list[str]:
 
 def live(layout: Layout) -> Iterator[WorkSession]:
     """Open sessions, the one that was active last first; each file is read when it is asked for."""
-    folder = layout.root / "sessions"
+    folder = layout.sessions
     for name in _names(folder):
         session = _load(folder / f"{name}.json")
         if session and not session.ended_at:
@@ -107,7 +107,7 @@ def live(layout: Layout) -> Iterator[WorkSession]:
 
 def ended(layout: Layout) -> Iterator[WorkSession]:
     """Ended sessions, the last one first."""
-    folder = layout.root / "sessions" / "ended"
+    folder = layout.ended_sessions
     for name in _names(folder):
         if session := _load(folder / f"{name}.json"):
             yield session
@@ -116,7 +116,7 @@ def ended(layout: Layout) -> Iterator[WorkSession]:
 def resolve(layout: Layout, text: str) -> str:
     """The id that `text` means: itself or the one it is the beginning of. LookupError, or Ambiguous for several."""
     wanted = ids.check_name(text, "session id")
-    folder = layout.root / "sessions"
+    folder = layout.sessions
     known = [*_names(folder), *_names(folder / "ended")]
     if wanted in known:
         return wanted

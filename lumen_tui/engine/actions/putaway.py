@@ -78,7 +78,7 @@ def refuse_after_jump(store: Store, now: float) -> None:
 def last_jump(store: Store, now: float) -> EngineEvent | None:
     """The newest clock jump within an hour of `now`, on either side of it."""
     found = None
-    for path in (store.root / "events.1.jsonl", store.layout.events):
+    for path in (store.layout.earlier_events, store.layout.events):
         for _, line in split_lines(files.read_tail(path, _TAIL), 0):
             if b'"clock_jump"' in line and (event := _jump(line)) and abs(now - times.epoch(event.at)) < times.HOUR:
                 found = event
