@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,12 +12,14 @@ import msgspec
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model.decay import DecayRule, DecayView, Fading
+from lumen_tui.model.listings import Alike, Deed, NodeRow
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Node
-from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import safe
-from lumen_tui.store import files, nodes
+from lumen_tui.store import deeds, files, nodes
 from lumen_tui.store.layout import distrust
 from lumen_tui.store.nodeviews import decode_node
 from lumen_tui.store.reader import Reader
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from lumen_tui.engine.likeness import Titles
 
 _EVENTS_SHOWN = 2000
+_REASONS = 9  # that a prompt offers: one for each digit
 _AGES = 60.0  # seconds after which a picture is taken anew because time alone has changed it
 _LOADING_PICTURES = 0.15  # seconds between two pictures while a large folder is read in
 _EVENT_BYTES = 1024 * 1024
@@ -67,6 +70,21 @@ class Port(Protocol):
 
     def like(self, node_id: str) -> tuple[str, int] | None:
         """The open discovery most like this one and how much, in per cent; None where none comes near."""
+
+    def similar(self, node_id: str) -> list[Alike]:
+        """An open discovery and those that resemble it, itself first; empty where it is judged already."""
+
+    def deeds(self, limit: int) -> list[Deed]:
+        """What the operators did, newest first."""
+
+    def recent_reasons(self, verb: str) -> tuple[str, ...]:
+        """The last reasons given with a verb, each once, newest first."""
+
+    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
+        """Decay under any rule at any moment, with what is in memory today: the counts that decay itself goes by."""
+
+    def listing(self, kind: str) -> Sequence[NodeRow]:
+        """The `archived` or the `protected` nodes, the last changed first."""
 
 
 class RemotePort:
@@ -110,7 +128,7 @@ class RemotePort:
     def _occasions(self, stop: threading.Event) -> Iterator[None]:
         """Once for each part of the first load, then for each change."""
         yield from self._load(stop)
-        for _ in wait_for_changes(self._reader.layout, stop):
+        for _ in wait_for_changes(self._reader.layout, stop, self._reader.tasks.busy):
             yield from self._load(stop)
 
     def _load(self, stop: threading.Event) -> Iterator[None]:
@@ -151,16 +169,41 @@ class RemotePort:
         return decode_node(msgspec.json.encode(found[1]))
 
     def like(self, node_id: str) -> tuple[str, int] | None:
+        titles, rows, revision = self._compared()
+        return titles.nearest(node_id, rows, revision)
+
+    def similar(self, node_id: str) -> list[Alike]:
+        titles, rows, revision = self._compared()
+        return titles.alike(node_id, rows, revision)
+
+    def _compared(self) -> tuple[Titles, Sequence[DiscoveryRow], int]:
+        """What was read of titles before, the open discoveries, and the revision of memory that they are of."""
         with self._turn:
             now = self._clock.now()
             self._reader.load(now)
-            rows = self._reader.nodes.discoveries(now)
-            revision = self._reader.nodes.revision
+            rows, revision = self._reader.nodes.discoveries(now), self._reader.nodes.revision
         if self._titles is None:
             from lumen_tui.engine.likeness import Titles  # rapidfuzz: not before it is needed
 
             self._titles = Titles()
-        return self._titles.nearest(node_id, rows, revision)
+        return self._titles, rows, revision
+
+    def deeds(self, limit: int) -> list[Deed]:
+        return deeds.recent(self._store.layout, limit)
+
+    def recent_reasons(self, verb: str) -> tuple[str, ...]:
+        return deeds.recent_reasons(self._store.layout, verb, _REASONS)
+
+    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
+        with self._turn:
+            self._reader.load(self._clock.now())
+            index = self._reader.nodes
+            return index.decay_view(rule, now), index.fading(rule, now)
+
+    def listing(self, kind: str) -> Sequence[NodeRow]:
+        with self._turn:
+            self._reader.load(self._clock.now())
+            return self._reader.nodes.listing(kind)
 
 
 def _unwritable(root: Path) -> str:

@@ -146,6 +146,10 @@ class TaskIndex:
         """Tasks that have or had a worker, or ended without one."""
         return self._lists()[2]
 
+    def busy(self) -> bool:
+        """Whether a worker lives or something else moves without a file being written."""
+        return bool(self._moving)
+
     def _lists(self) -> tuple[list[TaskView], list[TaskView], list[TaskView]]:
         """The three lists, sorted anew only after a change."""
         if self._sorted is None or self._sorted[0] != self.revision:

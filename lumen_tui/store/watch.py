@@ -12,12 +12,12 @@ import select
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lumen_tui.store.layout import Layout
 
-INTERVAL = 0.4  # seconds to a look at what no notice tells: the engine's lock, the events of running workers
+BUSY, CALM = 0.4, 1.0  # seconds to a look at what no notice tells: the events of running workers, the engine's lock
 _GATHER = 0.004  # seconds for the rest of a burst to arrive
 _WATCHED = ("memory", "loops", "work", "roles", "tasks")  # not below tasks/: 10,000 folders need no watch each
 # inotify(7)
@@ -26,19 +26,19 @@ _MASK = _MODIFY | _MOVED | _CREATE | _DELETE | _CLOSE_WRITE
 _EVENT_HEADER = struct.Struct("iIII")
 
 
-def wait_for_changes(layout: Layout, stop: threading.Event) -> Iterator[None]:
-    """Yield whenever something may have changed, at least every 0.4 s, until `stop` is set."""
+def wait_for_changes(layout: Layout, stop: threading.Event, busy: Callable[[], bool]) -> Iterator[None]:
+    """Yield whenever something may have changed, and at least every BUSY or CALM seconds, until `stop` is set."""
     folders = [folder for name in ("", *_WATCHED) if (folder := layout.root / name).is_dir()]
     for way in (_by_inotify, _by_watchfiles):
         try:
-            yield from way(folders, stop)
+            yield from way(folders, stop, busy)
         except (OSError, RuntimeError, ImportError, AttributeError):
             continue  # not here, or its limit is reached: the next way
-    while not stop.wait(INTERVAL):
+    while not stop.wait(BUSY):
         yield
 
 
-def _by_inotify(folders: list[Path], stop: threading.Event) -> Iterator[None]:
+def _by_inotify(folders: list[Path], stop: threading.Event, busy: Callable[[], bool]) -> Iterator[None]:
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
     if fd < 0:
@@ -48,7 +48,7 @@ def _by_inotify(folders: list[Path], stop: threading.Event) -> Iterator[None]:
             if libc.inotify_add_watch(fd, os.fsencode(folder), _MASK) < 0:
                 raise OSError(ctypes.get_errno(), "inotify_add_watch", str(folder))
         while not stop.is_set():
-            _sleep_until_news(fd, INTERVAL)
+            _sleep_until_news(fd, BUSY if busy() else CALM)
             yield
     finally:
         os.close(fd)
@@ -76,12 +76,12 @@ def _tells(data: bytes) -> bool:
     return False
 
 
-def _by_watchfiles(folders: list[Path], stop: threading.Event) -> Iterator[None]:
+def _by_watchfiles(folders: list[Path], stop: threading.Event, busy: Callable[[], bool]) -> Iterator[None]:
     from watchfiles import watch
 
     notices = watch(
         *folders, watch_filter=None, recursive=False, stop_event=stop, step=10, debounce=50,
-        rust_timeout=int(INTERVAL * 1000), yield_on_timeout=True, raise_interrupt=False,
+        rust_timeout=int(BUSY * 1000), yield_on_timeout=True, raise_interrupt=False,
     )  # fmt: skip
     for _ in notices:
         yield
