@@ -72,6 +72,16 @@ def _check_plain(fd: int, path: StrPath) -> os.stat_result:
     return found
 
 
+def _plain(fd: int, path: StrPath) -> int:
+    """`fd`, where it is such a file; closed, and Refused raised, where it is not."""
+    try:
+        _check_plain(fd, path)
+    except StoreError:
+        os.close(fd)
+        raise
+    return fd
+
+
 def sync_folder(folder: StrPath) -> None:
     """Make the names in `folder` durable."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -93,12 +103,7 @@ def _open_log(path: StrPath) -> int:
     except FileNotFoundError:
         fd = os.open(path, flags | os.O_CREAT, 0o600)
         sync_folder(_parent(path))
-    try:
-        _check_plain(fd, path)
-    except StoreError:
-        os.close(fd)
-        raise
-    return fd
+    return _plain(fd, path)
 
 
 def _is_current(fd: int, path: StrPath) -> bool:
@@ -264,12 +269,7 @@ def open_plain(path: StrPath) -> int:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             raise _fail(path, error) from error
         raise
-    try:
-        _check_plain(fd, path)
-    except StoreError:
-        os.close(fd)
-        raise
-    return fd
+    return _plain(fd, path)
 
 
 def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
@@ -419,12 +419,7 @@ def open_append(path: StrPath) -> int:
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _COMMON, 0o600)
     except OSError as error:
         raise _fail(path, error) from error
-    try:
-        _check_plain(fd, path)
-    except StoreError:
-        os.close(fd)
-        raise
-    os.set_blocking(fd, True)
+    os.set_blocking(_plain(fd, path), True)
     return fd
 
 

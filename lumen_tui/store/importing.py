@@ -14,7 +14,7 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.store import files
-from lumen_tui.store.damage import Quarantined
+from lumen_tui.store.damage import Quarantined, known_lines
 from lumen_tui.store.journal import Journal, whole_lines
 from lumen_tui.store.layout import Layout
 
@@ -140,7 +140,7 @@ def _digest(line: bytes) -> bytes:
 
 def _quarantine(layout: Layout, part: Part, bad: list[Source], now: str) -> None:
     """Keep damaged lines once, however often the import runs."""
-    known = _in_quarantine(layout) if bad else set()
+    known = {(where, digest) for where, _, digest in known_lines(layout)} if bad else set()
     records = []
     for one in bad:
         part.quarantined += 1
@@ -154,17 +154,6 @@ def _quarantine(layout: Layout, part: Part, bad: list[Source], now: str) -> None
     if records:
         files.make_folder(layout.quarantine.parent)
         Journal(layout.quarantine).append_all(records)
-
-
-def _in_quarantine(layout: Layout) -> set[tuple[str, str]]:
-    found = set()
-    for line in Journal(layout.quarantine).lines():
-        try:
-            record = msgspec.json.decode(line, type=Quarantined)
-        except msgspec.MsgspecError:
-            continue
-        found.add((record.where, record.sha256))
-    return found
 
 
 def lumenflow_folder(path: Path) -> Path | None:
