@@ -117,4 +117,12 @@ def _inbox(argv: list[str], state: dict[str, str]) -> int:
     return 0
 
 
-_VERBS = {"signal": _signal, "create": _create, "inbox": _inbox}
+def _hook(argv: list[str], state: dict[str, str]) -> int | None:
+    if "--help" in argv or "-h" in argv:
+        return None
+    from lumen_tui.cli import hook
+
+    return hook.run(argv, state)
+
+
+_VERBS = {"signal": _signal, "create": _create, "inbox": _inbox, "hook": _hook}

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from lumen_tui.cli import light
+from lumen_tui.cli import light, mem
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, Usage, build_parser
 from lumen_tui.cli.session import Session, talk
 from lumen_tui.engine.actions.checks import nearest
@@ -46,6 +46,9 @@ def _run(argv: list[str]) -> int:
         options, words = _take_common(argv)
         if words[:2] == ["signal", "cleanup"]:
             words[:2] = ["signal-cleanup"]
+        if name := mem.spelled(words):
+            operator = options.get("--operator") or light.operator(os.environ)
+            return mem.run(name, words[len(name.split()) :], _root(options.get("--state")), operator)
         _check_command(words)
         args = build_parser().parse_args(words)
         session = Session(_root(options.get("--state")), options.get("--operator") or light.operator(os.environ))

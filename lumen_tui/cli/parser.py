@@ -11,7 +11,9 @@ from lumen_tui.cli import (
     doctor,
     export,
     fading,
+    hooks,
     imports,
+    mem,
     memory,
     nodes,
     resume,
@@ -28,6 +30,7 @@ COMMANDS = (
     "init", "status", "task", "role", "signal", "inbox", "create", "triage", "wu", "events", "undo", "redo", "import",
     "start", "session", "checkpoint", "ready", "decide", "handoff", "context", "recover", "link", "decay", "summarize",
     "cleanup", "signal-cleanup", "archive", "unarchive", "pin", "touch", "delete", "promote", "why", "export", "doctor",
+    "hook", "hooks", "profile", "index",
 )  # fmt: skip
 ELSEWHERE = ("run",)  # commands that do not come through here
 
@@ -113,6 +116,8 @@ def build_parser() -> Parser:
         nodes,
         export,
         doctor,
+        hooks,
+        mem,
     ):
         part.declare(commands)
     return parser

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,11 @@ def _duration(text: str) -> float:
     try:
         return float(text)
     except ValueError:
+        pass
+    try:
         return times.parse_duration(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def run_new(session: Session, args: Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lumen_tui.model import times
+from lumen_tui.model.progress import Missing
 from lumen_tui.model.records import Signal
 from lumen_tui.model.snapshot import Attention, DiscoveryRow, EngineLife, EngineView, Need, Problem, SpendView
 from lumen_tui.model.tasks import Status, TaskView
@@ -21,6 +22,7 @@ def collect(
     spend: SpendView,
     problems: Iterable[Problem],
     dismissed: frozenset[str],
+    progress: Iterable[Missing] = (),
 ) -> tuple[Attention, ...]:
     """The list, most urgent first and oldest first within one urgency."""
     found = [*_engine(engine), *_spend(spend)]
@@ -29,6 +31,7 @@ def collect(
         found.append(Attention(Need.P0_SIGNAL, signal.id, signal.message, times.epoch(signal.created_at)))
     for row in p0_discoveries:
         found.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
+    found += [Attention(Need.PROGRESS, one.target, one.text, one.since) for one in progress]
     for problem in problems:
         found.append(Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}"))
     kept = [item for item in found if item.target not in dismissed]

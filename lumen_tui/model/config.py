@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from lumen_tui.model.decay import DecayRule
 
@@ -18,18 +18,18 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class HeartbeatConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[heartbeat]"""
 
-    every_minutes: float = 5.0
-    jitter: float = 0.1  # share of the interval, both ways
-    settle_seconds: float = 5.0  # news brings the next beat this near
+    every_minutes: Annotated[float, Meta(ge=0.1, le=1440)] = 5.0
+    jitter: Annotated[float, Meta(ge=0, le=0.9)] = 0.1  # share of the interval, both ways
+    settle_seconds: Annotated[float, Meta(ge=0.05, le=3600)] = 5.0  # news brings the next beat this near
 
 
 class WorkersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[workers]"""
 
-    limit: int = 3
-    retries: int = 1  # of a lost worker
-    ask_seconds: float = 3.0  # between asking a worker to stop and TERM
-    term_seconds: float = 3.0  # between TERM and KILL
+    limit: Annotated[int, Meta(ge=1, le=64)] = 3
+    retries: Annotated[int, Meta(ge=0, le=10)] = 1  # of a lost worker
+    ask_seconds: Annotated[float, Meta(ge=0, le=600)] = 3.0  # between asking a worker to stop and TERM
+    term_seconds: Annotated[float, Meta(ge=0, le=600)] = 3.0  # between TERM and KILL
 
 
 class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,16 +44,16 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[budget]: 0 means no limit."""
 
-    day_tokens: int = 100_000
-    day_usd: float = 5.0
+    day_tokens: Annotated[int, Meta(ge=0, le=1_000_000_000_000)] = 100_000
+    day_usd: Annotated[float, Meta(ge=0, le=1_000_000)] = 5.0
 
 
 class DecayConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[memory.decay]"""
 
     enabled: bool = True
-    threshold: float = 0.1
-    half_life_days: float = 30.0
+    threshold: Annotated[float, Meta(gt=0, lt=1)] = 0.1
+    half_life_days: Annotated[float, Meta(gt=0, le=36_500)] = 30.0
     trigger: Literal["on_done", "manual"] = "on_done"
 
     @property
@@ -68,7 +68,7 @@ class AutoCheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[memory.enforcement.auto_checkpoint]: by hooks of the agent's own program"""
 
     enabled: bool = True
-    interval_tool_calls: int = 30
+    interval_tool_calls: Annotated[int, Meta(ge=0, le=100_000)] = 30
 
 
 class EnforcementConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,12 +78,26 @@ class EnforcementConfig(Struct, frozen=True, forbid_unknown_fields=True):
     auto_checkpoint: AutoCheckpointConfig = field(default_factory=AutoCheckpointConfig)
 
 
+class ProgressSignalsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[memory.progress_signals]: signals that are expected of an agent; a missing one needs a person"""
+
+    enabled: bool = False
+    frequency: Annotated[int, Meta(ge=0, le=100_000)] = 0  # tool calls after which one is due; 0 for never
+    on_milestone: bool = True
+    on_tests_pass: bool = True
+    before_gates: bool = True  # one at least before a work unit is done
+    on_blocked: bool = True
+    auto_checkpoint: bool = False  # a checkpoint as well, at milestones and passed tests
+
+
 class LanesConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[lanes]: how many work units may be in progress in one lane."""
 
-    wip: int = 1
-    stale_hours: float = 24.0  # a lane lock this old no longer counts, where its holder is gone as well
-    limits: dict[str, int] = field(default_factory=dict)  # lane name -> its own limit
+    wip: Annotated[int, Meta(ge=1, le=1000)] = 1
+    stale_hours: Annotated[float, Meta(ge=0, le=8760)] = (
+        24.0  # a lane lock this old no longer counts, where its holder is gone as well
+    )
+    limits: dict[str, Annotated[int, Meta(ge=1, le=1000)]] = field(default_factory=dict)  # lane name -> its own limit
 
     def limit(self, lane: str) -> int:
         """The limit of one lane."""
@@ -93,11 +107,12 @@ class LanesConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[memory]"""
 
-    checkpoint_interval: int = 30
-    max_checkpoints: int = 10
+    checkpoint_interval: Annotated[int, Meta(ge=0, le=10_080)] = 30
+    max_checkpoints: Annotated[int, Meta(ge=1, le=1000)] = 10
     auto_checkpoint: bool = True
     decay: DecayConfig = field(default_factory=DecayConfig)
     enforcement: EnforcementConfig = field(default_factory=EnforcementConfig)
+    progress_signals: ProgressSignalsConfig = field(default_factory=ProgressSignalsConfig)
 
 
 class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from lumen_tui.model.config import Config
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.progress import HookView
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TaskView
@@ -34,6 +35,7 @@ class Need(StrEnum):
     STALLED = "stalled"
     BUDGET = "budget"
     P0_DISCOVERY = "discovery"
+    PROGRESS = "progress"  # a progress signal that did not come
     PROBLEM = "problem"
 
 
@@ -129,6 +131,7 @@ class Snapshot(Struct, frozen=True):
     work: tuple[WorkUnit, ...] = ()
     lanes: tuple[str, ...] = ()
     spend: SpendView = field(default_factory=SpendView)
+    hooks: HookView = field(default_factory=HookView)
     attention: tuple[Attention, ...] = ()
     problems: tuple[Problem, ...] = ()
     demo: bool = False

@@ -9,7 +9,7 @@ import msgspec
 
 from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.store import files, frontmatter
+from lumen_tui.store import files, frontmatter, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -74,7 +74,8 @@ def _take(
     except msgspec.ValidationError as error:
         name, text = source
         where = f"{name}:{frontmatter.line_of(text, keys[-1])}"
-        problems.append(Problem(where=where, what=f"{'.'.join(keys)}: {error}", hint=_HINT))
+        what = plainly.of_value(error, Config, keys, value)
+        problems.append(Problem(where=where, what=f"{'.'.join(keys)}: {what}", hint=_HINT))
         return config
 
 

@@ -83,4 +83,4 @@ def _lines(layout: Layout) -> Iterator[Deed]:
 def _deed(line: _Line) -> Deed:
     names = ("id", "at", "by", "verb", "target", "summary", "reason", "undoes", "redoes")
     texts = {name: one_line(getattr(line, name), _LONGEST) for name in names}
-    return Deed(**texts, changes=len(line.changes))
+    return msgspec.convert({**texts, "changes": len(line.changes)}, Deed)

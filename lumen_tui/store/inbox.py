@@ -38,7 +38,7 @@ def decode(line: bytes) -> Raw | None:
     try:
         text = line.strip().decode()
         found, end = _scan(text, 0)
-    except (ValueError, StopIteration, RecursionError):
+    except (ValueError, StopIteration, RecursionError, SystemError):  # the last: `json` itself is not loaded
         return None
     return found if isinstance(found, dict) and end == len(text) else None
 

@@ -12,8 +12,8 @@ import msgspec
 
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import BINS, PROTECTIONS, DecayRule, DecayView, Fading
-from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, PRIORITIES, Node, Touch, priority_rank
 from lumen_tui.model.listings import NodeRow
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, PRIORITIES, Node, Touch, priority_rank
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import Follower

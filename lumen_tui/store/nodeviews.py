@@ -116,7 +116,8 @@ class NodeRows(Sequence[NodeRow]):
             return [self[i] for i in range(*index.indices(len(self)))]
         row = self._rows[self._order[index]]
         node = decode_node(self._file.line(row.offset))
-        return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if row.kept else archive_reason(node))
+        kept = row.kept and not row.status  # a status other than 0 is not active
+        return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if kept else archive_reason(node))
 
 
 def archive_reason(node: Node) -> str:

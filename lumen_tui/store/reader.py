@@ -20,6 +20,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.store import files, lease, process
 from lumen_tui.store.config import load_config
+from lumen_tui.store.hookevents import Progress
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
@@ -110,6 +111,7 @@ class Reader:
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
         self._wake = Stamped(lambda: [layout.wake_state], self._read_wake)
         self._packets = Stamped(lambda: [layout.packets], self._read_packets)
+        self._progress = Progress(layout)
         self._engine = EngineView()
         self._engine_revision = 0
 
@@ -149,6 +151,7 @@ class Reader:
         for slice_ in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
             slice_.refresh()
         self._dismissed.refresh()
+        self._progress.refresh(self.config.memory.progress_signals)
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
         self.tasks.refresh(now, stall, self._task_news.names(now))
         self._look_at_engine(now)
@@ -168,7 +171,8 @@ class Reader:
 
     def mark(self) -> object:
         """Differs from an earlier mark where a new picture would show something else, the hour apart."""
-        return self._revisions(), self._engine, self._dismissed.revision, self.signals.share, self.nodes.share
+        more = (self._dismissed.revision, self._progress.revision)
+        return self._revisions(), self._engine, more, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
         """Refresh until everything is in."""
@@ -193,9 +197,9 @@ class Reader:
             signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
             discovery_counts=self.nodes.discovery_counts(now), decay=self.nodes.decay_view(rule, now),
             fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
-            lanes=self._lanes(), spend=spend, attention=self._attention(live, spend, now), problems=self._problems(),
+            lanes=self._lanes(), spend=spend, attention=self._attention(live, spend, now), problems=self._problems(now),
             demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
-            revisions=self._revisions(),
+            revisions=self._revisions(), hooks=self._progress.hooks.view,
         )  # fmt: skip
 
     def _units(self) -> tuple[WorkUnit, ...]:
@@ -217,13 +221,14 @@ class Reader:
         p0 = self.nodes.discovery_counts(now).get("P0", 0)
         return attention.collect(
             engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
-            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=self._problems(),
+            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=self._problems(now),
             dismissed=self._dismissed.targets(),
+            progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
         )  # fmt: skip
 
-    def _problems(self) -> tuple[Problem, ...]:
+    def _problems(self, now: float) -> tuple[Problem, ...]:
         found = [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
-        found += self.signals.damage.problems() + self.nodes.damage.problems()
+        found += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
         return tuple(msgspec.convert(clean(msgspec.to_builtins(problem)), Problem) for problem in found)
 
     def _revisions(self) -> Revisions:

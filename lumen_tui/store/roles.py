@@ -12,7 +12,7 @@ from lumen_tui.model import ids
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TIERS
-from lumen_tui.store import files, frontmatter
+from lumen_tui.store import files, frontmatter, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -30,8 +30,8 @@ def parse_role(name: str, text: str, source: str) -> Role:
     try:
         role = msgspec.convert({**fields, "name": name, "prompt": prompt, "source": source}, Role)
     except msgspec.ValidationError as error:
-        key = str(error).partition("`$.")[2].partition("`")[0].partition("[")[0]
-        raise BadFile(str(error), frontmatter.line_of(text, key)) from error
+        line = frontmatter.line_of(text, plainly.place(error))
+        raise BadFile(plainly.in_words(error, Role, fields), line) from error
     _check(role, text)
     return role
 

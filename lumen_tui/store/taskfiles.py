@@ -13,7 +13,7 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.tasks import Exit, Spec, Status, derive_status
-from lumen_tui.store import files
+from lumen_tui.store import files, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -98,6 +98,8 @@ def parse_spec(data: bytes) -> Spec:
     """A spec from its JSON; BadFile says what is wrong."""
     try:
         return msgspec.json.decode(data, type=Spec)
+    except msgspec.ValidationError as error:
+        raise BadFile(f"the spec cannot be read: {plainly.in_words(error, Spec)}", 1) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadFile(f"the spec cannot be read: {error}", 1) from error
 

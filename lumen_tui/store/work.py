@@ -9,7 +9,7 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import files, frontmatter
+from lumen_tui.store import files, frontmatter, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -20,8 +20,8 @@ def parse_unit(wu_id: str, text: str) -> WorkUnit:
     try:
         return msgspec.convert({"title": "", **fields, "id": wu_id, "body": body}, WorkUnit)
     except msgspec.ValidationError as error:
-        key = str(error).partition("`$.")[2].partition("`")[0].partition("[")[0]
-        raise BadFile(str(error), frontmatter.line_of(text, key)) from error
+        line = frontmatter.line_of(text, plainly.place(error))
+        raise BadFile(plainly.in_words(error, WorkUnit, fields), line) from error
 
 
 def render_unit(unit: WorkUnit) -> str:

@@ -106,12 +106,20 @@ class LumenApp(App[int], inherit_bindings=False):
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
 
-    def submit(self, verb: str, then: Callable[[Done], None] | None = None, **arguments: Any) -> None:
+    def submit(
+        self,
+        verb: str,
+        then: Callable[[Done], None] | None = None,
+        otherwise: Callable[[], None] | None = None,
+        **arguments: Any,
+    ) -> None:
         """Carry out one action in the background and say in the footer how it ended."""
 
         def answer(done: Done | None, why: str) -> None:
             if done is None:
                 self.room.say(why, bad=True)
+                if otherwise is not None:
+                    otherwise()
                 return
             self.room.say(done.summary)
             if then is not None:

@@ -200,7 +200,7 @@ def test_a_folder_that_is_missing_or_open_to_others_is_refused(here, monkeypatch
 def test_every_command_has_help_with_an_example(here, capsys):
     from lumen_tui.cli.parser import COMMANDS, build_parser
 
-    groups = {"task": "new", "role": "hire", "wu": "new", "import": "beads"}
+    groups = {"task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install"}
     for command in COMMANDS:
         words = [command, *([groups[command]] if command in groups else [])]
         assert main([*words, "--help"]) == 0

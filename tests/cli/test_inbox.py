@@ -191,3 +191,24 @@ def test_a_long_count_agrees_with_counting_one_by_one(tmp_path, capsys, monkeypa
     assert inbox.show(str(store.root), wish, 0.0) == 160
     monkeypatch.setattr(inbox, "_FEW", 10)
     assert inbox.show(str(store.root), wish, 0.0) == 160
+
+
+def test_a_torn_line_never_blocks_a_cold_inbox(tmp_path):
+    import subprocess
+    import sys
+
+    from lumen_tui.store.layout import Layout
+    from lumen_tui.store.store import Store
+
+    Layout(tmp_path / "state").create()
+    store = Store(tmp_path / "state")
+    store.signals.append({"id": "sig-before", "message": "one", "created_at": "2026-11-21T10:00:00Z"})
+    with store.layout.signals.open("ab") as journal:
+        journal.write(b'{"id":"sig-torn","message":"torn')
+    store.signals.append({"id": "sig-after", "message": "two", "created_at": "2026-11-21T10:00:01Z"})
+    found = subprocess.run(
+        [sys.executable, "-m", "lumen_tui", "inbox", "--state", str(store.root)], capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+    assert "sig-before" in found.stdout and "sig-after" in found.stdout
+    assert "1 damaged" in found.stderr

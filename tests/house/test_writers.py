@@ -11,6 +11,7 @@ ALLOWED = {
     "lumen_tui/store/files.py": "the module that does it for all others",
     "lumen_tui/store/nodes.py": "cuts its own append back, under the lock, where the action beside it failed",
     "lumen_tui/store/mending.py": "doctor --fix: closes modes, removes half-made task folders",
+    "lumen_tui/engine/hooks/settings.py": "hooks install: the agent's settings file keeps its mode, its folder is made",
 }
 OS_CALLS = {
     "rename", "replace", "renames", "unlink", "remove", "rmdir", "removedirs", "mkdir", "makedirs", "truncate",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -206,6 +207,13 @@ class MemoryPort:
     def like(self, node_id: str) -> tuple[str, int] | None:
         return None
 
+    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
+        due = sum(row.touched < now - rule.life_days * DAY for row in self.now_shown.fading)
+        return msgspec.structs.replace(self.now_shown.decay, rule=rule, due=due), self.now_shown.fading
+
+    def recent_reasons(self, verb: str) -> tuple[str, ...]:
+        return ()
+
     def change(self, **changes: Any) -> None:
         """Show something else from now on."""
         moved = Revisions(*(value + 1 for value in msgspec.structs.astuple(self.now_shown.revisions)))
@@ -241,7 +249,7 @@ class PaneRobot:
 class Robot:
     """Reads the screen and presses keys."""
 
-    def __init__(self, app: LumenApp, pilot: Any, port: MemoryPort) -> None:
+    def __init__(self, app: LumenApp, pilot: Any, port: Any) -> None:
         self.app, self.pilot, self.port = app, pilot, port
 
     def pane(self, scope: str) -> PaneRobot:
@@ -250,6 +258,13 @@ class Robot:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.settle()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for the disk and the threads; fail with the screen after 10 s."""
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, self.text
+            await self.pilot.pause(0.01)
 
     async def settle(self) -> None:
         """Until the bridge has nothing in hand."""
@@ -279,9 +294,9 @@ class Robot:
 
 @asynccontextmanager
 async def opened(
-    snapshot: Snapshot | None = None, size: tuple[int, int] = (120, 40), **options: Any
+    snapshot: Snapshot | None = None, size: tuple[int, int] = (120, 40), port: Any = None, **options: Any
 ) -> AsyncIterator[Robot]:
-    port = MemoryPort(snapshot or busy())
+    port = port or MemoryPort(snapshot or busy())
     app = LumenApp(port, operator="someone", clock=lambda: NOW, **options)
     async with app.run_test(size=size) as pilot:
         robot = Robot(app, pilot, port)

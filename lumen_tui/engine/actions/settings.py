@@ -12,7 +12,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model.config import Config
 from lumen_tui.model.forecast import check_rule
 from lumen_tui.model.records import Change
-from lumen_tui.store import files, frontmatter, history, nodes
+from lumen_tui.store import files, frontmatter, history, nodes, plainly
 from lumen_tui.store.config import change_operator, load_config
 from lumen_tui.store.store import Store
 
@@ -50,7 +50,7 @@ def _check(config: Config, changes: Mapping[str, Any]) -> None:
     try:
         decay = msgspec.convert(table, Config).memory.decay
     except msgspec.ValidationError as error:
-        raise ActionError(f"{', '.join(changes)}: {error}") from error
+        raise ActionError(plainly.in_words(error, Config, table)) from error
     check_rule(decay.half_life_days, decay.threshold)
 
 

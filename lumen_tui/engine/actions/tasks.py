@@ -12,7 +12,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Budget, Spec, Status
-from lumen_tui.store import files, history, taskfiles
+from lumen_tui.store import files, history, plainly, taskfiles
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.store import Store
 
@@ -124,7 +124,7 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
     try:
         after = _checked(store, with_fields(before, changes))
     except msgspec.ValidationError as error:
-        raise ActionError(f"that does not fit: {error}") from error
+        raise ActionError(f"that does not fit: {plainly.in_words(error, Spec, dict(changes))}") from error
     change = Change(kind="task", key=found, before=some_fields(before, changes), after=some_fields(after, changes))
     said = f"task {ids.short(found)} changed: {', '.join(changes)}"
     action = edits.new_action("task.edit", [change], summary=said, by=by, now=now)

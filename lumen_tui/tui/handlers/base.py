@@ -5,27 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.handlers.reasons import Reasons
 from lumen_tui.tui.widgets.line_list import LineList
 
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
-
-_REASONS = 5  # earlier ones that a prompt offers
 
 
 class Handler:
     """`do_<action>` carries a command out; `why_<action>` gives the reason where it cannot be done now."""
 
     scope = ""
-    reasons: tuple[str, ...] = ()  # given in this room, newest first; shared by all handlers
 
     def __init__(self, room: Room) -> None:
         self.room = room
+        self.reasons = Reasons(room)
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest picture."""
         return self.room.snapshot
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing can be written from this room; the empty string where it can."""
+        asked = "this room was opened with --read-only" if self.room.lumen.read_only else ""
+        return self.snapshot.read_only or asked
 
     @property
     def rows(self) -> LineList[Any]:
@@ -53,14 +58,7 @@ class Handler:
 
     def ask_reason(self, title: str, verb: str, **arguments: Any) -> None:
         """Ask for a reason, then carry out the action with it."""
-        from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
-
-        def answered(reason: str | None) -> None:
-            if reason:
-                Handler.reasons = (reason, *(old for old in Handler.reasons if old != reason))[:_REASONS]
-                self.submit(verb, **arguments, reason=reason)
-
-        self.room.lumen.push_screen(ReasonPrompt(title, Handler.reasons), answered)
+        self.reasons.ask(title, verb, lambda reason: self.submit(verb, **arguments, reason=reason))
 
     def count_words(self, one: str, many: str) -> str:
         """`the discovery`, or `3 discoveries` where rows are marked."""

@@ -2,67 +2,120 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
+from lumen_tui.model.records import Node
+from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
 
+if TYPE_CHECKING:
+    from lumen_tui.tui.screens.similar_screen import Verdict
+
 _NONE = "there is nothing to judge"
+_BUSY = "it is being decided"
 _KEEP_DAYS = 7
 
 
 class DiscoveriesHandler(Handler):
-    """Promote, archive, keep, merge. The next row comes under the cursor by itself."""
+    """Promote, archive, keep, merge. The next row comes under the cursor by itself, at once."""
 
     scope = DISCOVERIES
+    lane = ""  # the one that was promoted to last
 
     @property
     def _pane(self) -> DiscoveriesPane:
         return cast("DiscoveriesPane", self.room.pane(DISCOVERIES))
 
     def _why(self) -> str:
-        return _NONE if self.selected is None else ""
+        if self.selected is None:
+            return _NONE
+        return _BUSY if self._pane.leaving.keys.issuperset(self.rows.targets()) else ""
 
-    why_promote = why_archive = why_later = why_why = _why
+    why_promote = why_archive = why_later = why_similar = _why
 
     def do_promote(self) -> None:
-        from lumen_tui.tui.screens.promote_form import PromoteForm
+        self._promote(self.rows.targets())
 
-        targets = self.rows.targets()
+    def do_archive(self) -> None:
+        self._archive(self.rows.targets())
+
+    def do_later(self) -> None:
+        self._later(self.rows.targets())
+
+    def _promote(self, targets: Sequence[str]) -> None:
+        from lumen_tui.tui.screens.promote_form import PromoteForm
 
         def filled(answer: dict[str, str] | None) -> None:
             if answer is not None:
-                title = answer.get("title", "") if len(targets) == 1 else ""
-                self.submit("triage.promote", node_ids=targets, lane=answer.get("lane", ""), title=title)
+                self.lane = answer["lane"]
+                title = answer["title"] if len(targets) == 1 else ""
+                self._decide("triage.promote", targets, lane=self.lane, title=title)
 
-        self.room.lumen.push_screen(PromoteForm(self.selected.node, self.snapshot.lanes), filled)
+        node = self._node(targets[0])
+        form = PromoteForm(node, self.snapshot.lanes, self._pane.lane(node) or self.lane, len(targets))
+        self.room.lumen.push_screen(form, filled)
 
-    def do_archive(self) -> None:
-        title = f"Archive {self.count_words('discovery', 'discoveries')}"
-        self.ask_reason(title, "triage.archive", node_ids=self.rows.targets())
+    def _node(self, node_id: str) -> Node:
+        """The node of a row; the selected one where that row is far away."""
+        model = self.rows.model
+        found = model.find(node_id, near=(model.cursor,))
+        row: DiscoveryRow = self.selected if found is None else model.row(found)
+        return row.node
 
-    def do_later(self) -> None:
-        self.submit("triage.keep", node_ids=self.rows.targets(), days=_KEEP_DAYS)
+    def _archive(self, targets: Sequence[str]) -> None:
+        what = "the discovery" if len(targets) == 1 else f"{len(targets)} discoveries"
+        archive = partial(self._decide, "triage.archive", targets)
+        self.reasons.ask(f"Archive {what}", "triage.archive", lambda reason: archive(reason=reason))
+
+    def _later(self, targets: Sequence[str]) -> None:
+        self._decide("triage.keep", targets, days=_KEEP_DAYS)
+
+    def _decide(self, verb: str, targets: Sequence[str], **arguments: Any) -> None:
+        """Carry out one decision on some rows; they need not be seen to go before the next one is made."""
+        leaving = self._pane.leaving
+        leaving.take(targets)
+        self.room.lumen.submit(
+            verb, lambda _: leaving.happened(targets), lambda: leaving.failed(targets), node_ids=targets, **arguments
+        )
 
     def why_merge(self) -> str:
-        row = self.selected
-        if row is None:
-            return _NONE
-        if self._pane.like(row) is not None or any(key != row.node.id for key in self.rows.marks.keys):
+        if why := self._why():
+            return why
+        if self._pane.like(self.selected) is not None or self._others():
             return ""
         return "mark the doubles with space, go to the one that stays, then m"
 
     def do_merge(self) -> None:
-        row = self.selected
-        others = [key for key in self.rows.marks.keys if key != row.node.id]
+        others, row = self._others(), self.selected
         if others:
-            self.submit("triage.merge", node_ids=others, into=row.node.id)
+            self._decide("triage.merge", others, into=row.node.id)
         elif like := self._pane.like(row):
-            self.submit("triage.merge", node_ids=[row.node.id], into=like[0])
+            self._decide("triage.merge", [row.node.id], into=like[0])
+
+    def _others(self) -> list[str]:
+        """The marked rows without the selected one."""
+        return [key for key in self.rows.marks.keys if key != self.selected.node.id]
+
+    def do_similar(self) -> None:
+        from lumen_tui.tui.screens.similar_screen import SimilarScreen
+
+        lumen = self.room.lumen
+        lumen.push_screen(SimilarScreen(lumen.port, self.selected.node, lumen.clock()), self._for_all)
+
+    def _for_all(self, verdict: Verdict | None) -> None:
+        if verdict is not None:
+            decide = {"promote": self._promote, "archive": self._archive, "later": self._later}
+            decide[verdict.action](verdict.node_ids)
 
     def do_why(self) -> None:
         self.open()
+
+    def why_why(self) -> str:
+        return _NONE if self.selected is None else ""
 
     def open(self) -> None:
         """The discovery in full, with where it comes from."""

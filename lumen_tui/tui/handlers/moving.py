@@ -42,7 +42,9 @@ class PanesHandler(Handler):
     def do_filter(self) -> None:
         rows = self.room.current.rows
         if rows is not None:
-            self.room.query_one(FilterBar).open(rows.filter_text)
+            bar = self.room.query_one(FilterBar)
+            bar.placeholder = self.room.current.filter_hint
+            bar.open(rows.filter_text)
 
     def do_back(self) -> None:
         """The nearest thing first: marks, then the filter, then the zoom."""

@@ -65,6 +65,12 @@ class ScreensHandler(Handler):
 
         self.room.lumen.push_screen(LogScreen(self.room.lumen.port))
 
+    def do_journal(self) -> None:
+        from lumen_tui.tui.screens.journal_screen import JournalScreen
+
+        lumen = self.room.lumen
+        lumen.push_screen(JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal))
+
     def do_help(self) -> None:
         from lumen_tui.tui.screens.help_screen import HelpScreen
 

@@ -11,8 +11,10 @@ from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.decay import DecayHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
 from lumen_tui.tui.handlers.moving import NeedsHandler, PanesHandler
+from lumen_tui.tui.handlers.rule import RuleHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
 from lumen_tui.tui.handlers.signals import SignalsHandler
+from lumen_tui.tui.handlers.travel import TravelHandler
 from lumen_tui.tui.handlers.workers import WorkersHandler
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 _KINDS: tuple[type[Handler], ...] = (
     PanesHandler, NeedsHandler, EngineHandler, ScreensHandler, QuitHandler,
-    WorkersHandler, SignalsHandler, DiscoveriesHandler, DecayHandler,
+    WorkersHandler, SignalsHandler, DiscoveriesHandler, DecayHandler, TravelHandler,
+    RuleHandler,
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from rich.segment import Segment
 from textual.containers import Vertical
@@ -20,12 +20,20 @@ from lumen_tui.tui.widgets.line_list import LineList
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
 
 
+class Drawing(Protocol):
+    """Something drawn below the facts of a detail. Equal drawings look the same."""
+
+    def lines(self, width: int, look: Look) -> list[list[Segment]]:
+        """Lines of exactly `width` cells."""
+
+
 class Detail(NamedTuple):
     """The selected row in full, for the wide layout. Facts without a value are left out."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
     body: str
+    drawing: Drawing | None = None
 
 
 class Pane(Vertical):
@@ -34,6 +42,7 @@ class Pane(Vertical):
     scope: ClassVar[str] = ""
     number: ClassVar[int] = 0
     name_shown: ClassVar[str] = ""
+    filter_hint: ClassVar[str] = "filter: words, !without, field:value"  # what stands in the empty filter line
 
     class Changed(Message):
         """The selected row or the pane's summary may have changed."""

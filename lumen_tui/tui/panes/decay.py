@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -10,18 +10,22 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from lumen_tui.model.decay import DecayView, Fading, score
+from lumen_tui.model.decay import PROTECTIONS, DecayView, Fading, score
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.times import DAY, iso
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import DECAY
+from lumen_tui.tui.commands import BY_ACTION, DECAY, shown_key
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.panes.charts import Charts
+from lumen_tui.tui.panes.travel import Foresight, Travel
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.cells import Cell, line, spread
+from lumen_tui.tui.widgets.cells import Cell, line, spread, wrap
 from lumen_tui.tui.widgets.line_list import LineList
 from lumen_tui.tui.widgets.lines import Lines
 
+_STALE = 60.0  # seconds after which time alone has changed what is foreseen
+_CHART = 6  # lines from which the head holds the two charts
 _EMPTY = "Nothing fades. Nodes that nobody touches lose half their score in every half-life."
 
 
@@ -36,13 +40,13 @@ class FadingRows:
 
     def line(self, row: Fading, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, pane = self._pane.look.ink, self._pane
-        now_score = score(pane.now - row.touched, pane.snapshot.decay.rule)
+        gone = pane.travel.moving and row.fades_at < pane.at  # archived by then
         left = row.fades_at - pane.now
         when = words.until(left) if left > 0 else "due"
         cells = [
-            Cell(f"{now_score:.3f}", ink.muted, 5),
-            Cell(row.title, ink.strong if selected else ink.text),
-            Cell(when, ink.accent if left < DAY else ink.muted, 9, right=True, gap=1),
+            Cell(f"{score(pane.at - row.touched, pane.view.rule):.3f}", ink.accent if gone else ink.muted, 5),
+            Cell(row.title, ink.strong if selected else ink.muted if gone else ink.text),
+            Cell(when, ink.accent if gone or left < DAY else ink.muted, 9, right=True, gap=1),
         ]
         return line(width, cells)
 
@@ -53,7 +57,7 @@ class FadingRows:
         return f"{row.title} {row.node_id}"
 
     def fields(self, row: Fading) -> Mapping[str, str]:
-        return {"id": row.node_id}
+        return {"id": row.node_id, "age": f"{self._pane.now - row.touched:.0f}"}
 
 
 def histogram(view: DecayView, width: int, look: Look) -> list[tuple[str, bool]]:
@@ -69,9 +73,10 @@ def histogram(view: DecayView, width: int, look: Look) -> list[tuple[str, bool]]
 
 
 class DecayPane(Pane):
-    """Pane 6."""
+    """Pane 6. It looks at the present, or at where the operator has travelled (see `Travel`)."""
 
     scope, number, name_shown = DECAY, 6, "Decay"
+    filter_hint = "filter: words, !without, id:mem-, age:>30d since the last touch"
     BINDINGS: ClassVar[list[BindingType]] = bindings(DECAY, "screen.do")
 
     def __init__(self) -> None:
@@ -79,22 +84,58 @@ class DecayPane(Pane):
         self._head = Lines(self._head_lines, id="decay-head")
         self._list: LineList[Fading] = LineList(FadingRows(self), empty=_EMPTY)
         self._foot = Lines(self._foot_lines, id="decay-foot")
+        self.travel = Travel()
+        self.outdated: Callable[[], None] | None = None  # called when the foresight must be asked for again
+        self._foresight: Foresight | None = None
 
     def compose(self) -> ComposeResult:
         yield self._head
         yield self._list
         yield self._foot
 
+    @property
+    def view(self) -> DecayView:
+        """The counts at the moment and under the rule that is looked at, as far as they are known."""
+        return self._foresight.view if self._foresight else self.snapshot.decay
+
+    @property
+    def at(self) -> float:
+        """The moment that is looked at, in seconds since 1970."""
+        return self.now + self.travel.days * DAY if self._foresight else self.now
+
     def revision(self, revisions: Revisions) -> object:
-        return revisions.nodes
+        return revisions.nodes, revisions.problems  # the latter moves with the configuration: the rule
 
     def fill(self) -> None:
-        self._list.set_rows(self.snapshot.fading)
+        if self.travel.moving and self.outdated is not None:
+            self.outdated()
+        else:
+            self._list.set_rows(self.snapshot.fading)
+
+    def go(self, travel: Travel) -> None:
+        """Look from somewhere else. The frame says so at once; `foresee` brings what is seen there."""
+        self.travel = travel
+        self.set_class(travel.moving, "-travelling")
+        if not travel.moving:
+            self._foresight = None
+            self._list.set_rows(self.snapshot.fading)
+        self.tick(self.now)
+
+    def foresee(self, foresight: Foresight) -> None:
+        """Show what memory would look like; an answer that came too late is passed over."""
+        if foresight.travel != self.travel or not self.travel.moving:
+            return
+        self._foresight = foresight
+        self._list.set_rows(foresight.rows)
+        self.tick(self.now)
+        self.post_message(self.Changed(self))
 
     def tick(self, now: float) -> None:
         super().tick(now)
         self._head.redraw()
         self._foot.redraw()
+        if self._foresight is not None and self.outdated is not None and self.at - self._foresight.at > _STALE:
+            self.outdated()
 
     @on(LineList.Highlighted)
     def moved(self) -> None:
@@ -102,42 +143,80 @@ class DecayPane(Pane):
         self.caption(self.title_words(), self.subtitle_words())
         self.post_message(self.Changed(self))
 
+    def title_words(self) -> str:
+        parts = [super().title_words(), *self.travel.words(self.snapshot.decay.rule)]
+        while len(parts) > 2 and len(" · ".join(parts)) > self.content_size.width - 4:
+            parts.pop()
+        return " · ".join(parts)
+
     def subtitle_words(self) -> str:
-        rows, view = self._list, self.snapshot.decay
+        rows, view = self._list, self.view
         if rows.marks.keys or rows.filter_text:
             return place_of(rows, "fading")
+        if not view.active:
+            return ""
+        if self._foresight is not None:
+            return f"{words.number(view.due)} archived by then · +{words.number(view.within_week)} in 7 d"
         due = f"{words.number(view.due)} due · " if view.due else ""
-        return f"{due}{words.number(view.within_week)} fade within 7 days" if view.active else ""
+        return f"{due}{words.number(view.within_week)} fade within 7 days"
 
     def short(self) -> tuple[str, bool]:
-        return self.subtitle_words() or "nothing fades", False
+        said = " · ".join((*self.travel.words(self.snapshot.decay.rule), self.subtitle_words()))
+        return said.strip(" ·") or "nothing fades", self.travel.moving
 
     def detail(self) -> Detail | None:
-        row = self._list.selected
+        row, view = self._list.selected, self.view
+        kept = tuple(
+            (name.split()[-1], f"{words.number(count)} {name.split()[0] if ' ' in name else 'kept'}")
+            for name, count in self._kept()
+        )
+        drawing = Charts(view, self.snapshot.decay.rule)
         if row is None:
-            return None
-        rule = self.snapshot.decay.rule
+            return Detail("Decay", kept, "", drawing) if view.active else None
         facts = (
-            ("score", f"{score(self.now - row.touched, rule):.3f}"), ("touched", iso(row.touched)[:16]),
-            ("fades", iso(row.fades_at)[:16]), ("half-life", f"{rule.half_life_days:g} d"),
-            ("threshold", f"{rule.threshold:g}"),
+            ("score", f"{score(self.at - row.touched, view.rule):.3f}"), ("touched", iso(row.touched)[:16]),
+            ("fades", iso(row.fades_at)[:16]), ("half-life", f"{view.rule.half_life_days:g} d"),
+            ("threshold", f"{view.rule.threshold:g}"),
         )  # fmt: skip
-        return Detail(row.node_id, facts, row.title)
+        return Detail(row.node_id, (*facts, *kept), row.title, drawing)
+
+    def _kept(self) -> list[tuple[str, int]]:
+        return [(name, count) for name, count in zip(PROTECTIONS, self.view.kept, strict=True) if count]
 
     def _head_lines(self, width: int, height: int) -> list[list[Segment]]:
-        view, ink = self.snapshot.decay, self.look.ink
+        if height >= _CHART:
+            drawn = Charts(self.view, self.snapshot.decay.rule).lines(width, self.look, height - 2)
+            return [*drawn, spread(width, [("", self.look.ink.muted)], []), self._rule_line(width)]
+        view, ink = self.view, self.look.ink
         low = f" {view.rule.threshold:g}"
         bars = histogram(view, max(0, width - 4 - len(low)), self.look)
         curve = [(text, ink.accent if near else ink.text) for text, near in bars]
-        rule = f"half-life {view.rule.half_life_days:g} d {self.look.shapes.sep} threshold {view.rule.threshold:g}"
         return [
             spread(width, [("1.0 ", ink.muted), *curve, (low, ink.muted)], []),
-            spread(width, [(rule, ink.muted)], []),
+            self._rule_line(width),
             spread(width, [("", ink.muted)], []),
         ][: max(1, height)]
 
+    def _rule_line(self, width: int) -> list[Segment]:
+        ink, known, travel = self.look.ink, self.snapshot.decay.rule, self.travel
+        rule, sep = travel.rule(known), f" {self.look.shapes.sep} "
+        first = f"half-life {rule.half_life_days:g} d" + (f" ({known.half_life_days:g})" if travel.half_life else "")
+        second = f"{rule.threshold:g}" + (f" ({known.threshold:g})" if travel.threshold else "")
+        name = "threshold" if len(first) + len(second) + len(" · threshold ") <= width else "below"
+        pieces = [
+            (first, ink.accent if travel.half_life else ink.muted), (sep, ink.muted),
+            (f"{name} {second}", ink.accent if travel.threshold else ink.muted),
+        ]  # fmt: skip
+        return spread(width, pieces, [])
+
     def _foot_lines(self, width: int, height: int) -> list[list[Segment]]:
-        view, sep = self.snapshot.decay, f" {self.look.shapes.sep} "
+        view, ink, sep = self.view, self.look.ink, f" {self.look.shapes.sep} "
         counts = ((view.pinned, "pinned"), (view.protected, "protected"), (view.archived, "archived"))
-        said = sep.join(f"{words.number(count)} {word}" for count, word in counts)
-        return [spread(width, [(said, self.look.ink.muted)], [])]
+        lines = [sep.join(f"{words.number(count)} {word}" for count, word in counts)]
+        if height > 1:
+            kept = sep.join(f"{words.number(count)} {name}" for name, count in self._kept())
+            lines = wrap(f"protected: {kept or 'none'}{sep}{words.number(view.archived)} archived", width)[:2]
+        if self.travel.moving:
+            back = f"{shown_key(BY_ACTION['present'], self.snapshot.config.keys)} comes back to now"
+            lines = [back] if height == 1 else [*lines, back]
+        return [spread(width, [(said, ink.muted)], []) for said in lines]

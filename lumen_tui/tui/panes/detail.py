@@ -48,6 +48,8 @@ class DetailColumn(Vertical):
             for name, value in detail.facts
             if value
         ]
-        lines += [spread(width, [("", ink.text)], [])] if lines else []
+        blank = spread(width, [("", ink.text)], [])
+        lines += [blank] if lines else []
+        lines += [*detail.drawing.lines(width, look), blank] if detail.drawing else []
         body = wrap(safe(detail.body[:_LIMIT]).strip(), width - 2)
         return lines + [spread(width, [(f"{look.shapes.gutter} ", ink.accent), (text, ink.text)], []) for text in body]

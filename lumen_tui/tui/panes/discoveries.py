@@ -19,6 +19,7 @@ from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import Cell, line, spread
+from lumen_tui.tui.widgets.leaving import Leaving
 from lumen_tui.tui.widgets.line_list import LineList
 
 _EMPTY = "Nothing to judge. Workers put here what they notice on the way; from a shell: lumen-tui create"
@@ -37,10 +38,11 @@ class DiscoveryRows:
     def line(self, row: DiscoveryRow, width: int, selected: bool, marked: bool) -> list[Segment]:
         look, node = self._pane.look, row.node
         ink = look.ink
-        urgent = node.priority == "P0"
+        text = ink.faint if self._pane.leaves(row) else ink.strong if selected else ink.text
+        loud = (node.priority == "P0" or selected) and text is not ink.faint
         cells = [
-            Cell(node.priority or look.shapes.dash, ink.loud if urgent or selected else ink.text, _PRIORITY),
-            Cell(node.title, ink.strong if selected else ink.text),
+            Cell(node.priority or look.shapes.dash, ink.loud if loud else text, _PRIORITY),
+            Cell(node.title, text),
         ]
         if width >= 52:
             cells.append(Cell(node.wu_id or look.shapes.dash, ink.muted, _WU))
@@ -64,8 +66,9 @@ class DiscoveryRows:
     def fields(self, row: DiscoveryRow) -> Mapping[str, str]:
         node = row.node
         return {
-            "id": node.id, "priority": node.priority, "wu": node.wu_id, "tag": " ".join(node.tags),
-            "type": kind_of(node), "by": node.created_by,
+            "id": node.id, "priority": node.priority, "p": node.priority, "wu": node.wu_id, "tag": " ".join(node.tags),
+            "type": kind_of(node), "by": node.created_by, "lane": self._pane.lane(node),
+            "age": f"{self._pane.now - row.created:.0f}",
         }  # fmt: skip
 
 
@@ -79,22 +82,35 @@ class DiscoveriesPane(Pane):
     """Pane 5."""
 
     scope, number, name_shown = DISCOVERIES, 5, "Discoveries"
+    filter_hint = "filter: words, !without, lane:core tag:auth p:P1 wu:042 type:bug age:>7d"
     BINDINGS: ClassVar[list[BindingType]] = bindings(DISCOVERIES, "screen.do")
 
     def __init__(self) -> None:
         super().__init__()
         self._list: LineList[DiscoveryRow] = LineList(DiscoveryRows(self), empty=_EMPTY, two_lines=True)
         self._likes: dict[str, tuple[str, int] | None] = {}  # found so far, for this revision
+        self._lanes: dict[str, str] = {}  # by work unit
+        self.leaving = Leaving(self._list)
 
     def compose(self) -> ComposeResult:
         yield self._list
 
     def revision(self, revisions: Revisions) -> object:
-        return revisions.nodes
+        return revisions.nodes, revisions.problems  # the latter moves with the work units as well: their lanes
 
     def fill(self) -> None:
         self._likes.clear()
+        self._lanes = {unit.id: unit.lane for unit in self.snapshot.work}
+        self.leaving.newer_rows()
         self._list.set_rows(self.snapshot.discoveries)
+
+    def lane(self, node: Node) -> str:
+        """The lane of the work unit that a discovery was noticed on; empty where there is none."""
+        return self._lanes.get(node.wu_id, "")
+
+    def leaves(self, row: DiscoveryRow) -> bool:
+        """Whether a decision on this row is being carried out."""
+        return row.node.id in self.leaving.keys
 
     def like(self, row: DiscoveryRow) -> tuple[str, int] | None:
         """The near double of a row (id and likeness in per cent), as far as one is known."""
@@ -132,10 +148,12 @@ class DiscoveriesPane(Pane):
             return None
         node = row.node
         near = self.like(row)
+        lane = self.lane(node)
         like = f"{near[0]}, {near[1]} %" if near else ""
+        work = f"{node.wu_id} in {lane}" if lane else node.wu_id
         facts = (
             ("priority", node.priority), ("type", kind_of(node)), ("tags", ", ".join(node.tags)),
-            ("work unit", node.wu_id), ("session", node.session_id), ("by", node.created_by),
+            ("work unit", work), ("session", node.session_id), ("by", node.created_by),
             ("at", node.created_at), ("like", like),
         )  # fmt: skip
         return Detail(node.id, facts, node.content)

@@ -218,12 +218,21 @@ class Offers(Vertical):
 
     def compose(self) -> ComposeResult:
         yield self.line
-        if self._offers:
-            yield Static(self._listing(), classes="offers")
+        listing = Static(self._listing(), classes="offers")
+        listing.display = bool(self._offers)
+        yield listing
 
     def on_input_changed(self) -> None:
         if self._offers:
             self.query_one(".offers", Static).update(self._listing())
+
+    def offer(self, offers: Sequence[str]) -> None:
+        """Offer these from now on."""
+        self._offers = tuple(offers)[:_MOST_OFFERS]
+        self.line.offers = [one_line(offer) for offer in self._offers]
+        listing = self.query_one(".offers", Static)
+        listing.display = bool(self._offers)
+        listing.update(self._listing())
 
     def _listing(self) -> Content:
         between = "\n" if self._numbered else "  "

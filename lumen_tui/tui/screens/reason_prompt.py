@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 
 from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.model.text import safe
-from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, keys_line, row
 from lumen_tui.tui.screens.fields import Line, Offers
+
+Look = Callable[[], tuple[str, ...]]
 
 
 class ReasonPrompt(FormScreen[str]):
-    """Answers with the reason. `lines` say beforehand what the action will do."""
+    """Answers with the reason. `lines` say beforehand what the action will do.
+
+    `look`, called in a thread, gives what is offered where nothing was `recent`.
+    """
 
     SEND = "do it"
 
-    def __init__(self, title: str, recent: tuple[str, ...], lines: Sequence[str] = ()) -> None:
+    def __init__(
+        self, title: str, recent: tuple[str, ...], lines: Sequence[str] = (), look: Look | None = None
+    ) -> None:
         super().__init__(title)
+        self._look = look
         self._recent = recent
         self._lines = tuple(lines)
 
@@ -32,6 +41,19 @@ class ReasonPrompt(FormScreen[str]):
         yield row(
             "reason", Offers(self._recent, id="reason", placeholder="why? it is kept with the record", numbered=True)
         )
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        if self._look is not None:
+            self.run_worker(self._offer(self._look))
+
+    async def _offer(self, look: Look) -> None:
+        """What is offered already keeps its digits."""
+        recent = await asyncio.to_thread(look)
+        if recent and not self._recent:
+            self._recent = recent
+            self.query_one(Offers).offer(recent)
+            self.query_one(".keys", Static).update(keys_line(self.keys()))
 
     def read(self) -> str:
         reason = self.query_one("#reason", Line).text

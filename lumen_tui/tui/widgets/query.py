@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from lumen_tui.model import times
+
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
 
 _FUZZY_FROM = 5  # letters: shorter words must stand in the text as they are
 _ALIKE = 79.0  # of 100: one wrong letter in five
+_AGE = "age"  # the field that is compared: rows give it in seconds
+_SIGNS = "<>="
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,22 @@ class Term:
     def fits(self, text: str, fields: Mapping[str, str]) -> bool:
         """Whether a row with this text and these fields passes; both in lower case."""
         if self.field and self.field in fields:
-            return (self.word in fields[self.field]) is not self.out
+            holds = _compares(self.word, fields[_AGE]) if self.field == _AGE else self.word in fields[self.field]
+            return holds is not self.out
         word = f"{self.field}:{self.word}" if self.field else self.word
         if self.out:
             return word not in text
         return word in text or _alike(word, text)
+
+
+def _compares(word: str, seconds: str) -> bool:
+    """Whether an age fits `>7d` (older; also without a sign) or `<2h` (younger). A bare number is of days."""
+    bare = word.lstrip(_SIGNS)
+    try:
+        limit = times.parse_duration(bare + ("d" if bare[-1:].isdigit() else ""))
+    except ValueError:
+        return False
+    return float(seconds) < limit if word.startswith("<") else float(seconds) >= limit
 
 
 def _alike(word: str, text: str) -> bool:
@@ -56,8 +71,8 @@ class Query:
 
 
 def parse(text: str) -> Query:
-    """`retry !web role:builder` as a query; a lone `!` or `field:` (still being typed) is left out."""
-    return Query(tuple(term for word in text.lower().split() if (term := _term(word)).word))
+    """`retry !web role:builder age:>7d` as a query; a lone `!`, `field:` or `age:>` (still being typed) is left out."""
+    return Query(tuple(term for word in text.lower().split() if (term := _term(word)).word.strip(_SIGNS)))
 
 
 def _term(word: str) -> Term:

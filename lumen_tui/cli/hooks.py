@@ -1,0 +1,146 @@
+"""`hooks install | uninstall | status`: our hooks in the settings of an agent's program. `hook` is what they call."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.engine.hooks import settings
+from lumen_tui.engine.hooks.settings import Installed
+from lumen_tui.model import times
+from lumen_tui.store import files, hookjournal
+from lumen_tui.store.config import load_config
+from lumen_tui.store.hookevents import HookEvents
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+_NOTHING = 3
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    hook = commands.add(
+        "hook", run_hook, "Take one event of an agent's program from standard input.", "hook PostToolUse < event.json"
+    )
+    hook.add_argument("event", help=", ".join(hookjournal.EVENTS))
+    group = commands.group("hooks", "Hooks of an agent's program: checkpoints without being asked.")
+    install = group.add(
+        "install", run_install, "Add our hooks to .claude/settings.json beside what is there.", "hooks install"
+    )
+    uninstall = group.add("uninstall", run_uninstall, "Take our hooks out; the rest stays.", "hooks uninstall")
+    status = group.add("status", run_status, "Whether hooks are installed, run, and do their work.", "hooks status")
+    for parser in (install, uninstall, status):
+        _add_place(parser)
+    status.add_argument("--json", action="store_true", help="one JSON document")
+    uninstall.set_defaults(without_state=True)
+
+
+def _add_place(parser: Parser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--project", default="", metavar="DIR", help="the folder of the project [this one]")
+    where.add_argument("--settings", default="", metavar="FILE", help="another settings file")
+
+
+def _path(args: Namespace) -> Path:
+    if args.settings:
+        return Path(args.settings).expanduser().absolute()
+    return settings.path_of(Path(args.project or ".").expanduser().absolute())
+
+
+def run_hook(session: Session, args: Namespace) -> int:
+    from lumen_tui.cli import hook
+
+    return hook.run([args.event], {"state": str(session.root)})
+
+
+def program() -> list[str]:
+    """The words with which another program starts this one, wherever it stands."""
+    called = Path(sys.argv[0]).absolute()
+    if called.name in ("lumen-tui", "lumen") and called.is_file():
+        return [str(called)]
+    beside = Path(sys.executable).with_name("lumen-tui")
+    found = str(beside) if beside.is_file() else shutil.which("lumen-tui")
+    return [found] if found else [sys.executable, "-P", "-m", "lumen_tui"]
+
+
+def run_install(session: Session, args: Namespace) -> int:
+    path = _path(args)
+    changed = settings.install(path, program(), session.root)
+    say(f"{path}: {'hooks are installed' if changed else 'hooks were installed already'}")
+    if changed:
+        talk("they count from the next start of the agent's program; `lumen-tui hooks status` shows whether they run")
+    return 0
+
+
+def run_uninstall(session: Session, args: Namespace) -> int:
+    path = _path(args)
+    if settings.uninstall(path):
+        say(f"{path}: our hooks are out")
+        return 0
+    say(f"{path}: nothing of ours is there")
+    return _NOTHING
+
+
+def run_status(session: Session, args: Namespace) -> int:
+    installed = settings.look(_path(args))
+    hooks = HookEvents(session.layout)
+    while hooks.refresh():
+        pass
+    rule = load_config(session.layout)[0].memory.enforcement.auto_checkpoint
+    running = files.is_locked(session.root / hookjournal.LOCK)
+    trouble = [*_trouble(session, installed), *[one.what for one in hooks.problems(session.now)]]
+    if args.json:
+        facts: dict[str, Any] = {"installed": installed, "rule": rule, "hooks": hooks.view, "by_event": hooks.counts}
+        document({**msgspec.to_builtins(facts), "since": hooks.since, "working": running, "trouble": trouble})
+    else:
+        for line in (*_installed_lines(installed), *_run_lines(session, hooks), *_rule_lines(rule, running)):
+            say(line)
+        for line in trouble:
+            say(f"trouble: {line}")
+    if trouble:
+        return 1
+    return 0 if installed.events or hooks.view.events else _NOTHING
+
+
+def _trouble(session: Session, found: Installed) -> list[str]:
+    """What keeps the hooks from working."""
+    parts = [found.trouble] if found.trouble else []
+    if found.events and found.missing:
+        parts.append(f"not installed for {', '.join(found.missing)}: `hooks install` adds them")
+    parts += [f"{name} is gone: `hooks install` again" for name in found.programs if not shutil.which(name)]
+    others = [name for name in found.states if Path(name) != session.root]
+    parts += [f"the hooks write to another state folder, {name}: `hooks install` brings them here" for name in others]
+    return parts
+
+
+def _installed_lines(found: Installed) -> list[str]:
+    if not found.events:
+        return [f"{found.path}: no hooks of ours; `lumen-tui hooks install` adds them"]
+    return [f"{found.path}: installed for {', '.join(found.events)}"]
+
+
+def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
+    view, now = hooks.view, session.now
+    if not view.events:
+        return ["no hook has run yet: start the agent's program anew in that project"]
+    counts = ", ".join(f"{name} {count}" for name, count in sorted(hooks.counts.items()))
+    parts = [f"last hook: {view.last_event}, {times.ago(now - view.last)} ago", f"since {hooks.since[:16]}: {counts}"]
+    made = f", the last {times.ago(now - view.last_checkpoint)} ago ({view.last_node})" if view.checkpoints else ""
+    parts.append(f"checkpoints by hooks: {view.checkpoints}{made}; failures: {view.failures}")
+    if view.outside:
+        hint = "`lumen-tui start --wu WU-NNN` begins one"
+        parts.append(f"{view.outside} came from outside any work session and led to no checkpoint: {hint}")
+    return parts
+
+
+def _rule_lines(rule: Any, running: bool) -> list[str]:
+    every = f"every {rule.interval_tool_calls} tool calls, " if rule.interval_tool_calls > 0 else ""
+    said = f"{every}at each sub-agent's stop and before a compaction" if rule.enabled else "off (lumen.toml)"
+    return [f"checkpoints: {said}", *(["a checkpoint is being made"] if running else [])]

@@ -1,0 +1,31 @@
+"""What became of a hook's request: a line in the journal of hooks, and an entry among the actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from lumen_tui.engine.actions import edits
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
+from lumen_tui.store import files, history, hookjournal
+from lumen_tui.store.journal import encode
+from lumen_tui.store.store import Store
+
+
+def note(
+    store: Store, *, now: float, ok: bool, said: str, answers: Sequence[str] = (), session: str = "", wu_id: str = "",
+    node_id: str = "",
+) -> None:  # fmt: skip
+    """Record it durably; StoreError where that cannot be done."""
+    record = {"at": times.iso(now), "event": hookjournal.OUTCOME, "session": session, "ok": ok, "wu": wu_id}
+    record |= {"node": node_id} if node_id else {}
+    record |= {"said": one_line(said, 500), "answers": list(answers), "schema": 1}
+    files.append(store.root / hookjournal.NAME, encode(record))
+
+
+def tell(store: Store, *, by: str, now: float, said: str, node_id: str) -> None:
+    """An entry that everybody who follows the actions sees; there is nothing in it to undo."""
+    action = edits.new_action("hook.checkpoint", [], summary=said, by=by, now=now)
+    files.append(store.layout.actions, history.action_lines(msgspec.structs.replace(action, target=node_id)))

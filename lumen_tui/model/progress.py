@@ -1,0 +1,102 @@
+"""Progress signals: which were due and did not come. Counted from what the agent's hooks told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from lumen_tui.model import times
+from lumen_tui.model.config import ProgressSignalsConfig
+
+
+class Stretch(Struct, frozen=True):
+    """What one session of an agent did on a work unit since the last signal about it. Moments are 0 for never."""
+
+    session: str
+    wu_id: str
+    calls: int = 0  # of tools
+    since: float = 0.0  # the first of them
+    tests_passed: float = 0.0
+    milestone: float = 0.0
+
+
+class UnitState(Struct, frozen=True):
+    """As much of a work unit as the rule asks for; `signalled` is the newest signal about it."""
+
+    wu_id: str
+    status: str
+    claimed: float = 0.0
+    blocked: float = 0.0
+    done: float = 0.0
+    signalled: float = 0.0
+
+
+class Missing(Struct, frozen=True):
+    """A signal that did not come. `target` stays the same until one comes, or until it is due once more."""
+
+    target: str
+    text: str
+    since: float
+
+
+class HookView(Struct, frozen=True):
+    """What is known of an agent's hooks. Moments in seconds since 1970, 0 for never."""
+
+    events: int = 0
+    last: float = 0.0
+    last_event: str = ""
+    outside: int = 0  # events from outside every open work session: no checkpoint is made for these
+    checkpoints: int = 0
+    last_checkpoint: float = 0.0
+    last_node: str = ""
+    failures: int = 0
+    failing: str = ""  # why the newest try failed; empty where it did not
+    waiting_since: float = 0.0  # the oldest request that nobody has answered
+
+
+def missing(
+    rule: ProgressSignalsConfig, stretches: Iterable[Stretch], units: Iterable[UnitState]
+) -> tuple[Missing, ...]:
+    """Everything that is due, by the rule in force."""
+    if not rule.enabled:
+        return ()
+    known = {unit.wu_id: unit for unit in units}
+    worked = list(stretches)
+    found = [item for one in worked if _goes_on(known.get(one.wu_id)) for item in _of_stretch(rule, one)]
+    for unit in known.values():
+        if rule.on_blocked and unit.status == "blocked" and unit.signalled < unit.blocked:
+            found.append(_item(unit.wu_id, "blocked", unit.blocked, "is blocked and nobody was told"))
+    if rule.before_gates:
+        found += [_finished(known[wu_id]) for wu_id in {one.wu_id for one in worked} if _silent(known.get(wu_id))]
+    return tuple(sorted(found, key=lambda item: (item.since, item.target)))
+
+
+def _goes_on(unit: UnitState | None) -> bool:
+    return unit is None or unit.status != "done"
+
+
+def _silent(unit: UnitState | None) -> bool:
+    """Whether a work unit was finished without a word since it was claimed."""
+    return unit is not None and unit.status == "done" and unit.done > 0 and unit.signalled < (unit.claimed or unit.done)
+
+
+def _finished(unit: UnitState) -> Missing:
+    return _item(unit.wu_id, "done", unit.done, "was finished without a progress signal")
+
+
+def _of_stretch(rule: ProgressSignalsConfig, one: Stretch) -> list[Missing]:
+    found = []
+    if 0 < rule.frequency <= one.calls:
+        text = f"{one.calls} tool calls without a progress signal (one is due every {rule.frequency})"
+        what = f"{one.session[:12]} calls {one.calls // rule.frequency}"
+        found.append(_item(one.wu_id, what, one.since, text))
+    if rule.on_tests_pass and one.tests_passed:
+        found.append(_item(one.wu_id, "tests", one.tests_passed, "tests passed and nobody was told"))
+    if rule.on_milestone and one.milestone:
+        found.append(_item(one.wu_id, "milestone", one.milestone, "a step was completed and nobody was told"))
+    return found
+
+
+def _item(wu_id: str, what: str, since: float, text: str) -> Missing:
+    return Missing(f"progress {wu_id} {what} {times.iso(since)}", f"{wu_id}: {text}", since)

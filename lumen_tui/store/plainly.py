@@ -1,0 +1,119 @@
+"""What a file's settings may be, in plain words: the errors of the conversion say it in terms of the program."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+MISSING = object()  # where the value that did not fit is not at hand
+_SHOWN = 40  # characters of a value that a message repeats
+_KINDS = {
+    "int": "a whole number", "float": "a number", "str": "text in quotes", "bool": "true or false",
+    "array": "a list", "object": "a table", "null": "nothing",
+}  # fmt: skip
+
+
+def place(error: msgspec.ValidationError) -> str:
+    """The dotted name of what did not fit, as far as the error tells it; the empty string for the whole."""
+    found = re.search(r"at `\$\.?([^`]*)`$", str(error))
+    field = re.search(r"field `([^`]*)`", str(error))
+    path = re.sub(r"\[[^\]]*\]", "", found.group(1)) if found else ""
+    return ".".join([part for part in (path, field.group(1) if field else "") if part])
+
+
+def in_words(error: msgspec.ValidationError, whole: type, table: Any = MISSING) -> str:
+    """`name: what is wrong with it`, for `table` that was to become a `whole`."""
+    path = place(error)
+    said = of_value(error, whole, path.split("."), look(table, path.split(".")))
+    return f"{path}: {said}" if path else said
+
+
+def look(table: Any, keys: Sequence[str]) -> Any:
+    """What stands in a tree of tables under these keys, MISSING where there is nothing."""
+    for key in keys:
+        if not isinstance(table, dict) or key not in table:
+            return MISSING
+        table = table[key]
+    return table
+
+
+def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], value: Any = MISSING) -> str:
+    """What is wrong with the value under `keys` of a `whole`."""
+    text = str(error).partition(" - at `")[0]
+    if "unknown field" in text:
+        return f"there is no such setting{_near(whole, keys)}"
+    if "missing required field" in text:
+        return "it is missing"
+    hint = _hint(whole, keys)
+    shown = _shown(value)
+    if text.startswith("Invalid enum value"):
+        return f"{shown or 'the value'} is unknown: one of {', '.join(map(str, get_args(hint)))}"
+    if found := re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text):
+        kind = ", ".join(map(str, get_args(hint))) if _is_choice(hint) else _KINDS.get(found.group(1), found.group(1))
+        return f"{kind} is needed" + (f", not {shown}" if shown else "")
+    if allowed := _range(hint):
+        return f"{shown or 'the number'} is out of range: {allowed}"
+    return text.replace("`", "")
+
+
+def _is_choice(hint: Any) -> bool:
+    return bool(get_args(hint)) and all(isinstance(choice, str) for choice in get_args(hint))
+
+
+def _near(whole: type, keys: Sequence[str]) -> str:
+    known = _fields(_hint(whole, keys[:-1]))
+    close = difflib.get_close_matches(keys[-1], known, 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(getattr(kind, "__struct_fields__", ()))
+
+
+def _hint(whole: Any, keys: Sequence[str]) -> Any:
+    """The declared type under these keys, with its bounds; for a list or a table that of what is in it."""
+    for key in keys:
+        if key in _fields(whole):
+            whole = get_type_hints(whole, include_extras=True)[key]
+        elif get_origin(whole) is dict:
+            whole = get_args(whole)[1]
+        else:
+            return None
+    return whole
+
+
+def _range(hint: Any) -> str:
+    bounds = next((part for part in getattr(hint, "__metadata__", ()) if isinstance(part, msgspec.Meta)), None)
+    if bounds is None:
+        return ""
+    if bounds.ge is not None and bounds.le is not None:
+        return f"{_number(bounds.ge)} to {_number(bounds.le)}"
+    return " and ".join(_sides(bounds))
+
+
+def _sides(bounds: msgspec.Meta) -> Iterator[str]:
+    for word, number in (
+        ("above", bounds.gt), ("from", bounds.ge), ("below", bounds.lt), ("up to", bounds.le),
+    ):  # fmt: skip
+        if number is not None:
+            yield f"{word} {_number(number)}"
+
+
+def _number(number: float) -> str:
+    return str(int(number)) if number == int(number) else f"{number:g}"
+
+
+def _shown(value: Any) -> str:
+    """The value as TOML has it, cut short; the empty string where it is not at hand."""
+    if value is MISSING:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list | tuple):
+        return "a table" if isinstance(value, dict) else "a list"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -1,0 +1,137 @@
+"""The two charts of decay, in block characters: the score over days with the threshold, and where the nodes stand."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+
+from lumen_tui.model.decay import DecayRule, DecayView, score
+from lumen_tui.model.tasks import Status
+from lumen_tui.model.times import DAY
+from lumen_tui.tui import words
+from lumen_tui.tui.theme import Look
+from lumen_tui.tui.widgets.cells import spread
+
+Piece = tuple[str, Style]
+_LABEL = 6  # cells for the labels of the upright axis
+_GAP = 3  # cells between two charts
+_BESIDE = 60  # cells from which the charts stand side by side
+_EIGHTH = 8
+_LOW = 11  # lines below which two charts are not stacked
+_STACKED = 15  # lines of both charts one above the other
+
+
+class Charts(NamedTuple):
+    """What is drawn: nodes and rule as looked at, and the rule in force."""
+
+    view: DecayView
+    known: DecayRule
+
+    def lines(self, width: int, look: Look, height: int = _STACKED) -> list[list[Segment]]:
+        """Both charts on `height` lines of `width` cells: side by side, else stacked, else the curve alone."""
+        if width < _BESIDE and height < _LOW:
+            return [spread(width, row, []) for row in curve(self, width, height, look)]
+        if width < _BESIDE:
+            upper = height // 2
+            blank: list[list[Piece]] = [[]]
+            rows = curve(self, width, upper, look) + blank + histogram(self.view, width, height - upper - 1, look)
+            return [spread(width, row, []) for row in rows]
+        left = (width - _GAP) // 2
+        right = width - _GAP - left
+        gap: Piece = (" " * _GAP, look.ink.muted)
+        pairs = zip(curve(self, left, height, look), histogram(self.view, right, height, look), strict=True)
+        return [spread(width, [*_padded(one, left, look), gap, *other], []) for one, other in pairs]
+
+
+def curve(charts: Charts, width: int, height: int, look: Look) -> list[list[Piece]]:
+    """The score of a node that nobody touches, over days. Dots show the rule in force where it differs."""
+    rule, known = charts.view.rule, charts.known
+    columns, rows = max(1, width - _LABEL), max(1, height - 1)
+    span = 1.2 * max(rule.life_days, known.life_days)
+    days = [(column + 0.5) * span / columns for column in range(columns)]
+    now = [score(day * DAY, rule) for day in days]
+    other = known.half_life_days != rule.half_life_days
+    dots = [_row_of(score(day * DAY, known), rows) if other else -1 for day in days]
+    limit = max(1, round(rule.threshold * rows))  # lines below the threshold
+    labels = {0: "1.0", rows // 2: "0.5", rows - limit: f"{rule.threshold:g}"}
+    drawn = []
+    for row in range(rows):
+        line: list[Piece] = [_label(labels.get(row, ""), row == rows - limit, look)]
+        lined = row == rows - limit - 1
+        line += [_curve_cell(now[c], row, rows, dots[c] == row, lined, rule, look) for c in range(columns)]
+        drawn.append(line)
+    return [*drawn, _days_axis(rule, span, columns, look)]
+
+
+def _row_of(value: float, rows: int) -> int:
+    """The line, from above, in which a share of the height ends."""
+    return rows - max(1, math.ceil(value * rows - 1e-9))
+
+
+def _curve_cell(
+    value: float, row: int, rows: int, dot: bool, lined: bool, rule: DecayRule, look: Look
+) -> Piece:  # fmt: skip
+    ink, shapes = look.ink, look.shapes
+    block = _block(value, row, rows, look)
+    if block != " ":
+        return block, ink.text if value >= rule.threshold else ink.accent
+    if dot:
+        return shapes.status[Status.QUEUED], ink.muted
+    return (shapes.levels[0], ink.accent) if lined else (" ", ink.muted)  # the threshold, at the foot of this line
+
+
+def _block(share: float, row: int, rows: int, look: Look) -> str:
+    """What stands in a line of a bar that fills `share` of the height."""
+    levels = look.shapes.levels
+    fill = round(share * rows * _EIGHTH) - (rows - 1 - row) * _EIGHTH
+    if fill <= 0:
+        return " "
+    return levels[min(len(levels) - 1, fill - 1)]
+
+
+def _days_axis(rule: DecayRule, span: float, columns: int, look: Look) -> list[Piece]:
+    """`0 d`, the day on which the threshold is reached under its place, and the last day where it fits."""
+    ink = look.ink
+    end, last = f"{rule.life_days:.1f} d", f"{span:.0f} d"
+    place = min(round(rule.life_days / span * columns) - len(end) // 2, columns - len(end))
+    pieces: list[Piece] = [(" " * _LABEL, ink.muted)]
+    if place < len("0 d "):
+        pieces.append((" " * max(0, place), ink.muted))
+    else:
+        pieces.append((f"{'0 d':<{place}}", ink.muted))
+    pieces.append((end, ink.accent))
+    left = columns - max(0, place) - len(end)
+    return [*pieces, (f"{last if left > len(last) + 1 else '':>{max(0, left)}}", ink.muted)]
+
+
+def histogram(view: DecayView, width: int, height: int, look: Look) -> list[list[Piece]]:
+    """How many nodes stand at which score, from 1 on the left to the threshold and below on the right."""
+    ink, bins = look.ink, len(view.histogram)
+    columns, rows, most = max(1, width - _LABEL), max(1, height - 1), max(*view.histogram, 1)
+    size = max(1, columns // bins)
+    bar = max(1, size - 1)
+    labels = {0: words.kilo(most)}
+    drawn = []
+    for row in range(rows):
+        line: list[Piece] = [_label(labels.get(row, ""), False, look)]
+        for index, count in enumerate(view.histogram):
+            block = _block(max(count / most, 1 / rows / _EIGHTH) if count else 0.0, row, rows, look)
+            line.append((f"{block * bar:<{size}}", ink.accent if index == bins - 1 else ink.text))
+        drawn.append(line)
+    end = f"{view.rule.threshold:g}"
+    middle = "nodes by score"
+    room = max(0, size * (bins - 1) + bar - len("1.0") - len(end))
+    said = f"{middle if room > len(middle) + 2 else '':^{room}}"
+    return [*drawn, [(" " * _LABEL, ink.muted), ("1.0", ink.muted), (said, ink.muted), (end, ink.accent)]]
+
+
+def _label(text: str, loud: bool, look: Look) -> Piece:
+    return f"{text:>{_LABEL - 1}} ", look.ink.accent if loud else look.ink.muted
+
+
+def _padded(pieces: list[Piece], width: int, look: Look) -> list[Piece]:
+    used = sum(len(text) for text, _ in pieces)
+    return [*pieces, (" " * max(0, width - used), look.ink.muted)]

@@ -1,0 +1,123 @@
+"""The journal of decisions: who did what, when and why, newest first; what is one's own can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model import times
+from lumen_tui.model.listings import Deed
+from lumen_tui.tui import words
+from lumen_tui.tui.screens import jobs
+from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.reading import ReadingScreen
+from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
+from lumen_tui.tui.theme import Look
+from lumen_tui.tui.widgets.cells import Cell, line, spread
+
+_LIMIT = 2000  # actions that are shown
+
+
+class DeedRows(Rows[Deed]):
+    """How long ago, who, what and why."""
+
+    def __init__(self, look: Look, now: float) -> None:
+        super().__init__(look)
+        self._now = now
+
+    def key(self, row: Deed) -> str:
+        return row.id
+
+    def line(self, row: Deed, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink = self.look.ink
+        text = ink.muted if row.undone or row.undoes else ink.strong if selected else ink.text
+        cells = (
+            Cell(words.age(self._now - times.epoch(row.at)), ink.muted, 6, right=True),
+            Cell(row.by, ink.muted, 10),
+            Cell(row.summary or row.verb, text),
+            *((Cell(row.reason, ink.muted, width // 4),) if width >= 70 else ()),
+            Cell("undone" if row.undone else "", ink.accent, 6),
+        )
+        return line(width, cells)
+
+    def more(self, row: Deed, width: int) -> list[Segment]:
+        sep = f" {self.look.shapes.sep} "
+        said = sep.join(part for part in (row.verb, row.at[:19].replace("T", " "), row.reason) if part)
+        return spread(width, [(f"        {said}", self.look.ink.muted)], [])
+
+    def words(self, row: Deed) -> str:
+        return f"{row.summary} {row.reason} {row.verb} {row.by} {row.target}"
+
+    def fields(self, row: Deed) -> dict[str, str]:
+        age = f"{self._now - times.epoch(row.at):.0f}"
+        return {"by": row.by, "verb": row.verb, "reason": row.reason, "target": row.target, "age": age}
+
+
+class JournalScreen(ListSheet[None, Deed]):
+    """Every recent action of every operator."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "undo", show=False)]
+    EMPTY = "Nothing was decided yet. What operators do is kept here, with the reason."
+    TWO_LINES = True
+
+    def __init__(self, port: Port, operator: str, now: float, refusal: str = "") -> None:
+        super().__init__("Journal")
+        self._port = port
+        self._operator = operator
+        self._now = now
+        self._refusal = refusal
+        self._loader: Loader[Sequence[Deed]] = Loader(self, lambda: port.deeds(_LIMIT), self._loaded, self._told)
+
+    def rows_view(self) -> DeedRows:
+        return DeedRows(look_of(self.app), self._now)
+
+    def keys(self) -> Keys:
+        return (("u", "undo this one"), *super().keys())
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._loader.load()
+
+    def _loaded(self, deeds: Sequence[Deed]) -> None:
+        self.fill(deeds, "Journal", words.plural(len(deeds), "action"))
+
+    def _told(self, text: str, bad: bool) -> None:
+        self.say(text, bad=bad)
+
+    def action_undo(self) -> None:
+        deed = self.rows.selected
+        if deed is None:
+            return
+        if why := self._why_not(deed):
+            self.say(f"undo: {why}", bad=True)
+        else:
+            self.run_worker(self._undo(deed.id), group="undo")
+
+    def _why_not(self, deed: Deed) -> str:
+        if self._refusal:
+            return self._refusal
+        if deed.by != self._operator:
+            return f"{deed.by} did this, and only {deed.by} can take it back"
+        if deed.undoes or deed.redoes:
+            return "this was an undo or a redo: go to the action itself"
+        if not deed.changes:
+            return "nothing was changed that could be put back"
+        return "it is taken back already; U in the room does it again" if deed.undone else ""
+
+    async def _undo(self, action_id: str) -> None:
+        if await jobs.submit(self._port, self._told, "undo", action_id=action_id):
+            self._loader.load()
+
+    def opened(self, row: Deed) -> None:
+        facts: list[Fact] = [
+            ("when", moment(times.epoch(row.at), self._now)), ("who", row.by), ("what", row.verb),
+            ("reason", row.reason or "none"), ("about", row.target), ("changes", words.number(row.changes)),
+            ("undone", "yes" if row.undone else "no"), ("id", row.id),
+        ]  # fmt: skip
+        self.app.push_screen(ReadingScreen(row.verb, row.summary, facts))

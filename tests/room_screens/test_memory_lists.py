@@ -1,0 +1,91 @@
+"""The sheets over memory: what is alike, what was decided, what does not fade, with text that means harm."""
+
+from __future__ import annotations
+
+from lumen_tui.model.records import Node
+from lumen_tui.model.times import iso
+from lumen_tui.store.store import Store
+from lumen_tui.tui.screens.journal_screen import JournalScreen
+from lumen_tui.tui.screens.nodes_screen import ArchivedScreen, ProtectedScreen
+from lumen_tui.tui.screens.similar_screen import SimilarScreen, Verdict
+
+NOW = 1_790_000_000.0
+
+
+def made(port, content: str, **more: object) -> str:
+    return port.submit("node.create", content=content, **more).target
+
+
+async def test_a_verdict_names_the_marked_ones(room, port, until, hostile):
+    first = made(port, f"Token is logged {hostile}")
+    second = made(port, f"Token is logged {hostile} twice")
+    made(port, "Something else entirely")
+    node = port.node(first)
+    async with room(SimilarScreen(port, node, NOW), size=(80, 24)) as (app, pilot):
+        await until(pilot, lambda: "2 of 2 marked" in app.shown)
+        app.harmless()
+        await pilot.press("asterisk", "l")
+        assert "Nothing is marked" in app.shown
+        await pilot.press("j", "space", "l")
+        assert app.answers == [Verdict("later", (second,))]
+
+
+async def test_one_that_was_judged_meanwhile_is_told(room, port, until):
+    node = Node(id="mem-gone", type="discovery", content="Gone", created_at=iso(NOW))
+    async with room(SimilarScreen(port, node, NOW)) as (app, pilot):
+        await until(pilot, lambda: "judged already" in app.shown)
+        await pilot.press("a", "escape")
+        assert app.answers == [None]
+
+
+async def test_the_journal_says_who_what_and_why(room, port, until, hostile):
+    node_id = made(port, f"Race {hostile}")
+    port.submit("triage.archive", node_ids=node_id, reason=f"known {hostile}")
+    async with room(JournalScreen(port, port.operator, NOW)) as (app, pilot):
+        await until(pilot, lambda: "1 action" in app.shown)
+        assert "known" in app.shown
+        app.harmless()
+        await pilot.press("enter")
+        assert "triage.archive" in app.shown
+        app.harmless()
+        await pilot.press("escape", "u")
+        await until(pilot, lambda: "undone" in app.shown and "2 actions" in app.shown)
+    assert port.node(node_id).status == "open"
+
+
+async def test_a_room_that_only_reads_says_so(room, port, until):
+    node_id = made(port, "Race")
+    port.submit("triage.archive", node_ids=node_id, reason="known")
+    async with room(JournalScreen(port, port.operator, NOW, "the disk is read-only")) as (app, pilot):
+        await until(pilot, lambda: "1 action" in app.shown)
+        await pilot.press("u")
+        assert "the disk is read-only" in app.shown
+    assert port.node(node_id).status == "archived"
+
+
+async def test_what_does_not_fade_is_shown_harmlessly(room, port, until, hostile):
+    node_id = made(port, f"Old news {hostile}", type="note", tags=("news",))
+    kept = made(port, f"Secret {hostile}", type="note")
+    port.submit("node.archive", node_ids=node_id, reason=f"moved {hostile}")
+    port.submit("decay.pin", node_ids=kept)
+    async with room(ArchivedScreen(port, NOW), size=(80, 24)) as (app, pilot):
+        await until(pilot, lambda: "1 archived node" in app.shown)
+        app.harmless()
+        await pilot.press("enter")
+        assert "moved" in app.shown
+        app.harmless()
+    async with room(ProtectedScreen(port, NOW)) as (app, pilot):
+        await until(pilot, lambda: "1 protected node" in app.shown)
+        assert "pinned" in app.shown
+        app.harmless()
+        await pilot.press("x")
+        await until(pilot, lambda: "Nothing is protected." in app.shown)
+
+
+async def test_what_decay_archived_says_its_score(room, port, until):
+    record = {"id": "mem-old", "type": "note", "content": "Old", "created_at": iso(NOW - 200 * 86400), "metadata": {}}
+    Store(port.root).nodes.append(record)
+    port.submit("decay.apply")
+    async with room(ArchivedScreen(port, NOW)) as (app, pilot):
+        await until(pilot, lambda: "below threshold" in app.shown)
+        assert "200 d" in app.shown
