@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 
 from lumen_tui.store import files
 
@@ -44,7 +44,7 @@ class SortedRows:
         return len(self.rows)
 
     def add(self, key: float, row: int) -> None:
-        at = bisect_left(self.keys, key)
+        at = bisect_right(self.keys, key)
         self.keys.insert(at, key)
         self.rows.insert(at, row)
 

@@ -54,6 +54,12 @@ def test_a_senseless_setting_is_named_with_its_line_and_its_range(
     assert look(msgspec.to_builtins(config), keys) == look(DEFAULTS, keys)
 
 
+def test_the_line_is_that_of_the_right_table(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.config.write_text("[memory.decay]\nenabled = true\n[memory.progress_signals]\nenabled = 3\n")
+    assert [problem.where for problem in load_config(layout)[1]] == ["lumen.toml:4"]
+
+
 def test_the_rest_of_a_file_with_a_senseless_setting_is_in_force(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.config.write_text("[workers]\nlimit = 0\nretries = 2\n")

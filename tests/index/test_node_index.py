@@ -162,3 +162,11 @@ def test_hostile_text_in_every_field_is_made_visible(store):
     shown = json.dumps([node.content, node.tags, node.metadata, node.wu_id], ensure_ascii=False)
     assert "\\u001b" not in shown and "\u202e" not in shown
     assert "[@click=app.quit]" in node.content
+
+
+def test_rows_of_the_same_moment_keep_the_order_in_which_they_came(store):
+    index = fresh(store)
+    for number in (1, 2, 3):
+        add(store, number, priority="P1", age_days=4)
+        load(index)
+    assert open_ids(index) == open_ids(fresh(store)) == ["mem-0001", "mem-0002", "mem-0003"]
