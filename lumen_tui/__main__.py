@@ -22,6 +22,23 @@ def main(argv: list[str] | None = None) -> int:
     """Run `lumen-tui` with these words; returns the exit code."""
     words = sys.argv[1:] if argv is None else argv
     os.umask(0o077)
+    try:
+        code = _carry_out(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        from lumen_tui.cli.main import close_stdout
+
+        close_stdout()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except PermissionError as error:
+        print(f"lumen-tui: {error.filename or 'a file'}: {error.strerror}; it must be open to you", file=sys.stderr)
+        return 1
+
+
+def _carry_out(words: list[str]) -> int:
     from lumen_tui.cli import hot
 
     code = hot.run(words)
@@ -107,25 +124,50 @@ def _room(options: argparse.Namespace, painted: FirstPaint | None) -> int:
     if not _has_terminal():
         print(NO_TERMINAL, file=sys.stderr)
         return 2
-    from lumen_tui.tui.main import prepare, run_room
-
-    root = _demo() if options.demo else _state(options)
-    if why := prepare(root):
+    if options.demo:
+        return _demo(options)
+    root = _state(options)
+    if why := _why_not(root):
         if painted:
             painted.give_back(leave=True)
         print(f"lumen-tui: {why}", file=sys.stderr)
         return 1
     try:
-        return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
+        return _open(root, options)
     finally:
         if painted:
             painted.give_back()
 
 
-def _demo() -> Path:
-    from lumen_tui.headless.demo import make_demo
+def _open(root: Path, options: argparse.Namespace) -> int:
+    from lumen_tui.tui.main import run_room
 
-    return make_demo()
+    return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
+
+
+def _why_not(root: Path) -> str:
+    """Why there can be no room on this folder, or the empty string."""
+    from lumen_tui.store.files import StoreError
+    from lumen_tui.tui.main import prepare
+
+    try:
+        return prepare(root)
+    except StoreError as error:
+        return str(error)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from lumen_tui.headless.demo import Interrupted, drop_demo, make_demo
+
+    try:
+        root = make_demo()
+    except Interrupted as error:
+        print(f"lumen-tui: {error}", file=sys.stderr)
+        return error.code
+    try:
+        return _open(root, options)
+    finally:
+        drop_demo(root)
 
 
 def _has_terminal() -> bool:
@@ -148,6 +190,7 @@ def _paint_early(words: list[str]) -> FirstPaint | None:
 
 
 def _run(words: list[str]) -> int:
+    from lumen_tui.cli.tasks import seconds_of
     from lumen_tui.headless.run_task import run_task
 
     parser = _parser("lumen-tui run", "Run one task to its end and print its result.")
@@ -156,7 +199,7 @@ def _run(words: list[str]) -> int:
     parser.add_argument("--role", default="researcher")
     parser.add_argument("--model", default="", help="haiku, sonnet, opus or a model id")
     parser.add_argument("--constraint", action="append", default=[], metavar="C", help="such as 'Read only'")
-    parser.add_argument("--timeout", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--timeout", type=seconds_of, default=0.0, help="such as 90s or 10m [the role's]")
     options = parser.parse_args(words)
     arguments = {"objective": options.objective, "role": options.role, "model": options.model}
     arguments |= {"constraints": tuple(options.constraint), "timeout_seconds": options.timeout}

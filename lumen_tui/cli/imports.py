@@ -65,7 +65,18 @@ def _run(session: Session, args: Namespace, take: Import, path: Path) -> int:
         _show(part)
     total = f"{report.added} added, {report.quarantined} could not be used"
     say(total + (" (kept in quarantine/)" if report.quarantined else ""))
+    _tell_of_triage(session)
     return 0
+
+
+def _tell_of_triage(session: Session) -> None:
+    """What came in may have to be judged: say how much waits, and where."""
+    from lumen_tui.store.reader import Reader
+
+    waiting = len(Reader(session.root, session.operator).snapshot(session.now).discoveries)
+    if waiting:
+        what = "1 discovery waits" if waiting == 1 else f"{waiting} discoveries wait"
+        talk(f"{what} in triage: `lumen-tui triage` goes through them, `lumen-tui` shows them")
 
 
 def _show(part: Part) -> None:

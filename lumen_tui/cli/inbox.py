@@ -62,7 +62,7 @@ def show(root: str, wish: Wish, now: float) -> int:
     sys.stdout.flush()  # what could not be shown is not read
     _tell(page, wish)
     if page.found and not wish.no_mark:
-        _mark(os.path.join(memory, "signal-receipts.jsonl"), page, wish, now)
+        _try_to_mark(os.path.join(memory, "signal-receipts.jsonl"), page, wish, now)
     return len(page.found)
 
 
@@ -109,6 +109,14 @@ def _tell(page: Page, wish: Wish) -> None:
         print(f"older unread signals were left out: --limit {10 * wish.limit} or --all", file=sys.stderr)
     if not page.found:
         print(f"nothing unread for {light.one_line(wish.reader)}", file=sys.stderr)
+
+
+def _try_to_mark(path: str, page: Page, wish: Wish, now: float) -> None:
+    """Mark as read; what was shown was shown, so where it cannot be marked that is a warning."""
+    try:
+        _mark(path, page, wish, now)
+    except files.StoreError as error:
+        print(f"lumen-tui: nothing was marked as read: {error}", file=sys.stderr)
 
 
 def _mark(path: str, page: Page, wish: Wish, now: float) -> None:

@@ -26,7 +26,7 @@ def main(argv: list[str]) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        _close_stdout()
+        close_stdout()
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
         return end.code if isinstance(end.code, int) else DONE
 
 
-def _close_stdout() -> None:
+def close_stdout() -> None:
     """The reader of the pipe has gone; the interpreter must not try again at its end."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import SUPPRESS, Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.cli import inbox
@@ -50,6 +50,7 @@ def _declare_inbox(commands: Group) -> None:
     box = commands.add(
         "inbox", run_inbox, "What you have not read, newest first; it is read then.", "inbox --wu WU-042"
     )
+    box.add_argument("words", nargs="*", help=SUPPRESS)  # refused in words of their own
     box.add_argument("--reader", default="", help="whose inbox [yours]")
     box.add_argument("--limit", type=int, default=inbox.LIMIT, help=f"at most so many [{inbox.LIMIT}]")
     box.add_argument("--all", action="store_true", help="without a limit")
@@ -81,6 +82,8 @@ def run_create(session: Session, args: Namespace) -> int:
 
 
 def run_inbox(session: Session, args: Namespace) -> int:
+    if args.words:
+        raise ActionError("inbox takes options only: what it shows is read then, with --no-mark it is not")
     wish = inbox.Wish()
     wish.reader = ids.check_label(args.reader or session.operator, "reader")
     if args.limit < 1:

@@ -67,15 +67,12 @@ def run_list(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _role(session: Session, name: str) -> Role:
-    return roles.load_role(session.layout, checks.role_name(session.layout, name))
+def _role(session: Session, name: str, *, target: bool = False) -> Role:
+    return roles.load_role(session.layout, checks.role_name(session.layout, name, target=target))
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    try:
-        role = _role(session, args.name)
-    except ActionError as error:
-        raise ActionError(str(error), candidates=error.candidates, missing=True) from error
+    role = _role(session, args.name, target=True)
     if args.json:
         document(role)
         return 0
@@ -96,7 +93,7 @@ def _text(session: Session, name: str, like: str, args: Namespace) -> str:
         return read_text(args.file)
     if not given and like == name:
         raise ActionError("nothing to change: give --file, --tier, --tools, --purpose or --prompt")
-    return roles.render_role(msgspec.structs.replace(_role(session, like), **given))
+    return roles.render_role(msgspec.structs.replace(_role(session, like, target=like == name), **given))
 
 
 def run_hire(session: Session, args: Namespace) -> int:

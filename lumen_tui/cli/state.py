@@ -98,11 +98,15 @@ def _facts(picture: Snapshot) -> dict[str, Any]:
 def _line(picture: Snapshot, now: float) -> str:
     facts = _facts(picture)
     beat = picture.engine.heartbeat
-    phase = f" ({beat.phase}, beat {times.ago(now - times.epoch(beat.at))} ago)" if beat and beat.at else ""
+    phase = f" ({beat.phase}, beat {_ago(now - times.epoch(beat.at))})" if beat and beat.at else ""
     parts = [f"{facts[name]} {name}" for name in ("running", "queued", "unread", "discoveries")]
     need = len(picture.attention)
     parts.append(f"{need} need{'s' if need == 1 else ''} you")
     return f"engine {facts['engine']}{phase} · " + " · ".join(parts)
+
+
+def _ago(seconds: float) -> str:
+    return "just now" if (age := times.ago(seconds)) == "now" else f"{age} ago"
 
 
 def run_events(session: Session, args: Namespace) -> int:

@@ -60,13 +60,14 @@ def _new_options(new: Parser) -> None:
     new.add_argument("--wu", dest="wu_id", help="the work unit it belongs to")
     new.add_argument("-l", "--lane")
     new.add_argument("-p", "--priority", help="P0 to P3 [P2]")
-    new.add_argument("--timeout", dest="timeout_seconds", type=_duration, help="such as 90s or 10m [the role's]")
+    new.add_argument("--timeout", dest="timeout_seconds", type=seconds_of, help="such as 90s or 10m [the role's]")
     new.add_argument("--depends-on", action="append", metavar="ID", help="a task that must be done first")
     new.add_argument("--id", help="an id of your own, such as task-001")
     new.add_argument("--key", help="the same key gives the same task, however often it is asked for")
 
 
-def _duration(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """Seconds from a plain number or a duration, for argparse."""
     try:
         return float(text)
     except ValueError:

@@ -14,6 +14,8 @@ from lumen_tui.store import files
 _POLL = 0.25  # seconds between two looks at what may have changed: three `stat` calls
 _WATCH = 2.0  # seconds between two looks at running workers (time limits, lost ones)
 
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
 BeatListener = Callable[[BeatReport], None]
 
 
@@ -24,6 +26,7 @@ class RunOptions:
     beats: int = 0  # stop after this many; 0: until told to stop
     until_idle: bool = False  # stop once nothing runs, waits or is new
     listeners: list[BeatListener] = field(default_factory=list)
+    signals: bool = True  # whether SIGTERM, SIGINT and SIGHUP end it; else the caller hears them
 
 
 class Runner:
@@ -42,12 +45,7 @@ class Runner:
 
     async def run(self) -> int:
         """Beat until the end; returns the exit code (128 + n after a signal, 1 where the folder went away)."""
-        loop = asyncio.get_running_loop()
-        codes: dict[str, int] = {}
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            name = signal.Signals(number).name
-            codes[name] = 128 + number
-            loop.add_signal_handler(number, self.request_stop, name)
+        codes = self._hear_signals() if self.options.signals else {}
         try:
             await self._beats()
             await self.engine.tending.wait_for_endings()
@@ -57,6 +55,13 @@ class Runner:
         finally:
             self.engine.close(self.stop_reason or "done")
         return codes.get(self.stop_reason, 0)
+
+    def _hear_signals(self) -> dict[str, int]:
+        """Let each ending signal stop this; returns their exit codes by name."""
+        loop = asyncio.get_running_loop()
+        for number in ENDING:
+            loop.add_signal_handler(number, self.request_stop, number.name)
+        return {number.name: 128 + number for number in ENDING}
 
     async def _beats(self) -> None:
         reason = "start"

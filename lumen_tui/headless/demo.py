@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from lumen_tui.engine import workers
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.clock import SystemClock
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
+from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
-from lumen_tui.store import files
+from lumen_tui.store import files, lease
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
+from lumen_tui.store.taskread import read_json
+
+_PREFIX = "lumen-demo-"
+_LOOK_SECONDS, _LOOKS = 0.1, 80  # at an engine that is ending
 
 _CONFIG = """# A demo: thrown away when you are done with it.
 [heartbeat]
@@ -59,10 +67,32 @@ _NOTES = (
 )  # fmt: skip
 
 
+class Interrupted(Exception):
+    """The operator stopped it while the folder was being filled; nothing is left. `code` is the exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__("stopped while the demo was being filled; nothing of it is left")
+        self.code = code
+
+
 def make_demo() -> Path:
-    """Make the folder and fill it; returns the state folder. Progress goes to stderr."""
-    base = Path(tempfile.mkdtemp(prefix="lumen-demo-"))
-    root = base / "state"
+    """Make the folder and fill it; returns the state folder. Progress goes to stderr. Interrupted."""
+    root = Path(tempfile.mkdtemp(prefix=_PREFIX)) / "state"
+    try:
+        code = _fill(root)
+    except KeyboardInterrupt:
+        code = 130
+    except BaseException:
+        drop_demo(root)
+        raise
+    if code:
+        drop_demo(root)
+        raise Interrupted(code)
+    return root
+
+
+def _fill(root: Path) -> int:
+    base = root.parent
     print(f"lumen-tui: filling a demo in {base} with a real engine and real workers …", file=sys.stderr)
     layout, now = Layout(root), SystemClock().now()
     layout.create()
@@ -72,10 +102,45 @@ def make_demo() -> Path:
     store = Store(root)
     _memory(store, now)
     _tasks(store, project, now)
-    asyncio.run(_run(root))
+    if code := asyncio.run(_run(root)):
+        return code
     _do(store, "task.new", now, objective="What are the 8 largest files in /usr?")
     _do(store, "task.new", now, objective=f"Find errors in {project / 'log'}", role="analyst", priority="P1")
-    return root
+    return 0
+
+
+def drop_demo(root: Path) -> None:
+    """Remove a demo that was left, once its workers have ended; it stays where an engine still drives it."""
+    layout = Layout(root)
+    if not root.parent.name.startswith(_PREFIX):
+        return
+    if not _engine_ended(layout):
+        print(f"lumen-tui: the demo stays in {root.parent}: an engine still drives it", file=sys.stderr)
+        return
+    asyncio.run(_end_workers(layout))
+    shutil.rmtree(root.parent, ignore_errors=True)
+    if root.parent.exists():
+        print(f"lumen-tui: some of the demo is left in {root.parent}: remove it by hand", file=sys.stderr)
+
+
+def _engine_ended(layout: Layout) -> bool:
+    """Give the engine, which was asked to stop when the room was left, a moment to end."""
+    for _ in range(_LOOKS):
+        if not lease.is_held(layout):
+            return True
+        time.sleep(_LOOK_SECONDS)
+    return False
+
+
+async def _end_workers(layout: Layout) -> None:
+    running = [folder for folder in layout.tasks.glob("*") if files.is_locked(folder / "run.lock")]
+    runs = [(folder, read_json(folder / "run.json", Run)) for folder in running]
+    jobs = [
+        workers.end(folder, run, status="cancelled", reason="the demo was left", ask=1.0, term=1.0)
+        for folder, run in runs
+        if run is not None
+    ]
+    await asyncio.gather(*jobs, return_exceptions=True)
 
 
 def _do(store: Store, verb: str, when: float, by: str = "operator", **arguments: Any) -> str:
@@ -102,10 +167,11 @@ def _tasks(store: Store, project: Path, now: float) -> None:
     _do(store, "task.new", now, objective="Write a poem about the fetcher", role="builder")
 
 
-async def _run(root: Path) -> None:
+async def _run(root: Path) -> int:
+    """The exit code: not 0 where it was stopped."""
     engine = Engine(root)
     engine.open()
-    await Runner(engine, RunOptions(until_idle=True, beats=12)).run()
+    return await Runner(engine, RunOptions(until_idle=True, beats=12)).run()
 
 
 def _project(folder: Path) -> Path:

@@ -10,47 +10,77 @@ from typing import Any
 from lumen_tui.engine.engine import Engine, EngineBusy
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.engine.runner import Runner, RunOptions
+from lumen_tui.engine.runner import ENDING, Runner, RunOptions
 from lumen_tui.model.tasks import Status, TaskEvent
 from lumen_tui.model.text import one_line
+from lumen_tui.store.files import StoreError
 from lumen_tui.store.layout import Layout
 
 _LOOK = 0.1  # seconds between two looks at the task
+_PATIENCE = 150  # looks at a cancelled task that does not end
+
+
+class _Stop:
+    """Hears the signals that end the program: the first cancels the task, the second leaves at once."""
+
+    def __init__(self) -> None:
+        self.number = self.times = 0
+
+    def listen(self) -> None:
+        for number in ENDING:
+            asyncio.get_running_loop().add_signal_handler(number, self._hear, number)
+
+    def _hear(self, number: int) -> None:
+        self.number, self.times = self.number or number, self.times + 1
+
+    @property
+    def code(self) -> int:
+        return 128 + self.number
 
 
 def run_task(root: Path, operator: str, arguments: dict[str, Any]) -> int:
-    """Create the task, see it through, print result.md. Exit code 0 done, 1 failed, 2 bad input, 130 stopped."""
-    Layout(root).create()
+    """Create the task, see it through, print result.md.
+
+    Exit code 0 done, 1 failed or the state folder cannot be used, 2 bad input, 130 and 143 stopped.
+    """
     port = RemotePort(root, operator)
     try:
+        Layout(root).create()
         task_id = port.submit("task.new", **arguments).target
-    except ActionError as error:
-        print(f"lumen-tui: {error}", file=sys.stderr)
-        return 2
-    try:
         return asyncio.run(_see_through(port, root, task_id))
-    except KeyboardInterrupt:
-        port.submit("task.cancel", task_id=task_id, reason="stopped from the keyboard")
-        return 130
+    except ActionError as error:
+        _say(str(error))
+        return 2
+    except StoreError as error:
+        _say(str(error))
+        return 1
+
+
+def _say(text: str) -> None:
+    print(f"lumen-tui: {one_line(text, 400)}", file=sys.stderr)
 
 
 async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     """Wait for the end of the task: under the engine that is running, else under one of our own."""
+    stop = _Stop()
+    stop.listen()
     engine = Engine(root)
     try:
         engine.open()
     except EngineBusy:
-        return await _follow(port, task_id)
-    runner = Runner(engine, RunOptions())
+        return await _follow(port, task_id, stop)
+    runner = Runner(engine, RunOptions(signals=False))
     running = asyncio.get_running_loop().create_task(runner.run())
-    code = await _follow(port, task_id, running)
-    runner.request_stop("done")
-    stopped = await running
+    try:
+        code = await _follow(port, task_id, stop, running)
+    finally:
+        runner.request_stop("done")
+        stopped = await running
     return stopped or code
 
 
-async def _follow(port: RemotePort, task_id: str, running: asyncio.Task[int] | None = None) -> int:
-    shown = 0
+async def _follow(port: RemotePort, task_id: str, stop: _Stop, running: asyncio.Task[int] | None = None) -> int:
+    shown = waited = 0
     while True:
         detail = await asyncio.to_thread(port.task_detail, task_id)
         shown = _tell(detail.events, shown)
@@ -58,13 +88,28 @@ async def _follow(port: RemotePort, task_id: str, running: asyncio.Task[int] | N
             break
         if running is not None and running.done():
             return running.result() or 1
+        if stop.number:
+            if not waited:
+                _cancel(port, task_id)
+            waited += 1
+            if stop.times > 1 or waited > _PATIENCE:
+                _say("left before the task had ended; its engine ends it")
+                return stop.code
         await asyncio.sleep(_LOOK)
     if detail.result:
         print(detail.result.rstrip())
     if detail.view.status is Status.DONE:
         return 0
-    print(f"lumen-tui: the task {detail.view.status}: {detail.view.reason}", file=sys.stderr)
-    return 1
+    _say(f"the task {detail.view.status}: {detail.view.reason}")
+    return stop.code if stop.number else 1
+
+
+def _cancel(port: RemotePort, task_id: str) -> None:
+    _say("stopping: the task is cancelled and its worker ended (once more leaves at once)")
+    try:
+        port.submit("task.cancel", task_id=task_id, reason="stopped from the keyboard")
+    except ActionError:
+        pass  # it has just ended by itself
 
 
 def _tell(events: tuple[TaskEvent, ...], shown: int) -> int:

@@ -13,6 +13,8 @@ _HOSTILE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
+# What a terminal takes as a command: CSI, OSC and the other strings up to their end, two-character escapes.
+_ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]?")
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -29,6 +31,13 @@ def safe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _HOSTILE.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def plain(text: str) -> str:
+    """`text` that was typed or pasted, without the escape sequences and characters that nobody meant to write."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HOSTILE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str, limit: int = 400) -> str:

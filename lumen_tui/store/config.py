@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,20 @@ def _take(
         return msgspec.convert(merged, Config)
     except msgspec.ValidationError as error:
         name, text = source
-        where = f"{name}:{frontmatter.line_of(text, keys[-1])}"
+        where = f"{name}:{_line(text, keys)}"
         what = plainly.of_value(error, Config, keys, value)
         problems.append(Problem(where=where, what=f"{'.'.join(keys)}: {what}", hint=_HINT))
         return config
+
+
+def _line(text: str, keys: tuple[str, ...]) -> int:
+    """The line of a setting: its name below the header of its table, or of the table that holds it inline."""
+    for depth in range(len(keys) - 1, 0, -1):
+        header = re.search(rf"^[ \t]*\[[ \t]*{re.escape('.'.join(keys[:depth]))}[ \t]*\]", text, re.MULTILINE)
+        if header:
+            below = text[header.end() :]
+            return text[: header.end()].count("\n") + frontmatter.line_of(below, keys[depth])
+    return frontmatter.line_of(text, keys[-1])
 
 
 def change_operator(layout: Layout, changes: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ FOLDERS = (
     "evolved", "evolved/strategies", "roles", "roles/retired", "approvals", "transcripts", "index", "quarantine",
 )  # fmt: skip
 DEMO_MARK = "demo.json"
+_OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
 
 class Layout:
@@ -75,8 +76,11 @@ class Layout:
         return self.root / "locks" / f"{ids.check_name(name, 'lock')}.lock"
 
     def exists(self) -> bool:
-        """Whether the folder is there and has been initialised."""
-        return (self.root / "memory").is_dir() and self.tasks.is_dir()
+        """Whether the folder is there and has been initialised. Refused where that cannot be looked at."""
+        try:
+            return (self.root / "memory").is_dir() and self.tasks.is_dir()
+        except PermissionError as error:
+            raise files.Refused(f"{self.root} cannot be looked into: {error.strerror}; {_OPEN_IT}") from error
 
     def create(self) -> None:
         """Make the folder tree; fine where parts of it are there."""

@@ -5,25 +5,27 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.filter import NoColor
 
 from lumen_tui.engine.outcome import Done
 from lumen_tui.engine.port import Port
-from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.store import lastframe
 from lumen_tui.tui import fewer_bytes, theme
 from lumen_tui.tui.bridge import Bridge
-from lumen_tui.tui.commands import keymap
+from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key
 from lumen_tui.tui.guard import AsciiTwins, Guard
 from lumen_tui.tui.room import Room
 
+_ROOM_ALONE = 2  # screens: Textual's own and the room
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -32,7 +34,7 @@ class LumenApp(App[int], inherit_bindings=False):
 
     CSS_PATH = theme.style_files()
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "say_how_to_leave", show=False)]
     TITLE = "lumen"
 
     def __init__(
@@ -42,9 +44,10 @@ class LumenApp(App[int], inherit_bindings=False):
         operator: str,
         lean: bool = False,
         read_only: bool = False,
-        engine_note: str = "",
+        engine: subprocess.Popen[bytes] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        lean = lean or theme.dumb()
         self.mono = lean or theme.without_colour()
         self.lean = lean
         self.look = theme.NO_LOOK
@@ -53,7 +56,7 @@ class LumenApp(App[int], inherit_bindings=False):
         self.port = port
         self.operator = operator
         self.read_only = read_only
-        self.engine_note = engine_note
+        self.engine = engine  # the one that this room started
         self.clock = clock
         self.room = Room()
         self.animation_level = "none"
@@ -101,10 +104,28 @@ class LumenApp(App[int], inherit_bindings=False):
             self.set_keymap(keymap(snapshot.config.keys))
             self._choose_theme(snapshot.config.room.theme)
         self.room.show(snapshot, self.clock())
+        if len(self.screen_stack) > _ROOM_ALONE:
+            self._show_above(snapshot)
         self._name_terminal(snapshot)
         if first:
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
+
+    def _show_above(self, snapshot: Snapshot) -> None:
+        """Hand the picture to whatever is open over the room."""
+        from lumen_tui.tui.screens.base import Dialog
+
+        for screen in self.screen_stack:
+            if isinstance(screen, Dialog) and screen.is_mounted:
+                screen.show(snapshot)
+
+    @property
+    def drives(self) -> bool:
+        """Whether the engine that this room started is the one that drives. Of two started at once only one does."""
+        life, beat = self.room.snapshot.engine.life, self.room.snapshot.engine.heartbeat
+        if self.engine is None or beat is None or life is EngineLife.NONE:
+            return False
+        return beat.pid == self.engine.pid
 
     def submit(
         self,
@@ -127,6 +148,11 @@ class LumenApp(App[int], inherit_bindings=False):
 
         if self._bridge is not None:
             self._bridge.submit(verb, arguments, answer)
+
+    def action_say_how_to_leave(self) -> None:
+        """Ctrl-C copies in forms and ends nothing here."""
+        key = shown_key(BY_ACTION["quit"], self.room.snapshot.config.keys)
+        self.room.say(f"{key} leaves")
 
     def _tell(self, text: str) -> None:
         self.room.say(text, bad=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import Callable
@@ -34,13 +35,15 @@ class Bridge:
         self._loop = loop
         self._show = show
         self._tell = tell
+        self._context = contextvars.copy_context()
         self._stop = threading.Event()
         self._latest: Snapshot | None = None
         self._lock = threading.Lock()
         self._asked: queue.SimpleQueue[tuple[str, dict[str, Any], Answer] | None] = queue.SimpleQueue()
 
     def start(self) -> None:
-        """Begin to follow and to act."""
+        """Begin to follow and to act. What they call runs in the caller's context: a timer needs the application."""
+        self._context = contextvars.copy_context()
         threading.Thread(target=self._follow, name="room-follow", daemon=True).start()
         threading.Thread(target=self._act, name="room-act", daemon=True).start()
 
@@ -89,10 +92,17 @@ class Bridge:
             near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
             return None, f"{error}{near}"
         except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
-            return None, f"{verb} failed: {error}"
+            return None, reason_first(verb, str(error))
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
         try:
-            self._loop.call_soon_threadsafe(function, *arguments)
+            self._loop.call_soon_threadsafe(function, *arguments, context=self._context)
         except RuntimeError:
             self._stop.set()  # the event loop is gone, and so is the room
+
+
+def reason_first(verb: str, text: str) -> str:
+    """`/state/tasks/x.tmp/spec.json: the disk is full; …` as `The disk is full; … (task.new)`: the end may be cut."""
+    where, colon, why = text.partition(": ")
+    said = why if colon and where.startswith("/") and " " not in where else text
+    return f"{said[:1].upper()}{said[1:]} ({verb})"

@@ -52,6 +52,8 @@ def _c(
 COMMANDS: tuple[RoomCommand, ...] = (
     _c("cancel_task", "c", "cancel", "Cancel the task, running or queued.", WORKERS, writes=True, foot=True),
     _c("retry_task", "R", "retry", "Run the task again as a new task.", WORKERS, writes=True, foot=True),
+    _c("dismiss", "d", "put aside", "Take the task off what needs you; u brings it back.", WORKERS, writes=True,
+       foot=True),
     _c("answer_signal", "a", "answer", "Answer the signal.", SIGNALS, writes=True, foot=True),
     _c("read_signal", "m", "read", "Mark the signal as read.", SIGNALS, writes=True, foot=True),
     _c("read_all", "M", "all read", "Mark every signal as read.", SIGNALS, writes=True, foot=True),
@@ -101,6 +103,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("edit", "e", "edit", "Edit in $EDITOR: a queued task's objective, elsewhere the settings.", writes=True),
     _c("beat", "B", "beat", "Ask the engine for a beat now.", writes=True),
     _c("pause", "P", "pause", "Pause the engine, or let it go on.", writes=True),
+    _c("engine", "S", "start engine", "Start an engine where none drives.", writes=True),
     _c("log", "L", "log", "What the engine did."),
     _c("journal", "J", "journal", "What the operators decided, newest first; u takes one of yours back."),
     _c("back", "escape", "back", "Drop the filter, the marks or the zoom."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from lumen_tui.store.layout import Layout, distrust
 
 # xterm's window operations 22 and 23: the terminal's title is ours while the room is open
 _KEEP_TITLE, _TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
-STARTED_HERE = "here"
 _ASKED_FOR = "the room was opened with --read-only"
 
 
@@ -24,13 +24,13 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
     in the room, by `on_quit` of the configuration.
     """
     layout = Layout(root)
-    note = STARTED_HERE if not read_only and _start(layout) else ""
+    engine = None if read_only else _start(layout)
     gc.disable()  # importing makes nothing that could be collected; the application turns it on again
     from lumen_tui.engine.port import RemotePort
     from lumen_tui.tui.app import LumenApp
 
     port = RemotePort(root, operator, read_only=_ASKED_FOR if read_only else "")
-    app = LumenApp(port, operator=operator, lean=lean, read_only=read_only, engine_note=note)
+    app = LumenApp(port, operator=operator, lean=lean, read_only=read_only, engine=engine)
     sys.stdout.write(_KEEP_TITLE)
     try:
         code = app.run()
@@ -61,12 +61,11 @@ def _consent(layout: Layout) -> bool:
     return answer.strip().lower() in ("", "y", "yes")
 
 
-def _start(layout: Layout) -> bool:
-    """Start an engine where none drives; True where this room did. A folder that cannot be written has none."""
+def _start(layout: Layout) -> subprocess.Popen[bytes] | None:
+    """Start an engine where none drives. A folder that cannot be written has none."""
     if lease.is_held(layout):
-        return False
+        return None
     try:
-        start_engine(layout.root)
+        return start_engine(layout.root)
     except (StoreError, OSError):
-        return False  # the room opens read-only and says why
-    return True
+        return None  # the room opens read-only and says why

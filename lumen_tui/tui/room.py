@@ -26,7 +26,7 @@ from lumen_tui.tui.panes.signals import SignalsPane
 from lumen_tui.tui.panes.wake import WakePane
 from lumen_tui.tui.panes.workers import WorkersPane
 from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.filter_bar import FilterBar
+from lumen_tui.tui.widgets.filter_bar import FilterBar, FilterLine
 from lumen_tui.tui.widgets.footer import Notice, footer, footer_commands
 from lumen_tui.tui.widgets.header import header
 from lumen_tui.tui.widgets.line_list import LineList
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 
 _SAID_FOR = 6.0  # seconds that a notice stays
 _FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
+_LOOKED_AT = 20  # tasks, of which the live ones stand near the front
+
+
+def pace(snapshot: Snapshot, lean: bool) -> float:
+    """Seconds to the next tick: few while a running time is on screen."""
+    tasks = snapshot.tasks
+    lively = any(tasks[index].status.alive for index in range(min(_LOOKED_AT, len(tasks))))
+    return _FAST if lively and not lean else _SLOW
 
 
 class Room(Screen[None], inherit_bindings=False):
@@ -59,6 +67,7 @@ class Room(Screen[None], inherit_bindings=False):
         self._handlers = Handlers(self)
         self._likeness = LikenessFinder(self)
         self._timer: Timer | None = None
+        self._pace = _FAST
         self._silence: Timer | None = None
 
     @property
@@ -76,11 +85,11 @@ class Room(Screen[None], inherit_bindings=False):
             with Vertical(id="right"):
                 yield from (workers, signals, discoveries)
             yield self.detail
-        yield FilterBar()
+        yield FilterLine()
         yield Lines(self._footer, id="footer")
 
     def on_mount(self) -> None:
-        self._timer = self.set_timer(_FAST, self._tick)
+        self._timer = self.set_timer(self._pace, self._tick)
 
     def on_resize(self, event: events.Resize) -> None:
         arrange(self, event.size)
@@ -99,6 +108,9 @@ class Room(Screen[None], inherit_bindings=False):
         for pane in self.panes:
             pane.show(snapshot, now)
         self._lines_again()
+        if self._timer is not None and self._pace != pace(snapshot, self.lumen.lean):
+            self._timer.stop()
+            self._tick()
 
     def _tick(self) -> None:
         """Bring relative times up to date, as often as something on screen moves."""
@@ -106,8 +118,8 @@ class Room(Screen[None], inherit_bindings=False):
         for pane in self.panes:
             pane.tick(now)
         self._lines_again()
-        lively = any(self.snapshot.tasks[i].status.alive for i in range(min(5, len(self.snapshot.tasks))))
-        self._timer = self.set_timer(_FAST if lively and not self.lumen.lean else _SLOW, self._tick)
+        self._pace = pace(self.snapshot, self.lumen.lean)
+        self._timer = self.set_timer(self._pace, self._tick)
 
     def _lines_again(self) -> None:
         for name in ("#header", "#footer", "#others"):
@@ -172,6 +184,8 @@ class Room(Screen[None], inherit_bindings=False):
     @on(Pane.Changed)
     def changed(self, event: Pane.Changed) -> None:
         """A cursor moved."""
+        if event.pane is self.current:
+            self.query_one("#footer", Lines).redraw()  # what works depends on the row
         if self.arranged.wide and event.pane is self.current:
             self.detail.show(self.current.detail())
         if isinstance(event.pane, DiscoveriesPane):
@@ -193,6 +207,7 @@ class Room(Screen[None], inherit_bindings=False):
     @on(FilterBar.Closed)
     def filter_closed(self, event: FilterBar.Closed) -> None:
         """Back to the list."""
+        self.query_one("#footer").display = True
         if not event.keep and self.current.rows is not None:
             self.current.rows.set_filter("")
         self.go_to(self.current)
@@ -200,7 +215,7 @@ class Room(Screen[None], inherit_bindings=False):
     # The lines around the panes.
 
     def _header(self, width: int, height: int) -> list[list[Segment]]:
-        return [header(self.snapshot, self.lumen.clock(), width, self.lumen.look, self.lumen.engine_note)]
+        return [header(self.snapshot, self.lumen.clock(), width, self.lumen.look, here=self.lumen.drives)]
 
     def _others(self, width: int, height: int) -> list[list[Segment]]:
         if height == 1:
@@ -208,5 +223,6 @@ class Room(Screen[None], inherit_bindings=False):
         return [pane.summary(width) for pane in self.panes if pane is not self.current]
 
     def _footer(self, width: int, height: int) -> list[list[Segment]]:
-        commands = footer_commands(self.current.scope, self.current.rows is not None)
+        offered = footer_commands(self.current.scope, self.current.rows is not None)
+        commands = [command for command in offered if not self.why_not(command)]
         return [footer(commands, self.snapshot.config.keys, self.notice, width, self.lumen.look)]

@@ -37,7 +37,7 @@ def test_promote_of_several_gives_each_its_own_unit(desk):
     done = desk.do("triage.promote", node_ids=found, lane="Core")
     units = work.list_units(desk.store.layout)[0]
     assert [unit.discovered_in for unit in units] == found
-    assert "3 nodes promoted to WU-001, WU-002, WU-003" in done.summary
+    assert "3 discoveries promoted to WU-001, WU-002, WU-003" in done.summary
 
 
 def test_a_promote_cut_off_behind_the_work_unit_is_finished_by_the_next(desk, monkeypatch):

@@ -140,7 +140,6 @@ def test_nothing_to_do_and_not_found_are_three(here, capsys):
         (["task", "new", "--spec", "/nonexistent.json"], "cannot be read"),
         (["task", "new", "--spec", "{bad}"], "not JSON"),
         (["task", "new", "--spec", "{odd}"], "did you mean: objective"),
-        (["task", "cancel", "tsk-none"], "there is no task"),
         (["task", "retry", "a/b"], "not usable"),
         (["role", "hire", "x", "--file", "{bad}"], "line 1"),
         (["role", "hire", "x"], "required"),

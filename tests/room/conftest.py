@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -302,6 +304,13 @@ async def opened(
         robot = Robot(app, pilot, port)
         await robot.settle()
         yield robot
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    """A process of ours, in the place of an engine."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as started:
+        yield started
 
 
 @pytest.fixture

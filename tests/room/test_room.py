@@ -16,7 +16,6 @@ async def test_the_six_panes_show_their_rows(open_room: Any) -> None:
         assert "disk-usage.md" in room.pane("loop").text
         assert "Triage 3 discoveries" in room.pane("wake").text
         assert "silent 2:10" in room.pane("workers").text
-        assert "14 entries" in room.pane("workers").text
         assert "80 % done" in room.pane("signals").text
         assert "Race condition" in room.pane("discoveries").text
         assert "in 6 h" in room.pane("decay").text
@@ -214,8 +213,10 @@ async def test_q_leaves_at_once_where_no_engine_was_started_here(open_room: Any)
         assert room.app.return_value == 0
 
 
-async def test_q_asks_where_the_engine_was_started_here(open_room: Any) -> None:
-    async with open_room(engine_note="here") as room:
+async def test_q_asks_where_the_engine_was_started_here(open_room: Any, busy_snapshot: Snapshot, child: Any) -> None:
+    beat = msgspec.structs.replace(busy_snapshot.engine.heartbeat, pid=child.pid)
+    driven = msgspec.structs.replace(busy_snapshot, engine=EngineView(EngineLife.ALIVE, beat))
+    async with open_room(driven, engine=child) as room:
         assert "engine here" in room.header
         await room.press("q")
         assert room.app.return_value is None

@@ -27,8 +27,12 @@ def snapshot(**slices: object) -> Snapshot:
     return Snapshot(root="/state", taken=NOW, **slices)  # type: ignore[arg-type]
 
 
+def _stays(need: Attention) -> str:
+    return "it stays"
+
+
 async def test_attention_stands_in_the_order_given_and_enter_jumps(room):
-    async with room(AttentionScreen(snapshot(attention=NEEDS))) as (app, pilot):
+    async with room(AttentionScreen(snapshot(attention=NEEDS), _stays)) as (app, pilot):
         lines = app.shown.splitlines()
         assert "Needs you: 2" in lines[1]
         assert "nobody holds" in lines[2]
@@ -39,14 +43,14 @@ async def test_attention_stands_in_the_order_given_and_enter_jumps(room):
 
 
 async def test_nothing_that_needs_anybody_is_said(room):
-    async with room(AttentionScreen(snapshot()), size=(80, 24)) as (app, pilot):
+    async with room(AttentionScreen(snapshot(), _stays), size=(80, 24)) as (app, pilot):
         assert "Nothing needs you." in app.shown
         await pilot.press("enter", "escape")
         assert app.answers == [None]
 
 
 async def test_a_list_is_filtered_and_escape_gives_all_of_it_back(room):
-    async with room(AttentionScreen(snapshot(attention=NEEDS))) as (app, pilot):
+    async with room(AttentionScreen(snapshot(attention=NEEDS), _stays)) as (app, pilot):
         await pilot.press("slash", "f", "e", "t", "enter")
         assert "nobody holds" not in app.shown
         await pilot.press("escape")

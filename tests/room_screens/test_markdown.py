@@ -71,3 +71,13 @@ def test_no_text_takes_long(piece):
     started = time.process_time()
     markdown_lines(piece * (100_000 // len(piece)), 60, INK)
     assert time.process_time() - started < 3
+
+
+def test_a_wide_table_keeps_its_columns_and_wraps_the_last_one():
+    table = "| # | size | path |\n|---|---|---|\n| 1 | 139 MB | `/usr/lib/jvm/temurin/modules` |\n| 2 | 6 MB | `/b` |"
+    assert shown(table, 32) == [
+        "#  size    path",
+        "1  139 MB  /usr/lib/jvm/temurin/",
+        "           modules",
+        "2  6 MB    /b",
+    ]

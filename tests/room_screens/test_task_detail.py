@@ -14,6 +14,7 @@ from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
 from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
+from lumen_tui.tui.screens.task_view import event_rows
 
 NOW = 1_790_000_000.0
 
@@ -120,3 +121,31 @@ async def test_the_result_opens_in_the_editor_and_stays_as_it_was(room, port, un
         assert "stays as the worker wrote it" in app.shown
         assert (tmp_path / "editor.saw").read_text() == "the answer"
     assert port.task_detail(task_id).result == "the answer"
+
+
+async def test_a_cancelled_task_has_no_result_and_offers_no_cancel(room, port, until):
+    task_id = asked(port)
+    async with room(TaskDetailScreen(port, task_id, NOW, model="haiku")) as (app, pilot):
+        await until(pilot, lambda: "No result yet" in app.shown)
+        put(Layout(port.root).task(task_id) / "exit.json", Exit(task_id, "cancelled", times.iso(NOW)))
+        app.screen.show(newest(port))
+        await until(pilot, lambda: "No result: cancelled." in app.shown)
+        assert "researcher (haiku)" in app.shown
+        assert "R retry" in app.shown
+        assert "c cancel" not in app.shown
+
+
+async def test_a_screen_that_only_reads_offers_nothing_that_writes(room, port, until):
+    task_id = asked(port)
+    async with room(TaskDetailScreen(port, task_id, NOW, refusal="the folder is read-only")) as (app, pilot):
+        await until(pilot, lambda: "queued" in app.shown)
+        assert "c cancel" not in app.shown
+        await pilot.press("c")
+        assert "the folder is read-only" in app.shown
+
+
+def test_a_reason_is_told_once():
+    why = TaskEvent(times.iso(NOW), "error", "no such folder: /x")
+    end = TaskEvent(times.iso(NOW), "finished", "failed: no such folder: /x")
+    assert [row.event.kind for row in event_rows([why, end])] == ["error"]
+    assert [row.event.kind for row in event_rows([end])] == ["finished"]

@@ -77,7 +77,7 @@ def task_id(store: Store, text: str) -> str:
     if len(found) > 1:
         raise ActionError(f"{text!r} is the beginning of several ids: give more of it", candidates=tuple(found[:8]))
     if not found:
-        raise ActionError(f"there is no task {text!r}", candidates=nearest(name, known))
+        raise ActionError(f"there is no task {text!r}", candidates=nearest(name, known), missing=True)
     return found[0]
 
 
@@ -96,11 +96,12 @@ def known_unit(layout: Layout, text: str) -> str:
     return name
 
 
-def role_name(layout: Layout, text: str) -> str:
-    """The name of a role in force."""
+def role_name(layout: Layout, text: str, *, target: bool = False) -> str:
+    """The name of a role in force. As the `target` of a verb it is missing, named beside another it is a slip."""
     known = [role.name for role in roles.list_roles(layout)[0]]
     if text not in known:
-        raise ActionError(f"there is no role {text!r} in force", candidates=nearest(text, known) or tuple(known[:4]))
+        near = nearest(text, known) or tuple(known[:4])
+        raise ActionError(f"there is no role {text!r} in force", candidates=near, missing=target)
     return text
 
 

@@ -76,8 +76,13 @@ def here(found: dict[str, Raw], node_id: str) -> Raw:
 def named(chosen: list[Raw]) -> str:
     """What a summary calls these nodes: the title of one, the number of several."""
     if len(chosen) == 1:
-        return f"“{one_line(title_of(chosen[0]), 60)}”"
-    return f"{len(chosen)} nodes"
+        return quoted(chosen[0])
+    return f"{len(chosen)} {'discoveries' if all(node.get('type') == 'discovery' for node in chosen) else 'nodes'}"
+
+
+def quoted(node: Raw) -> str:
+    """The title of a node, short and in quotes."""
+    return f"“{one_line(title_of(node), 60)}”"
 
 
 def must_be_open(node: Raw) -> None:

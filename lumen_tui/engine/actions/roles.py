@@ -84,7 +84,7 @@ def _in_force(store: Store) -> list[str]:
 
 def _must_be_in_force(store: Store, name: str) -> None:
     if name not in _in_force(store):
-        checks.role_name(store.layout, name)
+        checks.role_name(store.layout, name, target=True)
 
 
 def _change(

@@ -12,6 +12,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Budget, Spec, Status
+from lumen_tui.model.text import plain
 from lumen_tui.store import files, history, plainly, taskfiles
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.store import Store
@@ -66,7 +67,7 @@ def _checked(store: Store, spec: Spec) -> Spec:
         raise ActionError(f"a time limit of {spec.timeout_seconds:g} s will not do: 0 (the role's own) to 7 days")
     return msgspec.structs.replace(
         spec,
-        objective=fields.prose(spec.objective, "objective").strip(),
+        objective=fields.prose(plain(spec.objective), "objective").strip(),
         role=checks.role_name(store.layout, spec.role),
         model=fields.label(spec.model, "model"),
         context=fields.prose(spec.context, "context") if spec.context else "",

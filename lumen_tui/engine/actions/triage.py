@@ -131,6 +131,10 @@ def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], da
     return edits.edit_nodes(store, found, decide, verb="triage.keep", said=said, by=by, now=now)
 
 
+def _raw(store: Store, node_id: str) -> dict[str, Raw]:
+    return {found: node for found, (_, node) in nodes.find(store.layout.memory, [node_id]).items()}
+
+
 def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], into: str) -> Done:
     """Close duplicates in favour of one discovery, which gets their tags and remembers them."""
     kept = checks.node_ids(store, into)[0]
@@ -150,5 +154,6 @@ def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], i
     def tags_of(node: Raw) -> list[str]:
         return [tag for tag in node.get("tags") or () if isinstance(tag, str)]
 
-    said = f"{len(others)} merged into {kept}"
+    title = edits.quoted(edits.here(_raw(store, kept), kept)).replace("{}", "{ }")  # `{}` stands for what was changed
+    said = f"{len(others)} merged into {title}"
     return edits.edit_nodes(store, [*others, kept], decide, verb="triage.merge", said=said, by=by, now=now)

@@ -1,17 +1,10 @@
-"""Commands that move around the room: panes, zoom, filter, marks, what needs a person."""
+"""Commands that move around the room: panes, zoom, filter, marks."""
 
 from __future__ import annotations
 
-from lumen_tui.model.snapshot import Attention, Need
-from lumen_tui.tui.commands import DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.layout import arrange
 from lumen_tui.tui.widgets.filter_bar import FilterBar
-
-_WHERE = {
-    Need.P0_SIGNAL: SIGNALS, Need.FAILED: WORKERS, Need.LOST: WORKERS, Need.STALLED: WORKERS,
-    Need.P0_DISCOVERY: DISCOVERIES,
-}  # fmt: skip
 
 
 class PanesHandler(Handler):
@@ -42,6 +35,7 @@ class PanesHandler(Handler):
     def do_filter(self) -> None:
         rows = self.room.current.rows
         if rows is not None:
+            self.room.query_one("#footer").display = False
             bar = self.room.query_one(FilterBar)
             bar.placeholder = self.room.current.filter_hint
             bar.open(rows.filter_text)
@@ -57,55 +51,3 @@ class PanesHandler(Handler):
             rows.set_filter("")
         elif self.room.zoomed:
             self.do_zoom()
-
-
-class NeedsHandler(Handler):
-    """The one queue of what needs a person."""
-
-    at = ""  # the one that was gone to last
-
-    def _why(self) -> str:
-        return "" if self.snapshot.attention else "nothing needs you"
-
-    why_next_need = why_previous_need = why_needs = _why
-
-    def do_next_need(self) -> None:
-        self._step(1)
-
-    def do_previous_need(self) -> None:
-        self._step(-1)
-
-    def do_needs(self) -> None:
-        from lumen_tui.tui.screens.attention_screen import AttentionScreen
-
-        def chosen(need: Attention | None) -> None:
-            if need is not None:
-                self._go(need)
-
-        self.room.lumen.push_screen(AttentionScreen(self.snapshot), chosen)
-
-    def _step(self, by: int) -> None:
-        needs = self.snapshot.attention
-        names = [_name(need) for need in needs]
-        start = names.index(self.at) if self.at in names else (-1 if by > 0 else len(names))
-        self._go(needs[(start + by) % len(needs)])
-
-    def _go(self, need: Attention) -> None:
-        self.at = _name(need)
-        names = [_name(each) for each in self.snapshot.attention]
-        place = f"{names.index(self.at) + 1} of {len(names)}: " if self.at in names else ""
-        self.room.say(f"{place}{need.text}")
-        pane = self.room.pane(_WHERE.get(need.need, _elsewhere(need)))
-        self.room.go_to(pane)
-        if pane.rows is not None and need.target:
-            pane.rows.set_filter("")
-            pane.rows.select_key(need.target)
-
-
-def _name(need: Attention) -> str:
-    return f"{need.need}:{need.target}:{need.text}"
-
-
-def _elsewhere(need: Attention) -> str:
-    """Where to look for what is not a row."""
-    return DECAY if need.target.startswith("mem-") else LOOP

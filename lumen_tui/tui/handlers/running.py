@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from lumen_tui.engine.launch import start_engine
 from lumen_tui.model.snapshot import EngineLife
 from lumen_tui.model.tasks import Status
-from lumen_tui.tui.commands import COMMANDS, WORKERS
+from lumen_tui.store.files import StoreError
+from lumen_tui.tui.bridge import reason_first
+from lumen_tui.tui.commands import BY_ACTION, COMMANDS, WORKERS, shown_key
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.panes.workers import WorkersPane
 
-_STARTED_HERE = "here"  # the engine note of a room that started the engine itself
+if TYPE_CHECKING:
+    from lumen_tui.tui.room import Room
 
 
 class EngineHandler(Handler):
-    """Beat, pause, new task, undo and redo."""
+    """Start, beat, pause, new task, undo and redo."""
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(room)
+        self.draft: dict[str, Any] = {}  # of a new task: what was typed and not sent
 
     def _why(self) -> str:
-        return "no engine is running" if self.snapshot.engine.life is EngineLife.NONE else ""
+        key = shown_key(BY_ACTION["engine"], self.snapshot.config.keys)
+        return f"no engine is running; {key} starts one" if self.snapshot.engine.life is EngineLife.NONE else ""
 
     why_beat = why_pause = _why
 
@@ -30,6 +40,22 @@ class EngineHandler(Handler):
         beat = self.snapshot.engine.heartbeat
         self.submit("engine.resume" if beat is not None and beat.phase == "paused" else "engine.pause")
 
+    def why_engine(self) -> str:
+        return "" if self.snapshot.engine.life is EngineLife.NONE else "an engine drives this folder already"
+
+    def do_engine(self) -> None:
+        self.room.lumen.run_worker(self._start_engine(), group="engine", exclusive=True)
+
+    async def _start_engine(self) -> None:
+        lumen = self.room.lumen
+        try:
+            engine = await asyncio.to_thread(start_engine, Path(self.snapshot.root))
+        except (StoreError, OSError) as error:
+            self.room.say(reason_first("engine", str(error)), bad=True)
+            return
+        lumen.engine = engine
+        self.room.say("An engine is starting.")
+
     def do_undo(self) -> None:
         self.submit("undo")
 
@@ -39,14 +65,18 @@ class EngineHandler(Handler):
     def do_new_task(self) -> None:
         from lumen_tui.tui.screens.task_form import TaskForm
 
+        form = TaskForm(self.snapshot.roles, self.draft)
+
         def filled(arguments: dict[str, Any] | None) -> None:
+            self.draft = form.draft if arguments is None else arguments  # until it is known to be on the disk
             if arguments:
                 self.room.lumen.submit("task.new", self._show_task, **arguments)
 
-        self.room.lumen.push_screen(TaskForm(self.snapshot.roles, {}), filled)
+        self.room.lumen.push_screen(form, filled)
 
     def _show_task(self, done: Any) -> None:
         """Put the cursor on the new task as soon as it is in the picture."""
+        self.draft = {}
         pane = self.room.pane(WORKERS)
         if isinstance(pane, WorkersPane) and pane.rows is not None and not pane.rows.select_key(done.target):
             pane.wanted = done.target
@@ -158,7 +188,7 @@ class QuitHandler(Handler):
 
     def do_quit(self) -> None:
         how = self.snapshot.config.room.on_quit
-        if self.room.lumen.engine_note != _STARTED_HERE or self.snapshot.engine.life is EngineLife.NONE:
+        if not self.room.lumen.drives:
             how = "keep"
         if how != "ask":
             self._leave(how)

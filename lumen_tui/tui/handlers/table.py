@@ -10,7 +10,8 @@ from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.decay import DecayHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
-from lumen_tui.tui.handlers.moving import NeedsHandler, PanesHandler
+from lumen_tui.tui.handlers.moving import PanesHandler
+from lumen_tui.tui.handlers.needs import NeedsHandler
 from lumen_tui.tui.handlers.rule import RuleHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
 from lumen_tui.tui.handlers.signals import SignalsHandler

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.handlers.needs import can_wait
+from lumen_tui.tui.panes.workers import WorkersPane
 
 _NONE = "there is no task; t makes one"
 
 
 class WorkersHandler(Handler):
-    """Cancel, retry, open."""
+    """Cancel, retry, put aside, open."""
 
     scope = WORKERS
 
@@ -33,8 +35,26 @@ class WorkersHandler(Handler):
         for task_id in self.rows.targets():
             self.submit("task.retry", task_id=task_id)
 
+    def why_dismiss(self) -> str:
+        if self.selected is None:
+            return _NONE
+        return "" if self._needing() else "only what failed or was lost, and still needs you, can be put aside"
+
+    def do_dismiss(self) -> None:
+        self.submit("attention.dismiss", targets=self._needing())
+
+    def _needing(self) -> list[str]:
+        """The tasks the command is about that need a person and will not change by themselves."""
+        asked = set(self.rows.targets())
+        return [need.target for need in self.snapshot.attention if need.target in asked and can_wait(need)]
+
+    def _model(self) -> str:
+        pane = self.room.pane(WORKERS)
+        return pane.model_of(self.selected) if isinstance(pane, WorkersPane) else ""
+
     def open(self) -> None:
         """The task in full, with its live tail and its result."""
         from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
 
-        self.room.lumen.push_screen(TaskDetailScreen(self.room.lumen.port, self.selected.id))
+        lumen = self.room.lumen
+        lumen.push_screen(TaskDetailScreen(lumen.port, self.selected.id, model=self._model(), refusal=self.refusal))

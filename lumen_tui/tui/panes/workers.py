@@ -106,9 +106,11 @@ def _took(row: TaskView) -> str:
 
 
 def shown_task(rows: LineList[TaskView]) -> TaskView | None:
-    """The task whose last words stand below the list: the selected one where it said something, else one that runs."""
+    """The task whose last words stand below the list: the selected one; without the focus, else one that runs."""
     model = rows.model
-    if (rows.has_focus or model.cursor) and (selected := model.selected) is not None and selected.tail:
+    if rows.has_focus:
+        return model.selected
+    if model.cursor and (selected := model.selected) is not None and selected.tail:
         return selected
     first = [model.row(index) for index in range(min(len(model), 20))]
     return next((row for row in first if row.status.alive and row.tail), first[0] if first else None)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar
+
 from rich.segment import Segment
+from textual.binding import Binding, BindingType
 
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import one_line
@@ -41,16 +45,22 @@ class AttentionRows(Rows[Attention]):
 
 
 class AttentionScreen(ListSheet[Attention, Attention]):
-    """Answers the one to go to."""
+    """Answers the one to go to. `put_aside` takes one off the list, or says why it stays."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "put_aside", show=False)]
     EMPTY = "Nothing needs you."
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, put_aside: Callable[[Attention], str]) -> None:
         super().__init__("Needs you")
         self._snapshot = snapshot
+        self._put_aside = put_aside
 
     def keys(self) -> Keys:
-        return (("enter", "go there"), *super().keys()[1:])
+        return (("enter", "go there"), ("d", "put aside"), *super().keys()[1:])
+
+    def action_put_aside(self) -> None:
+        if self.rows.selected is not None:
+            self.say(self._put_aside(self.rows.selected), bad=True)
 
     def rows_view(self) -> AttentionRows:
         return AttentionRows(look_of(self.app), self._snapshot.taken)

@@ -20,7 +20,7 @@ class HelpScreen(Finder):
     def order(self, query: str) -> list[RoomCommand]:
         fits = [command for command in self._commands if not query.strip() or likeness(query, command) > 0]
         scopes = list(dict.fromkeys(command.scope for command in self._commands))
-        return sorted(fits, key=lambda command: scopes.index(command.scope))
+        return sorted(fits, key=lambda command: (bool(self._why_not(command)), scopes.index(command.scope)))
 
     def heads(self, rows: Sequence[RoomCommand]) -> frozenset[str]:
         first = {command.scope: self._view.key(command) for command in reversed(rows)}

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.listings import Deed
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Fact, Keys
@@ -82,6 +83,10 @@ class JournalScreen(ListSheet[None, Deed]):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._loader.load()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Something changed: read anew what is listed."""
         self._loader.load()
 
     def _loaded(self, deeds: Sequence[Deed]) -> None:

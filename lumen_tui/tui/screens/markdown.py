@@ -18,13 +18,14 @@ from rich.text import Text
 
 from lumen_tui.model.text import safe
 from lumen_tui.tui.theme import Ink
-from lumen_tui.tui.widgets.cells import Cell, fit, line
+from lumen_tui.tui.widgets.cells import Cell, fit, line, wrap
 
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])\s+")
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _INLINE = re.compile(r"\*\*([^*\n]+)\*\*|`([^`\n]+)`")
 _FENCES = ("```", "~~~")
+_LAST_COLUMN = 12  # cells that the last column of a table must at least have
 _LONGEST = 2_000  # characters of one line in which emphasis is looked for
 
 Line = list[Segment]
@@ -99,17 +100,29 @@ def _console() -> Console:
 
 
 def _table(rows: list[str], width: int, ink: Ink) -> Iterator[Line]:
-    """Rows with their columns below each other; as they are written where that is too wide."""
-    cells = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows if not _RULE.fullmatch(row)]
+    """Rows with their columns below each other, the last one wrapped; as they are written where that is too wide."""
+    cells = [_cells(row) for row in rows if not _RULE.fullmatch(row)]
     if not cells:
         return
     count = max(len(row) for row in cells)
     sizes = [max(cell_len(row[n]) if n < len(row) else 0 for row in cells) for n in range(count)]
-    if sum(sizes) + 2 * (count - 1) > width:
+    left = width - sum(sizes[:-1]) - 2 * (count - 1)
+    if left < min(sizes[-1], max(_LAST_COLUMN, width // 3)):
         for written in rows:
             yield from _wrapped(Text(written), width, "", "  ", ink.text)
         return
     for number, row in enumerate(cells):
-        style = ink.text if number else ink.muted
-        words = "  ".join(map(fit, [*row, *[""] * (count - len(row))], sizes))
-        yield Segment.adjust_line_length([Segment(words, style)], width, style)
+        yield from _row([*row, *[""] * (count - len(row))], sizes, left, width, ink.text if number else ink.muted)
+
+
+def _cells(row: str) -> list[str]:
+    """The cells of a row, without the marks of emphasis and code: they would only cost width."""
+    text = row if len(row) > _LONGEST else _INLINE.sub(lambda found: found[1] or found[2], row)
+    return [cell.strip() for cell in text.strip().strip("|").split("|")]
+
+
+def _row(cells: list[str], sizes: list[int], left: int, width: int, style: Style) -> Iterator[Line]:
+    lead = "".join(f"{fit(cell, size)}  " for cell, size in zip(cells[:-1], sizes, strict=False))
+    for piece in wrap(cells[-1], max(1, left)):
+        yield Segment.adjust_line_length([Segment(lead + piece, style)], width, style)
+        lead = " " * cell_len(lead)

@@ -18,12 +18,12 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import editor, jobs
-from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, said
+from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, keys_line, said
 from lumen_tui.tui.screens.markdown import markdown_lines
 from lumen_tui.tui.screens.moments import date
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import look_of
-from lumen_tui.tui.screens.task_view import EventRow, TailRows, event_rows, task_facts
+from lumen_tui.tui.screens.task_view import EventRow, TailRows, event_rows, no_result, task_facts
 from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.line_list import LineList
 from lumen_tui.tui.widgets.lines import ScrolledLines
@@ -43,11 +43,13 @@ class TaskDetailScreen(DetailScreen[None]):
         Binding("tab,shift+tab", "other_half", show=False, priority=True),
     ]
 
-    def __init__(self, port: Port, task_id: str, now: float = 0.0) -> None:
+    def __init__(self, port: Port, task_id: str, now: float = 0.0, *, model: str = "", refusal: str = "") -> None:
         super().__init__(f"Task {one_line(task_id, 64)}")
         self._port = port
         self._task_id = task_id
         self._now = now
+        self._model = model  # or tier that the role gives it
+        self._refusal = refusal  # why nothing can be written, or empty
         self._detail: TaskDetail | None = None
         self._seen = -1  # revision of the tasks that the detail was asked for
         self._loader: jobs.Loader[TaskDetail] = jobs.Loader(
@@ -66,14 +68,17 @@ class TaskDetailScreen(DetailScreen[None]):
         yield Static(classes="said -empty")
 
     def keys(self) -> Keys:
-        return (
-            ("c", "cancel"),
-            ("R", "retry"),
-            ("y", "copy result"),
-            ("e", "open it"),
-            ("tab", "half"),
-            ("esc", "back"),
-        )
+        """Only what can be done with the task as it stands."""
+        keys = [("tab", "half"), ("esc", "back")]
+        if self._detail is None:
+            return keys
+        if self._detail.result:
+            keys = [("y", "copy result"), ("e", "open it"), *keys]
+        if self._refusal:
+            return keys
+        if not self._detail.view.status.alive:
+            keys = [("R", "retry"), *keys]
+        return keys if self._detail.view.status.ended else [("c", "cancel"), *keys]
 
     def on_mount(self) -> None:
         self.query_one("#tail").focus()
@@ -105,11 +110,13 @@ class TaskDetailScreen(DetailScreen[None]):
         before, self._detail = self._detail, detail
         self._show_facts(detail)
         self._show_tail(detail)
-        if before is None or before.result != detail.result:
+        self.query_one(".keys", Static).update(keys_line(self.keys()))
+        self.set_class(bool(detail.result), "-told")
+        if before is None or (before.result, before.view.status) != (detail.result, detail.view.status):
             self.query_one("#result", ScrolledLines).redraw()
 
     def _show_facts(self, detail: TaskDetail) -> None:
-        self.query_one(Facts).show(task_facts(detail.view, self._now, look_of(self.app).shapes))
+        self.query_one(Facts).show(task_facts(detail.view, self._now, look_of(self.app).shapes, self._model))
 
     def _show_tail(self, detail: TaskDetail) -> None:
         tail = self._tail
@@ -127,7 +134,7 @@ class TaskDetailScreen(DetailScreen[None]):
         ink = look_of(self.app).ink
         text = self._detail.result if self._detail else ""
         if not text:
-            return [line(width, (Cell("No result yet: the worker writes it at its end.", ink.muted),))]
+            return [line(width, (Cell(no_result(self._detail.view if self._detail else None), ink.muted),))]
         gutter = Segment(f"{look_of(self.app).shapes.gutter} ", ink.faint)
         lines = [[gutter, *body] for body in markdown_lines(text[:_SHOWN], max(1, width - 2), ink)]
         if len(text) > _SHOWN:
@@ -158,6 +165,9 @@ class TaskDetailScreen(DetailScreen[None]):
         self.query_one("#result" if self._tail.has_focus else "#tail").focus()
 
     def action_act(self, verb: str) -> None:
+        if self._refusal:
+            self.say(self._refusal, True)
+            return
         self.run_worker(self._act(verb), group="act")
 
     async def _act(self, verb: str) -> None:

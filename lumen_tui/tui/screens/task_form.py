@@ -32,6 +32,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
     def __init__(self, roles: Sequence[Role], defaults: dict[str, Any] | None = None) -> None:
         super().__init__("New task")
         self._roles = {role.name: role for role in roles}
+        self.draft: dict[str, Any] = {}  # what stood in the form when it was left
         self._defaults = {"role": "researcher", "priority": "P2", **(defaults or {})}
 
     def keys(self) -> Keys:
@@ -81,6 +82,22 @@ class TaskForm(FormScreen[dict[str, Any]]):
         limit = self.query_one("#limit", Line)
         limit.placeholder = self._own_limit()
         return will_run(role, self.query_one("#tier", Choice).value, _seconds_or_zero(limit.text))
+
+    def action_leave(self) -> None:
+        self.draft = self._typed()
+        super().action_leave()
+
+    def _typed(self) -> dict[str, Any]:
+        """The form as it stands, right or wrong, for the next one; empty where nothing was written."""
+        fields = {name: self.query_one(f"#{name}", Line).text for name in ("lane", "wu_id")}
+        fields["objective"] = self.query_one("#objective", Prose).typed
+        constraints = tuple(self.query_one("#constraints", Prose).typed.splitlines())
+        if not (constraints or any(fields.values())):
+            return {}
+        chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority")}
+        seconds = _seconds_or_zero(self.query_one("#limit", Line).text)
+        model = self.query_one("#tier", Choice).value
+        return {**fields, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
 
     def _role(self) -> Role | None:
         return self._roles.get(self.query_one("#role", Choice).value)

@@ -21,6 +21,7 @@ from lumen_tui.tui.widgets.cells import Cell, line
 
 _WRONG = frozenset({Status.FAILED, Status.LOST})
 _WANTS = frozenset({Status.STALLED, Status.WAITING, Status.RUNNING})
+_SAME = 60  # characters by which two texts are taken for the same: a later one may be cut
 _SPOKEN = frozenset({"text", "note"})  # kinds whose text is the model's own words
 
 
@@ -35,10 +36,19 @@ def event_rows(events: Sequence[TaskEvent]) -> list[EventRow]:
     """The events, oldest first, named by their time and their place among those of the same time."""
     seen: Counter[str] = Counter()
     rows = []
-    for event in events:
+    for event in without_echo(events):
         seen[event.at] += 1
         rows.append(EventRow(f"{event.at} {seen[event.at]}", event))
     return rows
+
+
+def without_echo(events: Sequence[TaskEvent]) -> Iterator[TaskEvent]:
+    """The events; an end that only says again what the error before it said is left out."""
+    before = ""
+    for event in events:
+        if not (before and event.kind == "finished" and before in event.text):
+            yield event
+        before = event.text[:_SAME] if event.kind == "error" else ""
 
 
 class TailRows(Rows[EventRow]):
@@ -73,23 +83,38 @@ def status_words(view: TaskView, shapes: Shapes) -> Content:
     return Content.assemble((f"{shapes.status[view.status]} {view.status.value}", style))
 
 
-def task_facts(view: TaskView, now: float, shapes: Shapes) -> list[Fact]:
+def task_facts(view: TaskView, now: float, shapes: Shapes, model: str = "") -> list[Fact]:
     """Who does what with which limits, how it stands and what it cost."""
-    return list(_facts(view, now, shapes))
+    return list(_facts(view, now, shapes, model))
 
 
-def _facts(view: TaskView, now: float, shapes: Shapes) -> Iterator[Fact]:
+def _facts(view: TaskView, now: float, shapes: Shapes, model: str) -> Iterator[Fact]:
     spec = view.spec
     yield "objective", one_line(spec.objective, 600)
     yield "status", status_words(view, shapes) + Content(f"  {_times(view, now)}")
     if view.reason:
         yield "because", Content.assemble((safe(view.reason), "$room-bad" if view.status in _WRONG else ""))
-    brain = one_line(view.brain, 80) or "no brain yet"
-    attempt = f" · attempt {view.attempt}" if view.attempt > 1 else ""
-    yield "by", f"{one_line(spec.role, 64)} on {one_line(spec.model, 60) or 'its own tier'} · {brain}{attempt}"
+    yield "by", _by(view, view.spec.model or model)
     if view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
     yield from _terms(view)
+
+
+def _by(view: TaskView, model: str) -> str:
+    """`researcher (haiku) · offline: largest-files · attempt 2`; what is not known is left out."""
+    role, model = one_line(view.spec.role, 64), one_line(model, 60)
+    attempt = f"attempt {view.attempt}" if view.attempt > 1 else ""
+    parts = [f"{role} ({model})" if model else role, one_line(view.brain, 80), attempt]
+    return " · ".join(part for part in parts if part)
+
+
+def no_result(view: TaskView | None) -> str:
+    """What stands where the result would."""
+    if view is None:
+        return ""
+    if view.status.ended:
+        return f"No result: {view.status.value}."
+    return "No result yet: the worker writes it at its end."
 
 
 def _terms(view: TaskView) -> Iterator[Fact]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 
 class FilterBar(Input):
-    """Hidden until `open`; every change is sent at once."""
+    """What is typed; every change is sent at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "drop", show=False),
@@ -34,18 +36,17 @@ class FilterBar(Input):
     def __init__(self) -> None:
         super().__init__(id="filter", placeholder="filter: words, !without, field:value", select_on_focus=False)
         self.cursor_blink = False
-        self.display = False
 
     def open(self, text: str) -> None:
         """Show the bar with what the list is narrowed by now."""
         self.value = text
         self.cursor_position = len(text)
-        self.display = True
+        self._line.display = True
         self.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self.display:
+        if self._line.display:
             self.post_message(self.Typed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -61,5 +62,24 @@ class FilterBar(Input):
         self._close(keep=False)
 
     def _close(self, *, keep: bool) -> None:
-        self.display = False
+        self._line.display = False
         self.post_message(self.Closed(keep))
+
+    @property
+    def _line(self) -> FilterLine:
+        found = self.parent
+        if not isinstance(found, FilterLine):
+            raise LookupError("a filter bar stands in a filter line")
+        return found
+
+
+class FilterLine(Horizontal):
+    """`/` and the bar, in place of the footer. Hidden until the bar is opened."""
+
+    def __init__(self) -> None:
+        super().__init__(id="filter-line")
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        yield Static("/", id="filter-sign")
+        yield FilterBar()

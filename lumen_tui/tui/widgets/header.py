@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,48 +12,74 @@ from rich.style import Style
 
 from lumen_tui.model import times
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.snapshot import EngineLife, Need, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.theme import Ink, Look
 from lumen_tui.tui.widgets.cells import spread
 
+_GAP = 2  # blanks at least between what stands left and what stands right
+
 
 class Part(NamedTuple):
-    """A piece of the header. The highest `drop` goes first when it gets narrow; 0 stays."""
+    """A piece of the header. The highest `drop` gives way first when it gets narrow; 0 stays."""
 
     drop: int
     text: str
     style: Style
     right: bool = False
+    short: str = ""  # said instead where there is no room for all of it
 
 
-def header(snapshot: Snapshot, now: float, width: int, look: Look, engine_note: str) -> list[Segment]:
-    """The header on `width` cells."""
-    parts = [part for part in _parts(snapshot, now, look, engine_note) if part.text]
-    while sum(cell_len(part.text) for part in parts) > width and any(part.drop for part in parts):
-        parts.remove(max(parts, key=lambda part: part.drop))
+def header(snapshot: Snapshot, now: float, width: int, look: Look, *, here: bool) -> list[Segment]:
+    """The header on `width` cells; `here` where this room's own engine drives."""
+    parts = _fitting([part for part in _parts(snapshot, now, look, here=here) if part.text], width - _GAP)
     left = [(part.text, part.style) for part in parts if not part.right]
+    if left:
+        left[0] = (left[0][0].lstrip(" "), left[0][1])
     return spread(width, left, [(part.text, part.style) for part in parts if part.right])
 
 
-def _parts(snapshot: Snapshot, now: float, look: Look, engine_note: str) -> list[Part]:
+def _fitting(parts: list[Part], room: int) -> list[Part]:
+    """What fits: each in turn is said shorter or left out; what is small enough for the cells left comes back."""
+    order = sorted((number for number, part in enumerate(parts) if part.drop), key=lambda n: -parts[n].drop)
+    kept, gone = dict(enumerate(parts)), dict[int, Part]()
+    for number in [*order, *order]:
+        if _size(kept) <= room or number in gone:
+            continue
+        part = kept.pop(number)
+        if part.short and part.text != part.short:
+            kept[number] = part._replace(text=part.short)
+        else:
+            gone[number] = part
+    for number in reversed(gone):
+        if _size(kept) + cell_len(gone[number].text) <= room:
+            kept[number] = gone[number]
+    return [kept[number] for number in sorted(kept)]
+
+
+def _size(parts: Mapping[int, Part]) -> int:
+    return sum(cell_len(part.text) for part in parts.values())
+
+
+def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Part]:
     ink, sep = look.ink, look.shapes.sep
     beat = snapshot.engine.heartbeat
     shape, engine, style = engine_words(snapshot, look)
-    note = f" {engine_note}" if engine_note and snapshot.engine.life is EngineLife.ALIVE else ""
+    alive = snapshot.engine.life is EngineLife.ALIVE
+    said, soon = (phase_words(beat, now, sep), _soon(beat, now, sep)) if alive else ("", "")
     return [
-        Part(7, one_line(snapshot.config.agent.name, 24), ink.loud),
-        Part(8, f" {_short_path(snapshot.root)}", ink.muted),
-        Part(5, f" {sep} demo" if snapshot.demo else "", ink.accent),
+        Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
+        Part(10, f" {_short_path(snapshot.root)}", ink.muted),
+        Part(4, f" {sep} demo" if snapshot.demo else "", ink.accent),
         Part(1, f"   {shape} ", style),
-        Part(2, f"{engine}{note}", style if snapshot.engine.life is not EngineLife.ALIVE else ink.text),
-        Part(6, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
-        Part(4, phase_words(beat, now, sep) if snapshot.engine.life is EngineLife.ALIVE else "", ink.muted),
-        Part(10, _brain(beat), ink.muted),
+        Part(2, f"{engine}{' here' if here and alive else ''}", ink.text if alive else style),
+        Part(8, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
+        Part(5, said, ink.muted, short=soon),
+        Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
         Part(11, f" {sep} {one_line(beat.sandbox, 20)}" if beat and beat.sandbox else "", ink.muted),
         *_troubles(snapshot, ink),
-        Part(9, _spend(snapshot), ink.muted, right=True),
+        Part(7, f"{_spend(snapshot)}   ", ink.muted, right=True, short=f"{_spend(snapshot).removeprefix('today ')}  "),
         _needs(snapshot, look),
     ]
 
@@ -82,6 +109,11 @@ def phase_words(beat: Heartbeat | None, now: float, sep: str) -> str:
     return f" {sep} {phase}{coming}"
 
 
+def _soon(beat: Heartbeat | None, now: float, sep: str) -> str:
+    """The phase in fewer words: `next in 3 min` is said of one that sleeps."""
+    return phase_words(beat, now, sep).replace("asleep, ", "")
+
+
 def _brain(beat: Heartbeat | None) -> str:
     if beat is None or not beat.brain:
         return ""
@@ -90,18 +122,25 @@ def _brain(beat: Heartbeat | None) -> str:
 
 def _troubles(snapshot: Snapshot, ink: Ink) -> list[Part]:
     reading = f"   reading {snapshot.loading:.0%}" if snapshot.loading < 1 else ""
-    problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if snapshot.problems else ""
+    counted = snapshot.problems and not _all_problems(snapshot)
+    problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if counted else ""
     only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""
-    return [Part(3, reading, ink.accent), Part(3, problems, ink.bad), Part(3, only, ink.accent)]
+    return [Part(3, reading, ink.accent), Part(3, problems, ink.bad), Part(3, only, ink.accent, short="   read-only")]
+
+
+def _all_problems(snapshot: Snapshot) -> bool:
+    """Whether the count of what needs a person says the same."""
+    needs = snapshot.attention
+    return len(needs) == len(snapshot.problems) and all(item.need is Need.PROBLEM for item in needs)
 
 
 def _spend(snapshot: Snapshot) -> str:
     spend = snapshot.spend
     if spend.usd_cap and spend.usd:
-        return f"today {words.money(spend.usd)} of {spend.usd_cap:.2f}   "
+        return f"today {words.money(spend.usd)} of {spend.usd_cap:.2f}"
     if spend.tokens_cap:
-        return f"today {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens   "
-    return f"today {words.kilo(spend.tokens)} tokens   "
+        return f"today {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"
+    return f"today {words.kilo(spend.tokens)} tokens"
 
 
 def _needs(snapshot: Snapshot, look: Look) -> Part:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from lumen_tui.model import times
@@ -19,11 +19,12 @@ _SIGNS = "<>="
 
 @dataclass(frozen=True)
 class Term:
-    """One word of a filter, in lower case."""
+    """One word of a filter, in lower case. `literal` where it must stand in the text as it is."""
 
     word: str
     field: str = ""
     out: bool = False
+    literal: bool = False
 
     def fits(self, text: str, fields: Mapping[str, str]) -> bool:
         """Whether a row with this text and these fields passes; both in lower case."""
@@ -33,7 +34,7 @@ class Term:
         word = f"{self.field}:{self.word}" if self.field else self.word
         if self.out:
             return word not in text
-        return word in text or _alike(word, text)
+        return word in text or (not self.literal and _alike(word, text))
 
 
 def _compares(word: str, seconds: str) -> bool:
@@ -69,6 +70,11 @@ class Query:
         """Whether any term names a field."""
         return any(term.field for term in self.terms)
 
+    @property
+    def literal(self) -> Query:
+        """The same words, taken as they are."""
+        return Query(tuple(replace(term, literal=True) for term in self.terms))
+
 
 def parse(text: str) -> Query:
     """`retry !web role:builder age:>7d` as a query; a lone `!`, `field:` or `age:>` (still being typed) is left out."""
@@ -95,10 +101,16 @@ class Searchable(Protocol[Row]):
 
 
 def indices(query: Query, rows: Sequence[R], view: Searchable[R], start: int, stop: int) -> list[int]:
-    """Which rows of a slice pass. Reads every one of them: for large lists call it from a thread."""
-    found = []
+    """Which rows of a slice pass. Reads every one of them: for large lists call it from a thread.
+
+    Where rows have the words as they are, those that are merely alike are left out: `job17` is not `job18`.
+    """
+    literal, found, exact = query.literal, [], []
     for index in range(start, stop):
         row = rows[index]
-        if query.fits(view.words(row), view.fields(row) if query.asks_fields else {}):
+        text, fields = view.words(row), view.fields(row) if query.asks_fields else {}
+        if literal.fits(text, fields):
+            exact.append(index)
+        elif not exact and query.fits(text, fields):
             found.append(index)
-    return found
+    return exact or found
