@@ -134,6 +134,10 @@ class Tending:
         return task_id in self._dismissed.targets()
 
     def _archive(self, view: TaskView, folder: Path) -> None:
+        """Move the folder out of the way, unless a worker is still on its way out of it: the next look does."""
+        if files.is_locked(folder / "run.lock"):
+            self.index.expect(view.id)
+            return
         year, month = times.iso(view.finished)[:7].split("-")
         target = self._store.layout.archive / year / month
         files.make_folder(target)
@@ -149,8 +153,9 @@ class Tending:
             self.end(view, status="failed", reason=f"timed out after {times.span(limit)}", now=now)
 
     def end(self, view: TaskView, *, status: str, reason: str, now: float) -> None:
-        """Begin to end a task, in steps, without waiting for it."""
-        if view.status is Status.QUEUED:
+        """Begin to end a task, in steps, without waiting for it. The lock decides: the list may be a moment old."""
+        alive = files.is_locked(self._store.layout.task(view.id) / "run.lock")
+        if view.status is Status.QUEUED and not alive:
             self.starter.give_up(view, status, reason, now)
         elif view.id not in self._ending:
             folder = self._store.layout.task(view.id)

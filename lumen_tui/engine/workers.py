@@ -92,20 +92,20 @@ async def end(folder: Path, run: Run, *, status: str, reason: str, ask: float, t
     caller sees an ended task without one.
     """
     files.replace(folder / "stop.json", msgspec.json.encode({"status": status, "reason": reason}))
-    lock = folder / "run.lock"
-    if await _gone(lock, ask):
+    lock, leader = folder / "run.lock", identity(run)
+    if await _gone(lock, leader, ask):
         return
-    leader = identity(run)
     process.signal_session(leader, signal.SIGTERM)
-    if await _gone(lock, term):
+    if await _gone(lock, leader, term):
         return
     process.signal_session(leader, signal.SIGKILL)
-    await _gone(lock, 5.0)
+    await _gone(lock, leader, 5.0)
 
 
-async def _gone(lock: Path, seconds: float) -> bool:
+async def _gone(lock: Path, leader: ProcessId, seconds: float) -> bool:
+    """Whether the worker ends in time. Its folder may be archived meanwhile, so the lock alone does not tell."""
     for _ in range(max(1, round(seconds / _LOOK_EVERY))):
-        if not files.is_locked(lock):
+        if not files.is_locked(lock) and not process.is_same(leader):
             return True
         await asyncio.sleep(_LOOK_EVERY)
     return False

@@ -29,8 +29,8 @@ NOW = 1_790_000_000.0
 DEADLINE = 40.0  # seconds
 
 
-def wait_for(true: Callable[[], object]) -> None:
-    end = time.monotonic() + DEADLINE
+def wait_for(true: Callable[[], object], seconds: float = DEADLINE) -> None:
+    end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         select.select([], [], [], 0.05)
@@ -123,7 +123,7 @@ def test_a_signal_in_run_cancels_the_task_and_ends_its_worker(shell, number):
     assert "the task is cancelled and its worker ended" in said
     [ended] = shell.layout.tasks.rglob("exit.json")
     assert json.loads(ended.read_text())["status"] == "cancelled"
-    wait_for(lambda: not files.is_locked(ended.parent / "run.lock"))
+    wait_for(lambda: not files.is_locked(ended.parent / "run.lock"), seconds=5)
 
 
 def _until(stream: IO[str], word: str) -> str:

@@ -320,3 +320,14 @@ async def test_what_a_killed_writer_left_is_swept_at_the_next_start_and_nothing_
     world.engine()
     assert not left.exists()
     assert young.exists() and (world.root / "notes.tmp").exists()
+
+
+async def test_a_cancel_that_comes_right_behind_the_start_ends_the_worker(world):
+    task_id = world.task("Find errors in /")
+    await world.beat()
+    world.do("task.cancel", task_id=task_id)
+    await world.beat()
+    await world.engine().tending.wait_for_endings()
+    assert not files.is_locked(world.layout.task(task_id) / "run.lock")
+    await world.beat()
+    assert world.status(task_id) == "cancelled"
