@@ -12,6 +12,7 @@ import msgspec
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import links
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
 from lumen_tui.model.listings import Alike, Deed, NodeRow
 from lumen_tui.model.loop import EngineEvent
@@ -22,6 +23,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.store import deeds, files, nodes
 from lumen_tui.store.layout import distrust
 from lumen_tui.store.nodeviews import decode_node
+from lumen_tui.store.provenance import provenance
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskread import tail_events
@@ -67,6 +69,9 @@ class Port(Protocol):
 
     def node(self, node_id: str) -> Node:
         """One node by its whole id. Raises ActionError where there is none."""
+
+    def provenance(self, node_id: str) -> tuple[str, ...]:
+        """Where a node came from and what came of it, as lines of text; nothing where it stands alone."""
 
     def like(self, node_id: str) -> tuple[str, int] | None:
         """The open discovery most like this one and how much, in per cent; None where none comes near."""
@@ -167,6 +172,13 @@ class RemotePort:
         if found is None:
             raise ActionError(f"there is no node {node_id}", missing=True)
         return decode_node(msgspec.json.encode(found[1]))
+
+    def provenance(self, node_id: str) -> tuple[str, ...]:
+        try:
+            tree = provenance(self._store, node_id)
+        except LookupError as error:
+            raise ActionError(f"there is no node {node_id}", missing=True) from error
+        return tuple(safe(line) for line in links.lines(tree)) if tree.up or tree.down else ()
 
     def like(self, node_id: str) -> tuple[str, int] | None:
         titles, rows, revision = self._compared()

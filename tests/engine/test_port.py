@@ -124,3 +124,14 @@ def test_dismissing_takes_an_item_off_the_list_and_undo_brings_it_back(root):
     assert port.snapshot().attention == ()
     port.submit("undo")
     assert [item.target for item in port.snapshot().attention] == [sent]
+
+
+def test_the_chain_of_a_promoted_discovery_leads_up_and_down(root):
+    port = RemotePort(root, "ada")
+    first = port.submit("node.create", content="A race somewhere").target
+    second = port.submit("node.create", content="It is in the session manager", discovered_from=first).target
+    port.submit("triage.promote", node_ids=[second], lane="Core")
+    chain = "\n".join(port.provenance(second))
+    assert "A race somewhere" in chain and "WU-001" in chain
+    alone = port.submit("node.create", content="README misses the port").target
+    assert port.provenance(alone) == ()

@@ -206,6 +206,15 @@ class MemoryPort:
     def events(self, limit: int) -> list[EngineEvent]:
         return []
 
+    def node(self, node_id: str) -> Node:
+        found = [row.node for row in self.now_shown.discoveries if row.node.id == node_id]
+        if not found:
+            raise ActionError(f"there is no node {node_id}", missing=True)
+        return found[0]
+
+    def provenance(self, node_id: str) -> tuple[str, ...]:
+        return ()
+
     def like(self, node_id: str) -> tuple[str, int] | None:
         return None
 

@@ -56,7 +56,7 @@ async def test_a_done_task_shows_its_facts_its_steps_and_its_result(room, port, 
         await until(pilot, lambda: "• one" in app.shown)
         for words in ("✓ done", "ran 18 s", "4.4 k tokens · $0.01", "offline: largest-files", "Read only"):
             assert words in app.shown
-        assert "find number 39" in app.shown, "the tail follows"
+        await until(pilot, lambda: "find number 39" in app.shown)  # the tail follows
         assert "find number 0 " not in app.shown
         await pilot.press("y")
         assert app.copied == ["# Largest\n\n- one\n- two\n"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.handlers.reasons import Reasons
 from lumen_tui.tui.widgets.line_list import LineList
@@ -64,3 +66,23 @@ class Handler:
         """`the discovery`, or `3 discoveries` where rows are marked."""
         marked = len(self.rows.marks.keys)
         return f"{marked} {many}" if marked > 1 else f"the {one}"
+
+    def show_node(self, node_id: str) -> None:
+        """Open a node in full, with the chain it stands in."""
+        self.room.run_worker(self._show_node(node_id))
+
+    async def _show_node(self, node_id: str) -> None:
+        from lumen_tui.tui.screens.node_detail import NodeDetail
+
+        port = self.room.lumen.port
+        try:
+            node = await asyncio.to_thread(port.node, node_id)
+            chain = await asyncio.to_thread(port.provenance, node_id)
+        except ActionError as error:
+            self.room.say(str(error), bad=True)
+            return
+        self.room.lumen.push_screen(NodeDetail(node, self.room.lumen.clock(), chain), self._node_chosen)
+
+    def _node_chosen(self, action: str | None) -> None:
+        if action:
+            self.room.action_do(action)

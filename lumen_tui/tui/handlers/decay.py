@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model.decay import Fading
 from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.widgets.leaving import step_past
@@ -60,18 +57,4 @@ class DecayHandler(Handler):
 
     def open(self) -> None:
         """The node in full."""
-        self.room.run_worker(self._fetch_and_open(self.selected))
-
-    async def _fetch_and_open(self, row: Fading) -> None:
-        from lumen_tui.tui.screens.node_detail import NodeDetail
-
-        try:
-            node = await asyncio.to_thread(self.room.lumen.port.node, row.node_id)
-        except ActionError as error:
-            self.room.say(str(error), bad=True)
-            return
-        self.room.lumen.push_screen(NodeDetail(node, self.room.lumen.clock()), self._chosen)
-
-    def _chosen(self, action: str | None) -> None:
-        if action:
-            self.room.action_do(action)
+        self.show_node(self.selected.node_id)

@@ -119,10 +119,4 @@ class DiscoveriesHandler(Handler):
 
     def open(self) -> None:
         """The discovery in full, with where it comes from."""
-        from lumen_tui.tui.screens.node_detail import NodeDetail
-
-        self.room.lumen.push_screen(NodeDetail(self.selected.node, self.room.lumen.clock()), self._chosen)
-
-    def _chosen(self, action: str | None) -> None:
-        if action:
-            self.room.action_do(action)
+        self.show_node(self.selected.node.id)

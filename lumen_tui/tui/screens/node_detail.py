@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -28,8 +28,9 @@ class NodeDetail(ReadingScreen[str]):
         Binding("x", "choose('pin')", show=False),
     ]
 
-    def __init__(self, node: Node, now: float) -> None:
-        super().__init__(f"{node.type.capitalize()} {node.id}", node.content, list(_facts(node, now)))
+    def __init__(self, node: Node, now: float, chain: Sequence[str] = ()) -> None:
+        text = "\n".join([node.content, *(("", *chain) if chain else ())])
+        super().__init__(f"{node.type.capitalize()} {node.id}", text, list(_facts(node, now)))
         self._node = node
 
     @property
