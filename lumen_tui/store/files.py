@@ -395,6 +395,14 @@ def make_folder(path: StrPath) -> None:
         raise _fail(path, error) from error
 
 
+def close_to_others(path: StrPath) -> None:
+    """Take the right to write away from everybody but the owner."""
+    try:
+        os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~0o022)
+    except OSError as error:
+        raise _fail(path, error) from error
+
+
 def move(source: StrPath, target: StrPath) -> None:
     """Rename within the state folder, durably on both sides."""
     try:

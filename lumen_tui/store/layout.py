@@ -83,8 +83,13 @@ class Layout:
             raise files.Refused(f"{self.root} cannot be looked into: {error.strerror}; {_OPEN_IT}") from error
 
     def create(self) -> None:
-        """Make the folder tree; fine where parts of it are there."""
+        """Make the folder tree; fine where parts of it are there.
+
+        A folder that becomes a state folder now (the seed of a checkout, under any umask) is closed to others.
+        """
         files.make_folder(self.root)
+        if not self.exists():
+            files.close_to_others(self.root)
         for name in FOLDERS:
             files.make_folder(self.root / name)
 

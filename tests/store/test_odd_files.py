@@ -156,3 +156,16 @@ def test_too_long_a_record_is_refused_before_anything_is_written(tmp_path: Path)
     with pytest.raises(files.LineTooLong, match="65,536"):
         Journal(tmp_path / "a.jsonl").append({"text": "x" * files.MAX_LINE})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_seed_that_the_group_may_write_becomes_a_private_state_folder(tmp_path):
+    from lumen_tui.store.layout import Layout, distrust
+
+    seed = tmp_path / "state"
+    seed.mkdir()
+    seed.chmod(0o775)
+    Layout(seed).create()
+    assert distrust(seed) == ""
+    seed.chmod(0o775)
+    Layout(seed).create()
+    assert "chmod" in distrust(seed)  # one that is in use is the operator's to mend
