@@ -13,7 +13,6 @@ from lumen_tui.model import attention, liveness
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.records import Action
-from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Attention, EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe
@@ -237,8 +236,3 @@ class Reader:
             signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
             engine=self._engine_revision, problems=self._config.revision + self._work.revision,
         )  # fmt: skip
-
-    @property
-    def role_names(self) -> dict[str, Role]:
-        """Roles in force by name."""
-        return {role.name: role for role in self._roles.value[0]}
