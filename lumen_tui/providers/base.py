@@ -26,14 +26,26 @@ class ToolCall(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """Text on the way: what a model says between calls (`text`), or a remark of the back end (`note`)."""
+    """Text on the way: what a model says between calls (`text`), a remark of the back end (`note`), or `wait`.
+
+    A `wait` says what the back end waits for (a rate limit, a slow server); its data may hold `until`, in seconds
+    since 1970, so that a silent worker is not taken for a hung one.
+    """
 
     text: str
     kind: str = "text"
+    data: dict[str, Any] = {}
+
+
+class Reserve(Struct, frozen=True):
+    """A model call is about to be made: the most it can cost. The worker sets it aside, or ends the conversation."""
+
+    usage: Usage
+    model: str
 
 
 class Spent(Struct, frozen=True):
-    """What one model call cost."""
+    """What one model call cost; it settles the last Reserve."""
 
     usage: Usage
 
@@ -68,7 +80,7 @@ class ToolDeclaration(Protocol):
     def schema(self) -> dict[str, Any]: ...
 
 
-Step = ToolCall | Said | Spent
+Step = ToolCall | Said | Reserve | Spent
 Conversation = Generator[Step, Reply | None, Outcome]
 
 

@@ -34,6 +34,30 @@ class ToolResult(Struct, frozen=True):
     summary: str = ""  # a few words for the live tail, such as `14 entries`
 
 
+class Request(Struct, frozen=True):
+    """A call that needs a person's word before it is made."""
+
+    tool: str
+    summary: str  # the call in a few words, safe and on one line
+    arguments: dict[str, Any] = {}
+    risk: str = ""  # what could go wrong, in a plain sentence
+    why: str = ""  # the rule that asks
+    diff: str = ""  # what a change of a file would do to it
+    rule: str = ""  # the narrow rule that "allow always" would save; empty where there is none
+
+
+class Answer(Struct, frozen=True):
+    """What the person said; a reason goes back to the worker."""
+
+    allowed: bool
+    reason: str = ""
+    by: str = ""
+
+
+def _nobody(request: Request) -> Answer:
+    return Answer(allowed=False, reason="it needs a person's word, and nobody can be asked here")
+
+
 def _keep(text: str) -> str:
     return text
 
@@ -57,6 +81,7 @@ class Context:
     environ: Mapping[str, str] = field(default_factory=dict)
     guard: Callable[[], AbstractContextManager[None]] = nullcontext  # nothing inside it is interrupted
     progress: Callable[[str], None] = _ignore  # called now and then while a call lasts
+    ask: Callable[[Request], Answer] = _nobody  # blocks until a person has decided; raises Stopped
     rules: Rules = field(default_factory=Rules)
 
     def check(self) -> None:

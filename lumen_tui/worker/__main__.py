@@ -30,7 +30,8 @@ from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.redact import redactor  # noqa: E402
 from lumen_tui.worker import orphans  # noqa: E402
 from lumen_tui.worker.stopping import Stopper  # noqa: E402
-from lumen_tui.worker.task import BadTask, Tally, Task, World  # noqa: E402
+from lumen_tui.worker.task import BadTask, Task  # noqa: E402
+from lumen_tui.worker.world import Tally, World  # noqa: E402
 
 LOCK_VARIABLE = "LUMEN_LOCK_FD"
 

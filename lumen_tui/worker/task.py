@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,20 @@ import msgspec
 
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Run, Spec, Usage
+from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import Conversation, Job, Outcome, Provider, ProviderError, Reply, Said, Spent, ToolCall
+from lumen_tui.providers.base import (
+    Conversation,
+    Job,
+    Outcome,
+    Provider,
+    ProviderError,
+    Reply,
+    Reserve,
+    Said,
+    Spent,
+    ToolCall,
+)
 from lumen_tui.providers.choose import choose_provider
 from lumen_tui.store import files
 from lumen_tui.store.config import load_config
@@ -23,38 +32,15 @@ from lumen_tui.store.roles import load_role
 from lumen_tui.store.store import Store
 from lumen_tui.tools.base import Context, ToolResult
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
+from lumen_tui.worker.asking import Asking
 from lumen_tui.worker.briefing import system_prompt
 from lumen_tui.worker.record import Recorder
-from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.spending import Spending
+from lumen_tui.worker.world import Tally, World
 
 
 class BadTask(Exception):
     """The task cannot begin; the text says what a person must mend."""
-
-
-@dataclass(frozen=True)
-class World:
-    """What the process gives a task: its folder, time, environment, stopper and redactor."""
-
-    folder: Path
-    now: Callable[[], float]
-    monotonic: Callable[[], float]
-    environ: Mapping[str, str]
-    stopper: Stopper
-    redact: Callable[[str], str]
-
-    @property
-    def store(self) -> Store:
-        return Store(self.folder.parent.parent)
-
-
-@dataclass
-class Tally:
-    """What the exit tells; filled on the way, so that it is there however the task ends."""
-
-    brain: str = ""
-    usage: Usage = field(default_factory=Usage)
-    attempt: int = 1
 
 
 def read_spec(folder: Path) -> Spec:
@@ -100,6 +86,7 @@ class Task:
         self._events = Recorder(
             Journal(world.folder / "events.jsonl"), tally.attempt, world.now, world.redact, world.stopper.guard
         )
+        self._spending = Spending(world, tally, self.spec, self._events)
         self._toolbox = Toolbox(self._role, self.spec, self._context())
         self._written = False
 
@@ -109,6 +96,7 @@ class Task:
             role=self._role, spec=self.spec, store=world.store, folder=world.folder, now=world.now,
             monotonic=world.monotonic, stopped=world.stopper.stopped, redact=world.redact, environ=world.environ,
             guard=world.stopper.guard, progress=lambda text: self._events.event("note", text),
+            ask=Asking(world, self.spec, self._events).ask,
         )  # fmt: skip
 
     @property
@@ -154,9 +142,11 @@ class Task:
             if isinstance(step, ToolCall):
                 reply = self._call(step)
             elif isinstance(step, Said):
-                self._events.event(step.kind, step.text)
+                self._events.event(step.kind, step.text, **step.data)
+            elif isinstance(step, Reserve):
+                self._spending.reserve(step.usage, step.model)
             elif isinstance(step, Spent):
-                self._spend(step.usage)
+                self._spending.spent(step.usage)
 
     def _call(self, call: ToolCall) -> ToolResult:
         name = one_line(call.name, 60)
@@ -167,21 +157,6 @@ class Task:
         self._events.event("result", text, tool=name, ok=result.ok, **cut)
         self._written = self._written or (call.name == "write_result" and result.ok)
         return result
-
-    def _spend(self, usage: Usage) -> None:
-        before = self._tally.usage
-        total = Usage(
-            input_tokens=before.input_tokens + usage.input_tokens,
-            output_tokens=before.output_tokens + usage.output_tokens, usd=before.usd + usage.usd,
-        )  # fmt: skip
-        self._tally.usage = total
-        text = f"{total.tokens:,} tokens, ${total.usd:.4f} so far"
-        self._events.event(
-            "usage", text, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd
-        )
-        budget = self.spec.budget
-        if 0 < budget.tokens <= total.tokens or 0 < budget.usd <= total.usd:
-            raise ProviderError(f"the task's budget is used up: {text}")
 
     def _settle(self, outcome: Outcome) -> Outcome:
         """A good end has a result: the final answer becomes one where none was written."""

@@ -1,0 +1,36 @@
+"""What the process and its task share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lumen_tui.model.tasks import Usage
+from lumen_tui.store.store import Store
+from lumen_tui.worker.stopping import Stopper
+
+
+@dataclass(frozen=True)
+class World:
+    """What the process gives a task: its folder, time, environment, stopper and redactor."""
+
+    folder: Path
+    now: Callable[[], float]
+    monotonic: Callable[[], float]
+    environ: Mapping[str, str]
+    stopper: Stopper
+    redact: Callable[[str], str]
+
+    @property
+    def store(self) -> Store:
+        return Store(self.folder.parent.parent)
+
+
+@dataclass
+class Tally:
+    """What the exit tells; filled on the way, so that it is there however the task ends."""
+
+    brain: str = ""
+    usage: Usage = field(default_factory=Usage)
+    attempt: int = 1
