@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench demo snap wheel
+.PHONY: help run test check bench demo snap wheel hammer
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -68,6 +68,9 @@ snap: $(STAMP) ## accept the screens as they are now
 
 bench: $(STAMP) ## measure, each figure beside its goal
 	$(BIN)/python -m benchmarks $(ARGS)
+
+hammer: $(STAMP) ## five minutes of kills under load; every task must end exactly once
+	$(BIN)/python tests/liveness/hammer.py $(or $(ARGS),300)
 
 wheel: $(STAMP) ## build dist/*.whl
 	@if command -v uv >/dev/null 2>&1; then uv build --wheel --out-dir dist; \

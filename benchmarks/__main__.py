@@ -12,11 +12,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import appends, engine, hotverbs, memory, room
+from benchmarks import appends, engine, evolution, freshness, growth, hotverbs, memory, room, spending, walls
 from benchmarks.table import Row, Table
 
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
-PARTS = ("appends", "verbs", "engine", "memory", "room")
+PARTS = ("appends", "verbs", "engine", "spending", "memory", "room", "walls", "evolution", "freshness")
 
 
 def _options() -> argparse.Namespace:
@@ -35,10 +35,19 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from appends.measure(folder)
     if "verbs" in parts:
         yield from hotverbs.measure(folder, newest, runs=200 if options.full else 40)
+        yield from growth.measure(folder, newest, runs=50 if options.full else 15)
     if "engine" in parts:
         yield from engine.measure(folder)
+    if "spending" in parts:
+        yield from spending.measure(folder)
+    if "freshness" in parts:
+        yield from freshness.measure(folder)
+    if "walls" in parts:
+        yield from walls.measure(folder)
     if "memory" in parts:
         yield from memory.measure(folder, newest, full=options.full)
+    if "evolution" in parts:
+        yield from evolution.measure(folder)
     if "room" in parts:
         sizes = [*SIZES, (100_000, 1_000_000)] if options.full else SIZES
         runs = options.runs or (21 if options.full else 5)

@@ -1,4 +1,4 @@
-"""The engine: beats over many tasks, recovery after a kill, memory, and what a task waits for (G8, G9, G10)."""
+"""The engine: beats, many tasks, recovery after a kill, memory, and what a task waits for (G8, G9, G10, G12)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,56 @@ began = time.perf_counter()
 engine.open()
 print(time.perf_counter() - began)
 async def beats():
+    began = time.perf_counter()
+    while engine.tending.index.loading:
+        engine.look()
+    print(time.perf_counter() - began)
     for _ in range(21):
         began = time.process_time()
         await engine.beat(time.time())
         print(time.process_time() - began)
 asyncio.run(beats())
+"""
+
+
+_IDLE = """
+import asyncio, os, sys, time
+from pathlib import Path
+from lumen_tui.engine.engine import Engine
+root = Path(sys.argv[1])
+engine = Engine(root)
+engine.open()
+def sizes():
+    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in root.rglob("*") if path.is_file()}
+async def beats():
+    for _ in range(3):
+        await engine.beat(time.time())
+    before = sizes()
+    for _ in range(21):
+        began = time.process_time()
+        await engine.beat(time.time())
+        print(time.process_time() - began)
+    after = sizes()
+    changed = {path.name: size for path, (at, size) in after.items() if before.get(path) != (at, size)}
+    print(changed.pop("heartbeat.json"), sum(changed.values()))
+asyncio.run(beats())
+"""
+_CALLS = """
+import contextlib, statistics, sys, time
+from pathlib import Path
+from lumen_tui.store.journal import Journal
+from lumen_tui.worker.record import Recorder
+from lumen_tui.worker.stopping import Stopper
+folder = Path(sys.argv[1])
+stopper = Stopper(folder, time.monotonic, time.time)
+events = Recorder(Journal(folder / "events.jsonl"), 1, time.time, lambda text: text, stopper.guard)
+taken = []
+for _ in range(300):
+    began = time.perf_counter()
+    events.event("call", "list_dir /etc", tool="list_dir")
+    events.event("result", "114 entries", tool="list_dir")
+    taken.append(time.perf_counter() - began)
+print(statistics.median(taken))
 """
 
 
@@ -45,6 +90,8 @@ def measure(folder: Path) -> Iterator[Row]:
     yield from _recovery(folder / "recovery")
     yield _memory(folder / "memory-of-the-engine")
     yield from _dispatch(folder / "dispatch")
+    yield from _zygote_weight(folder / "zygote")
+    yield from _idle(folder / "idle")
 
 
 def _many_tasks(root: Path) -> Iterator[Row]:
@@ -57,9 +104,10 @@ def _many_tasks(root: Path) -> Iterator[Row]:
         (task / "spec.json").write_bytes(msgspec.json.encode(spec))
     files.replace(layout.pause, msgspec.json.encode(Pause(at="2026-11-21T10:00:00Z")))
     found = subprocess.run([sys.executable, "-c", _BEATS, str(root)], capture_output=True, text=True, check=True)
-    first, *beats = [1000 * float(line) for line in found.stdout.split()]
+    first, rest, *beats = [1000 * float(line) for line in found.stdout.split()]
     yield Row("G8", f"beat over {_TASKS:,} unchanged tasks, CPU p50", share(beats, 50), goal=2)
-    yield Row("G8", f"first sweep over {_TASKS:,} tasks", first, goal=100)
+    yield Row("G8", f"recovery over {_TASKS:,} tasks: the living adopted", first, goal=100)
+    yield Row("", f"the rest of {_TASKS:,} tasks read, in the background", rest)
 
 
 def _start(root: Path) -> subprocess.Popen[bytes]:
@@ -122,16 +170,27 @@ def _memory(root: Path) -> Row:
 
 def _dispatch(root: Path) -> Iterator[Row]:
     """From a task's file to its worker's first event, and to its result, under an engine that sleeps."""
+    for name, minutes in (("cold", 0), ("warm", 10)):
+        layout = Layout(root / name)
+        layout.create()
+        layout.config.write_text(f"[workers]\nwarm_minutes = {minutes}\n", encoding="utf-8")
+        first, whole = _dispatched(layout, warm=minutes > 0)
+        yield Row("", f"a task's file to its worker's first event, {name}, p50", share(first, 50), goal=150)
+        yield Row("", f"a task's file to its result collected, {name}, p50", share(whole, 50))
+    yield from _calls(root / "calls")
+
+
+def _dispatched(layout: Layout, *, warm: bool) -> tuple[list[float], list[float]]:
     from lumen_tui.engine.port import RemotePort
 
-    layout = Layout(root)
-    layout.create()
-    child = _start(root)
-    port = RemotePort(root, "bench")
+    child = _start(layout.root)
+    port = RemotePort(layout.root, "bench")
     first, whole = [], []
     try:
         _until(lambda: _asleep(layout, child.pid))
-        for _ in range(7):
+        if warm:
+            _until(lambda: _has_zygote(child.pid))
+        for _ in range(9):
             began = time.perf_counter()
             task_id = port.submit("task.new", objective="What are the 3 largest files in /etc?").target
             events = layout.task(task_id) / "events.jsonl"
@@ -142,5 +201,49 @@ def _dispatch(root: Path) -> Iterator[Row]:
     finally:
         child.terminate()
         child.wait()
-    yield Row("", "a task's file to its worker's first event, p50", share(first, 50))
-    yield Row("", "a task's file to its result collected, p50", share(whole, 50))
+    return first, whole
+
+
+def _has_zygote(engine: int) -> bool:
+    """Whether the engine has a zygote that waits for orders."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text(encoding="utf-8", errors="replace").partition(") ")
+        except OSError:
+            continue
+        if name.endswith("(lumen-zygote") and rest.split()[:2] == ["S", str(engine)]:
+            return True
+    return False
+
+
+def _zygote_weight(root: Path) -> Iterator[Row]:
+    """What a zygote weighs when it is ready."""
+    from lumen_tui.engine import workers
+    from lumen_tui.engine.zygote import Zygote
+
+    root.mkdir()
+    for kind in ("offline", "anthropic"):
+        zygote = Zygote(root / "zygote.log")
+        zygote.launch(kind, workers.worker_env(()), 60.0)
+        _until(lambda zygote=zygote, kind=kind: zygote.usable(kind))
+        yield Row("", f"zygote for {kind} workers, PSS", zygote.pss / 1024, "MiB")
+        zygote.kill()
+
+
+def _idle(root: Path) -> Iterator[Row]:
+    """A beat with nothing to do: processor time, and what it writes."""
+    layout = Layout(root)
+    layout.create()
+    found = subprocess.run([sys.executable, "-c", _IDLE, str(root)], capture_output=True, text=True, check=True)
+    *beats, written, others = found.stdout.split()
+    yield Row("G12", "idle beat, CPU p50", share([1000 * float(line) for line in beats], 50), goal=5)
+    yield Row("G12", "idle beat, bytes into files other than the heartbeat", float(others), "B", 0)
+    yield Row("", "idle beat, bytes into the heartbeat", float(written), "B")
+
+
+def _calls(root: Path) -> Iterator[Row]:
+    """What a tool call costs beside the tool: both events of it, durable, and the rules."""
+    layout = Layout(root)
+    layout.create()
+    found = subprocess.run([sys.executable, "-c", _CALLS, str(root)], capture_output=True, text=True, check=True)
+    yield Row("", "overhead of a tool call, two durable events, p50", 1000 * float(found.stdout.split()[0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 import time
@@ -21,6 +20,7 @@ from lumen_tui.store.lease import is_held, read_lease
 ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
 TOP, ZOOM = b"g", b"z"
+HELP_SHOWN = "a word, a key"  # stands on the help screen and nowhere else
 SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
 LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
 
@@ -82,14 +82,6 @@ def _keys(terminal: Terminal, keys: list[bytes]) -> tuple[list[float], list[floa
     return times, sizes
 
 
-def _new_text(before: str, after: str) -> str:
-    """Words that stand on the second screen only: the longest of them."""
-    pieces = re.split(r"\s{2,}|[│╭╮╰╯─]+", after)
-    return max(
-        (piece.strip() for piece in pieces if piece.strip() and piece.strip() not in before), key=len, default=""
-    )
-
-
 class Gone(Exception):
     """The program ended by itself; the text is what it left on the screen."""
 
@@ -105,25 +97,13 @@ def _open(command: list[str]) -> Terminal:
     return terminal
 
 
-def _help_word(command: list[str]) -> str:
-    """What the help screen shows and no other."""
-    terminal = _open(command)
-    before = terminal.shown().text
-    terminal.react(HELP)
-    terminal.settle(0.3, 3)
-    word = _new_text(before, terminal.shown().text)
-    terminal.send(BACK)
-    terminal.settle(0.2, 2)
-    terminal.leave()
-    return word
-
-
-def _answered(command: list[str], word: str) -> float:
+def _answered(command: list[str]) -> float:
     """ms from the start until a key typed at once shows its effect; 0 where it was lost."""
     terminal = Terminal(command)
     terminal.send(HELP)
-    terminal.settle_in(LONG_WAIT)
-    at = terminal.when(word)
+    terminal.until(HELP_SHOWN, LONG_WAIT)
+    terminal.settle(0.3, LONG_WAIT)
+    at = terminal.when(HELP_SHOWN)
     terminal.send(BACK)
     terminal.settle(0.2, 2)
     terminal.leave()
@@ -132,6 +112,7 @@ def _answered(command: list[str], word: str) -> float:
 
 def _start(sample: Sample, command: list[str], text: str) -> None:
     terminal = _open(command)
+    terminal.settle(2.0, LONG_WAIT)  # a room that is still reading would be shown like that by the next one
     sample.paint.append(terminal.first_paint())
     sample.content.append(terminal.when(text))
     terminal.leave()
@@ -181,11 +162,10 @@ def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
 def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
     """Everything about the room on one state folder."""
     sample, command = Sample(), _room(layout)
-    word = _help_word(command)
+    _start(Sample(), command, NEWEST)  # the first one finds no last screen to open on
     for _ in range(runs):
         _start(sample, command, NEWEST)
-        if word:
-            sample.answered.append(_answered(command, word))
+        sample.answered.append(_answered(command))
     terminal = _open(command)
     terminal.react(SIGNALS)
     _probe(sample, terminal, layout, 30)

@@ -104,6 +104,12 @@ class Terminal:
             self.read(0.1)
         self.settle(0.8, most)
 
+    def until(self, text: str, most: float) -> None:
+        """Read until `text` was written in one piece, at most so many seconds."""
+        end, tail = time.perf_counter() + most, b""
+        while not self.ended and time.perf_counter() < end and text.encode() not in tail:
+            tail = tail[-len(text) :] + self.read(0.1)
+
     def send(self, keys: bytes) -> float:
         """Type; returns when."""
         at = time.perf_counter()

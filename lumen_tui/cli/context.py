@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.cli.sessions import add_author
 from lumen_tui.engine.actions import context
-from lumen_tui.model.handoff import Block
+from lumen_tui.model.page import Block
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

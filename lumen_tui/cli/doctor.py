@@ -20,6 +20,7 @@ def declare(commands: Group) -> None:
     """The command of this module."""
     doctor = commands.add("doctor", run, "Look through the state folder for what is wrong.", "doctor --fix")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended, and say what was done")
+    doctor.add_argument("--sandbox", action="store_true", help="test the sandbox now, and say which tier holds")
     doctor.add_argument("--json", action="store_true", help="one JSON document")
     doctor.set_defaults(without_state=True)  # a folder that is not to be trusted is what the doctor is for
 
@@ -28,11 +29,14 @@ def run(session: Session, args: Namespace) -> int:
     if not session.layout.exists():
         raise ActionError(f"there is no state folder at {session.root}: make one with `lumen-tui init`")
     report = examine(session.store, now=session.now, fix=args.fix)
+    tier, walls = _sandbox(session, now=args.sandbox)
     if args.json:
         facts = msgspec.to_builtins(report)
-        document({**facts, "healthy": not report.left, "problems_left": len(report.left)})
+        document({**facts, "healthy": not report.left, "problems_left": len(report.left), "sandbox": tier})
         return 1 if report.left else 0
     table([_row(one) for one in report.findings])
+    if walls:
+        say(walls)
     mended = sum(bool(one.mended) for one in report.findings)
     left = len(report.left)
     parts = [f"{mended} mended"] if args.fix else []
@@ -40,6 +44,13 @@ def run(session: Session, args: Namespace) -> int:
     parts.append(f"{left} problem{'' if left == 1 else 's'} left" if left else "healthy")
     say(", ".join(parts) + (f"; `doctor --fix` mends {can}" if can and not args.fix else ""))
     return 1 if left else 0
+
+
+def _sandbox(session: Session, *, now: bool) -> tuple[str, str]:
+    """The tier in force and a sentence on it."""
+    from lumen_tui.engine.sandboxing import examined
+
+    return examined(session.layout, now=now)
 
 
 def _row(one: Finding) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,14 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.store.ageindex import AgeIndex
+from lumen_tui.store.judging import Counts
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
 
 _MOST_SHOWN = 100  # of a list for people; --json has all of them
 _NOTHING = 3
+_FEW_STEPS = 20  # per cent of the first step; smaller ones are worth showing
 
 
 def declare(commands: Group) -> None:
@@ -211,14 +214,36 @@ def run_cleanup(session: Session, args: Namespace) -> int:
     return _tell(_shown(index, found, rule), done, args, {"retention": wanted.retention})
 
 
-def run_signals(session: Session, args: Namespace) -> int:
-    given = {"ttl": args.ttl, "unread_ttl": args.unread_ttl, "max_entries": args.max_entries}
+class Progress:
+    """The share that is done, as one line on a terminal; nothing for work that takes a few steps only."""
+
+    def __init__(self) -> None:
+        self._shown = -1 if sys.stderr.isatty() else 100
+
+    def __call__(self, share: float) -> None:
+        percent = int(share * 100)
+        if percent <= self._shown or (self._shown < 0 and percent > _FEW_STEPS):
+            return
+        self._shown = percent
+        print(f"\r{percent} %" if percent < 100 else "\r     \r", end="", file=sys.stderr, flush=True)
+
+
+def _looked(session: Session, given: dict[str, Any]) -> Counts:
     try:
-        counts = cleanup.signal_plan(session.store, now=session.now, **given)
+        return cleanup.signal_plan(session.store, now=session.now, **given, watch=Progress())
     except ValueError as error:
         raise ActionError(str(error)) from error
+
+
+def run_signals(session: Session, args: Namespace) -> int:
+    given = {"ttl": args.ttl, "unread_ttl": args.unread_ttl, "max_entries": args.max_entries}
+    done = None
+    if args.dry_run:
+        counts = _looked(session, given)
+    else:
+        done = session.perform("cleanup.signals", **given, force=args.force, watch=Progress())
+        counts = done.counts if isinstance(done, cleanup.Cleaned) else Counts()
     facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
-    done = None if args.dry_run else session.perform("cleanup.signals", **given, force=args.force)
     if args.json:
         document({"dry_run": args.dry_run, **facts, **({} if done is None else {"summary": done.summary})})
     elif done is None:

@@ -10,10 +10,10 @@ import os
 import sys
 import time
 
-from lumen_tui import __version__
 from lumen_tui.cli import light
+from lumen_tui.engine.hooks import known
 from lumen_tui.model import ids, times
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import files, hookjournal, locks
 from lumen_tui.store.hookjournal import decode
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def _arrive(argv: list[str], state: dict[str, str]) -> None:
         raise ValueError(f"there is no usable state folder at {root}: `lumen-tui hooks status` says more")
     now = time.time()
     record = _record(root, event or str(given.get("hook_event_name") or ""), given, now)
-    rule = _rule(root)
+    rule = known.rule(root)
     asked = _note(root, record, rule)
     if asked:
         _start_job(root)
@@ -161,17 +161,6 @@ def _completed(answer: Raw, key: str) -> int:
     return sum([isinstance(one, dict) and one.get("status") == "completed" for one in every])
 
 
-def _rule(root: str) -> Raw:
-    """The settings that count here; they are read in full only after one of their files changed."""
-    wanted = f"{__version__} {hookjournal.stamp(root)}"
-    known = decode(files.read(f"{root}/{hookjournal.RULE}") or b"") or {}
-    if known.get("stamp") == wanted and isinstance(known.get("every"), int):
-        return known
-    from lumen_tui.engine.hooks import rule
-
-    return rule.remember(root, wanted)
-
-
 def _note(root: str, record: Raw, rule: Raw) -> bool:
     """Append the event; whether it asks for a checkpoint. Counted under the lock: of many hooks one is the Nth."""
     with files.locked_log(f"{root}/{hookjournal.NAME}") as fd:
@@ -192,7 +181,7 @@ def _ask(fd: int, record: Raw, rule: Raw) -> str:
     if event in (hookjournal.SUBAGENT_STOP, hookjournal.COMPACTION):
         return "subagent_stop" if event == hookjournal.SUBAGENT_STOP else "pre_compact"
     every = rule["every"]
-    if event != hookjournal.TOOL_USED or every < 1:
+    if event not in hookjournal.CALLS or every < 1:
         return ""
     calls = hookjournal.calls_since(fd, record["session"]) + 1
     if calls < every:
@@ -203,7 +192,7 @@ def _ask(fd: int, record: Raw, rule: Raw) -> str:
 
 def _start_job(root: str) -> None:
     """Start the one background process, which inherits the lock; where it runs already, it sees the request."""
-    lock = files.try_lock(f"{root}/{hookjournal.LOCK}")
+    lock = locks.try_lock(f"{root}/{hookjournal.LOCK}")
     if lock is None:
         return
     log = -1

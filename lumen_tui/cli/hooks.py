@@ -14,7 +14,7 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.hooks import settings
 from lumen_tui.engine.hooks.settings import Installed
 from lumen_tui.model import times
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import hookjournal, locks
 from lumen_tui.store.config import load_config
 from lumen_tui.store.hookevents import HookEvents
 
@@ -94,7 +94,7 @@ def run_status(session: Session, args: Namespace) -> int:
     while hooks.refresh():
         pass
     rule = load_config(session.layout)[0].memory.enforcement.auto_checkpoint
-    running = files.is_locked(session.root / hookjournal.LOCK)
+    running = locks.is_locked(session.root / hookjournal.LOCK)
     trouble = [*_trouble(session, installed), *[one.what for one in hooks.problems(session.now)]]
     if args.json:
         facts: dict[str, Any] = {"installed": installed, "rule": rule, "hooks": hooks.view, "by_event": hooks.counts}

@@ -1,4 +1,4 @@
-"""`signal`, `create` and `inbox` in their plain forms, without the cost of a parser.
+"""`signal`, `create`, `inbox`, `checkpoint` and `ready` in their plain forms, without the cost of a parser.
 
 Whatever is unusual (help, an unknown option, wrong input) is left to the full parser: `run` returns None then,
 and nothing was written.
@@ -12,6 +12,7 @@ import time
 
 from lumen_tui.cli import light
 from lumen_tui.engine.actions import fields
+from lumen_tui.engine.refusal import ActionError
 from lumen_tui.store import files
 
 _COMMON = {"--state": "state"}
@@ -21,7 +22,7 @@ _SIGNAL = {
 }  # fmt: skip
 _CREATE = {
     **_COMMON, "--type": "type", "--tags": "tags", "--priority": "priority", "-p": "priority", "--wu": "wu_id",
-    "--from": "by",
+    "--session": "session", "-s": "session", "--from": "by",
 }  # fmt: skip
 _INBOX = {**_COMMON, "--reader": "reader", "--limit": "limit", "--wu": "wu_id", "--lane": "lane", "-l": "lane"}
 _INBOX_FLAGS = ("--json", "--count", "-c", "--no-mark", "--all")
@@ -32,11 +33,14 @@ def run(argv: list[str]) -> int | None:
     state: dict[str, str] = {}
     if len(argv) > 2 and argv[0] == "--state":
         state, argv = {"state": argv[1]}, argv[2:]
-    if not argv or argv[0] not in _VERBS or (len(argv) == 1 and argv[0] != "inbox"):
+    verb = argv[0] if argv else ""
+    if verb[:4] in ("mem:", "mem-") and verb[4:] != "hook":
+        verb = verb[4:]
+    if verb not in _VERBS or (len(argv) == 1 and verb in ("signal", "create")):
         return None
     try:
-        return _VERBS[argv[0]](argv[1:], state)
-    except (ValueError, files.LineTooLong):
+        return _VERBS[verb](argv[1:], state)
+    except (ValueError, files.LineTooLong, ActionError):
         return None
     except files.StoreError as error:
         print(f"lumen-tui: {error}", file=sys.stderr)
@@ -73,6 +77,15 @@ def _root(options: dict[str, str], state: dict[str, str]) -> str:
     return root
 
 
+def _check_names(root: str, options: dict[str, str]) -> None:
+    """Put the work unit and the lane as they are known; ActionError for what is not."""
+    if options.get("wu_id") or options.get("lane"):
+        from lumen_tui.engine.actions import places
+
+        options["wu_id"] = places.work_at(root, options["wu_id"]) if options.get("wu_id") else ""
+        options["lane"] = places.lane_at(root, options.get("lane", ""))
+
+
 def _append(root: str, name: str, record: dict[str, object]) -> int:
     files.append(f"{root}/memory/{name}", files.check_line(light.line(record)))
     os.write(1, f"{record['id']}\n".encode())
@@ -85,6 +98,7 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
         raise ValueError(words)
     root = _root(options, state)
     by = options.pop("by", "") or light.operator(os.environ)
+    _check_names(root, options)
     record = fields.signal(words[0], by=by, now=time.time(), **options)
     return _append(root, "signals.jsonl", record)
 
@@ -96,8 +110,13 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
     root = _root(options, state)
     by = options.pop("by", "") or light.operator(os.environ)
     tags = [tag.strip() for tag in options.pop("tags", "").split(",")]
-    record = fields.node(words[0], by=by, now=time.time(), tags=tags, **options)
-    return _append(root, "memory.jsonl", record)
+    from lumen_tui.engine.actions import places
+
+    wu_id = options.pop("wu_id", None)
+    session = options.pop("session", "") or (os.environ.get("LUMEN_SESSION", "") if wu_id is None else "")
+    where = places.of_note(root, by=by, wu_id=wu_id, session=session)
+    options |= {"wu_id": where.wu_id, "session_id": where.session_id}
+    return _append(root, "memory.jsonl", fields.node(words[0], by=by, now=time.time(), tags=tags, **options))
 
 
 def _inbox(argv: list[str], state: dict[str, str]) -> int:
@@ -108,13 +127,28 @@ def _inbox(argv: list[str], state: dict[str, str]) -> int:
         raise ValueError(words)
     root = _root(options, state)
     wish = inbox.Wish()
-    wish.reader = options.get("reader") or light.operator(os.environ)
+    wish.reader = fields.label(options.get("reader") or light.operator(os.environ), "reader")
     wish.limit = inbox.EVERYTHING if "--all" in flags else int(options.get("limit", inbox.LIMIT))
-    wish.wu_id, wish.lane = fields.work_unit(options.get("wu_id", "")), options.get("lane", "")
+    _check_names(root, options)
+    wish.wu_id, wish.lane = options.get("wu_id", ""), options.get("lane", "")
     wish.as_json, wish.no_mark = "--json" in flags, "--no-mark" in flags
     wish.count = "--count" in flags or "-c" in flags
     inbox.show(root, wish, time.time())
     return 0
+
+
+def _checkpoint(argv: list[str], state: dict[str, str]) -> int:
+    from lumen_tui.cli import warm
+
+    options, flags, words = _options(argv, {**_COMMON, **warm.CHECKPOINT}, warm.QUIET)
+    return warm.checkpoint(_root(options, state), options, flags, words)
+
+
+def _ready(argv: list[str], state: dict[str, str]) -> int:
+    from lumen_tui.cli import warm
+
+    options, flags, words = _options(argv, {**_COMMON, **warm.READY}, (*warm.QUIET, "--json"))
+    return warm.ready_page(_root(options, state), options, flags, words)
 
 
 def _hook(argv: list[str], state: dict[str, str]) -> int | None:
@@ -125,4 +159,6 @@ def _hook(argv: list[str], state: dict[str, str]) -> int | None:
     return hook.run(argv, state)
 
 
-_VERBS = {"signal": _signal, "create": _create, "inbox": _inbox, "hook": _hook}
+_VERBS = {
+    "signal": _signal, "create": _create, "inbox": _inbox, "checkpoint": _checkpoint, "ready": _ready, "hook": _hook,
+}  # fmt: skip

@@ -5,29 +5,12 @@ from __future__ import annotations
 import os
 
 from lumen_tui.model import times
+from lumen_tui.model.jsontext import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
-
-try:
-    from _json import encode_basestring_ascii as quote
-except ImportError:  # an interpreter without the C module
-    from json.encoder import py_encode_basestring_ascii as quote
-
-
-def dumps(value: Any) -> str:
-    """One JSON value of the kinds that our own new records hold."""
-    if isinstance(value, str):
-        return quote(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ",".join([f"{quote(key)}:{dumps(inner)}" for key, inner in value.items()]) + "}"
-    return "[" + ",".join([dumps(inner) for inner in value]) + "]"
 
 
 def line(record: Mapping[str, Any]) -> bytes:

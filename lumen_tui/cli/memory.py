@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from argparse import SUPPRESS, Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.cli import inbox
 from lumen_tui.cli.session import Session, say
-from lumen_tui.engine.actions import fields
+from lumen_tui.engine.actions import fields, places
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids, times
 
@@ -27,7 +28,10 @@ def declare(commands: Group) -> None:
     create.add_argument("--type", default="discovery", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)}")
     create.add_argument("--tags", default="", help="words with commas between them")
     create.add_argument("-p", "--priority", default="", help="P0 to P3")
-    create.add_argument("--wu", default="", help="the work unit it was noticed on")
+    create.add_argument(
+        "--wu", default=None, help="the work unit it was noticed on, or `none` [of your open session, if there is one]"
+    )
+    create.add_argument("-s", "--session", default="", metavar="ID", help="the session [$LUMEN_SESSION, else yours]")
     create.add_argument("--discovered-from", default="", metavar="ID", help="the node that led to it")
     create.add_argument("--from", dest="by", default="", help="who says so [you]")
 
@@ -64,8 +68,10 @@ def _declare_inbox(commands: Group) -> None:
 
 
 def run_signal(session: Session, args: Namespace) -> int:
+    wu_id = places.work_at(session.root, args.wu) if args.wu else ""
+    lane = places.lane_at(session.root, args.lane)
     done = session.perform(
-        "signal.send", by=args.by, message=args.message, to=args.to, wu_id=args.wu, lane=args.lane,
+        "signal.send", by=args.by, message=args.message, to=args.to, wu_id=wu_id, lane=lane,
         priority=args.priority, type=args.type, reply_to=args.reply_to,
     )  # fmt: skip
     say(done.target)
@@ -73,9 +79,12 @@ def run_signal(session: Session, args: Namespace) -> int:
 
 
 def run_create(session: Session, args: Namespace) -> int:
+    named = args.session or (os.environ.get("LUMEN_SESSION", "") if args.wu is None else "")
+    where = places.of_note(session.root, by=args.by or session.operator, wu_id=args.wu, session=named)
     done = session.perform(
-        "node.create", by=args.by, content=args.content, type=args.type, priority=args.priority, wu_id=args.wu,
+        "node.create", by=args.by, content=args.content, type=args.type, priority=args.priority, wu_id=where.wu_id,
         tags=[tag.strip() for tag in args.tags.split(",")], discovered_from=args.discovered_from,
+        session_id=where.session_id,
     )  # fmt: skip
     say(done.target)
     return 0
@@ -90,7 +99,8 @@ def run_inbox(session: Session, args: Namespace) -> int:
         raise ActionError("--limit needs a number from 1 up")
     wish.limit = inbox.EVERYTHING if args.all else args.limit
     wish.since = _moment(args.since, session.now) if args.since else 0.0
-    wish.wu_id, wish.lane = fields.work_unit(args.wu), args.lane
+    wish.wu_id = places.work_at(session.root, args.wu) if args.wu else ""
+    wish.lane = places.lane_at(session.root, args.lane)
     wish.count, wish.no_mark, wish.as_json = args.count, args.no_mark, args.json
     if args.watch:
         return inbox.watch(str(session.root), wish)

@@ -1,4 +1,4 @@
-"""`archive`, `unarchive`, `pin`, `touch`, `delete`, `promote`, `why`: single memory nodes by hand."""
+"""`archive`, `unarchive`, `pin`, `touch`, `delete`, `promote`: single memory nodes by hand."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.actions import provenance as keeping
 from lumen_tui.engine.actions import removal
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model import links
 from lumen_tui.model.text import one_line
-from lumen_tui.store.nodes import Ambiguous
-from lumen_tui.store.provenance import provenance
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -37,9 +34,6 @@ def declare(commands: Group) -> None:
             command.add_argument("--off", action="store_true", help="let them fade again")
     _declare_delete(commands)
     _declare_promote(commands)
-    why = commands.add("why", run_why, "Where a node came from and what became of it.", "why mem-7f2")
-    why.add_argument("id", metavar="ID")
-    why.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def _declare_delete(commands: Group) -> None:
@@ -105,20 +99,4 @@ def run_promote(session: Session, args: Namespace) -> int:
     say(done.target if done else f"would be kept as {args.tag}: {', '.join(found)}")
     if done:
         talk(done.summary)
-    return 0
-
-
-def run_why(session: Session, args: Namespace) -> int:
-    try:
-        tree = provenance(session.store, args.id)
-    except Ambiguous as error:
-        said = f"{args.id!r} is the beginning of several ids: give more of it"
-        raise ActionError(said, candidates=error.candidates) from error
-    except LookupError:
-        raise ActionError(f"there is no node {args.id!r}", missing=True) from None
-    if args.json:
-        document(tree)
-        return 0
-    for line in links.lines(tree):
-        say(line)
     return 0

@@ -7,13 +7,18 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from lumen_tui.cli import (
+    approvals,
+    budget,
     context,
     doctor,
+    engine,
+    evolve,
     export,
+    facts,
     fading,
     hooks,
     imports,
-    mem,
+    knowledge,
     memory,
     nodes,
     resume,
@@ -22,6 +27,7 @@ from lumen_tui.cli import (
     state,
     tasks,
     triage,
+    why,
     work,
 )
 from lumen_tui.engine.actions.checks import nearest
@@ -30,7 +36,8 @@ COMMANDS = (
     "init", "status", "task", "role", "signal", "inbox", "create", "triage", "wu", "events", "undo", "redo", "import",
     "start", "session", "checkpoint", "ready", "decide", "handoff", "context", "recover", "link", "decay", "summarize",
     "cleanup", "signal-cleanup", "archive", "unarchive", "pin", "touch", "delete", "promote", "why", "export", "doctor",
-    "hook", "hooks", "profile", "index",
+    "hook", "hooks", "profile", "index", "approve", "deny", "approvals", "budget", "kill", "unkill", "pause", "resume",
+    "stop", "beat", "fact", "evolve", "claude-md", "constitution",
 )  # fmt: skip
 ELSEWHERE = ("run",)  # commands that do not come through here
 
@@ -104,6 +111,8 @@ def build_parser() -> Parser:
     for part in (
         state,
         tasks,
+        engine,
+        approvals,
         roles,
         memory,
         triage,
@@ -114,10 +123,14 @@ def build_parser() -> Parser:
         context,
         fading,
         nodes,
+        why,
         export,
         doctor,
         hooks,
-        mem,
+        budget,
+        knowledge,
+        facts,
+        evolve,
     ):
         part.declare(commands)
     return parser

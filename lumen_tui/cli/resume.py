@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.cli import warm
+from lumen_tui.cli.session import Session, say, talk
 from lumen_tui.cli.sessions import add_author, add_place, session_of
-from lumen_tui.engine.actions import places, ready
+from lumen_tui.engine.actions import ready
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import ids
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -59,19 +60,12 @@ def run_checkpoint(session: Session, args: Namespace) -> int:
 
 
 def run_ready(session: Session, args: Namespace) -> int:
-    by = args.by or session.operator
-    named = "" if args.wu else os.environ.get("LUMEN_SESSION", "")
-    wanted = places.place(session.store, by=by, wu_id=args.wu, session=named).wu_id
+    by = ids.check_label(args.by or session.operator, "operator")
+    found = warm.wanted_page(session.store, by, args.wu, args.type, session.now)
     if args.take:
-        _take(session, by, wanted, args.quiet)
-    found = ready.page(session.store, by=by, now=session.now, wu_id=wanted, type=args.type)
-    if args.json or args.format == "json":
-        document(found)
-        return 0
-    for line in [ready.said(one) for one in found.items] if args.type else ready.lines(found):
-        say(line)
-    if args.type and not found.items:
-        talk(f"nothing open of type {args.type} on {wanted}")
+        _take(session, by, found.wu_id, args.quiet)
+        found = ready.page(session.store, by=by, now=session.now, wu_id=found.wu_id, type=args.type)
+    warm.show(found, args.type, as_json=args.json or args.format == "json")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`role list | show | hire | fire | adjust | rehire`."""
+"""`role list | show | hire | fire | adjust | rehire | stats`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.cli import rolestats
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import times
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.store import roles
@@ -33,6 +35,7 @@ def declare(commands: Group) -> None:
     source = hire.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", default="", help="the whole role file (- for standard input)")
     source.add_argument("--like", default="", metavar="ROLE", help="a copy of this role")
+    hire.add_argument("--for", default="", dest="stays", metavar="TIME", help="fire it again after so long, such as 7d")
     _changes(hire)
     adjust = group.add("adjust", run_adjust, "Change a role in force.", "role adjust researcher --tier opus")
     adjust.add_argument("name")
@@ -43,8 +46,12 @@ def declare(commands: Group) -> None:
     )
     fire.add_argument("name")
     fire.add_argument("--reason", default="", help="why, for the record")
+    fire.add_argument("--dry-run", action="store_true", help="only say what it would mean")
     rehire = group.add("rehire", run_rehire, "Bring a retired role back.", "role rehire builder")
     rehire.add_argument("name")
+    stats = group.add("stats", run_stats, "How roles and models did so far.", "role stats builder")
+    stats.add_argument("name", nargs="?", default="", help="one role, in full")
+    stats.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def _changes(parser: Parser) -> None:
@@ -52,6 +59,7 @@ def _changes(parser: Parser) -> None:
     parser.add_argument("--tier", choices=TIERS, metavar="TIER", help=", ".join(TIERS))
     parser.add_argument("--tools", help=f"with commas between them: {', '.join(ALL_TOOLS)}")
     parser.add_argument("--prompt", metavar="FILE", help="what it is to do, from a file (- for standard input)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what it would mean")
 
 
 def run_list(session: Session, args: Namespace) -> int:
@@ -85,6 +93,8 @@ def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     given: dict[str, Any] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
     if args.tools:
         given["tools"] = tuple(tool.strip() for tool in args.tools.split(","))
+    if stays := getattr(args, "stays", ""):
+        given["until"] = times.iso(session.now + _span(stays))
     if args.prompt:
         given["prompt"] = read_text(args.prompt)
     if args.file:
@@ -96,17 +106,37 @@ def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     return roles.render_role(msgspec.structs.replace(_role(session, like, target=like == name), **given))
 
 
+def _span(text: str) -> float:
+    try:
+        seconds = times.parse_duration(text)
+    except ValueError as error:
+        raise ActionError(f"--for: {error}") from error
+    if seconds < 60:
+        raise ActionError("--for: give a minute or more, such as 7d")
+    return seconds
+
+
 def run_hire(session: Session, args: Namespace) -> int:
+    if args.dry_run:
+        rolestats.foresee(session, args.name, _text(session, args.name, args.like, args), like=args.like)
+        return 0
     say(session.perform("role.hire", name=args.name, text=_text(session, args.name, args.like, args)).summary)
     return 0
 
 
 def run_adjust(session: Session, args: Namespace) -> int:
+    if args.dry_run:
+        text = _text(session, args.name, args.name, args)
+        rolestats.foresee(session, args.name, text, before=_role(session, args.name, target=True))
+        return 0
     say(session.perform("role.adjust", name=args.name, text=_text(session, args.name, args.name, args)).summary)
     return 0
 
 
 def run_fire(session: Session, args: Namespace) -> int:
+    if args.dry_run:
+        rolestats.foresee_firing(session, _role(session, args.name, target=True).name)
+        return 0
     say(session.perform("role.fire", name=args.name, reason=args.reason).summary)
     return 0
 
@@ -114,3 +144,14 @@ def run_fire(session: Session, args: Namespace) -> int:
 def run_rehire(session: Session, args: Namespace) -> int:
     say(session.perform("role.rehire", name=args.name).summary)
     return 0
+
+
+def run_stats(session: Session, args: Namespace) -> int:
+    name = _known(session, args.name) if args.name else ""
+    rolestats.show(session, name, as_json=args.json)
+    return 0
+
+
+def _known(session: Session, name: str) -> str:
+    """A role in force, or one that worked here before."""
+    return name if rolestats.has_worked(session, name) else checks.role_name(session.layout, name, target=True)

@@ -13,6 +13,7 @@ import msgspec
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import plain
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
@@ -56,7 +57,7 @@ def talk(text: str) -> None:
 
 def document(value: Any) -> None:
     """One JSON document; everything beyond ASCII is escaped, so nothing in it can act on a terminal."""
-    print(json.dumps(msgspec.to_builtins(value), indent=1))
+    print(json.dumps(msgspec.to_builtins(value, enc_hook=plain.builtins), indent=1))
 
 
 def table(rows: Sequence[Iterable[str]]) -> None:

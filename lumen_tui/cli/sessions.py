@@ -12,7 +12,7 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.actions import places, ready
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
-from lumen_tui.model.handoff import Entry
+from lumen_tui.model.page import Entry
 from lumen_tui.model.session import TIERS, WorkSession
 from lumen_tui.store import sessions as stored
 
@@ -129,7 +129,8 @@ def _row(one: WorkSession, now: float) -> tuple[str, ...]:
 
 def _show(session: Session, args: Namespace, by: str) -> int:
     wanted = args.id or os.environ.get("LUMEN_SESSION", "")
-    found = places.named(session.store, wanted) if wanted else stored.newest(session.layout, by)
+    wanted = wanted and places.named(session.store, wanted).session_id
+    found = stored.read(session.layout, wanted) if wanted else stored.newest(session.layout, by)
     if found is None:
         raise ActionError(f"{by} has no open session", missing=True)
     if args.json:

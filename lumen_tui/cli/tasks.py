@@ -42,6 +42,7 @@ def declare(commands: Group) -> None:
     )
     cancel.add_argument("id")
     cancel.add_argument("--reason", default="", help="why, for the record")
+    cancel.add_argument("--after", default="", help="step: let the tool call end that runs now")
     retry = group.add("retry", run_retry, "Queue an ended task again; prints the new id.", "task retry 7f2")
     retry.add_argument("id")
     log = group.add("log", run_log, "What the worker did.", "task log 7f2 --follow")
@@ -175,7 +176,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def run_cancel(session: Session, args: Namespace) -> int:
-    say(session.perform("task.cancel", task_id=args.id, reason=args.reason).summary)
+    say(session.perform("task.cancel", task_id=args.id, reason=args.reason, after=args.after).summary)
     return 0
 
 

@@ -10,13 +10,21 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine import approvals
 from lumen_tui.engine.actions import checkpoints
+from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import EventLog, Listener
+from lumen_tui.engine.evolution.learning import Learning
+from lumen_tui.engine.freshness import Freshness
+from lumen_tui.engine.hooks.news import HookNews
+from lumen_tui.engine.killing import KillSwitch
 from lumen_tui.engine.loop import MainLoop
 from lumen_tui.engine.orders import Orders, Wishes
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.sandboxing import Sandboxing
 from lumen_tui.engine.tending import Tended, Tending
+from lumen_tui.engine.tenure import Tenure
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
@@ -100,12 +108,21 @@ class Engine:
         before = read_json(layout.heartbeat, Heartbeat)
         self.beats = before.beat if before else 0
         self.next_due = now
+        self._jumped_in = -2  # the beat in or after which the wall clock was moved
         self._started_at, self._last = times.iso(now), (now, self.clock.running())
         self.log = EventLog(self.store, self._listeners)
-        self.tending = Tending(self.store, self.log, epoch=self._lease.info.epoch)
+        self.sandbox = Sandboxing(layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier))
+        self.tending = Tending(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
         self.orders = Orders(self.store, self.log, self.tending)
-        self.loop = MainLoop(self.store, self.log, self.tending.index, agent=self.config.agent.name)
+        self.budgets = Budgets(self.store, self.log)
+        self.freshness = Freshness(self.store, self.log)
+        self.switch = KillSwitch(self.store, self.log, self.clock.running)
+        self.tending.starter.held_back = self.budgets.why_not
+        self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)
         self._damage = DamageScan(layout)
+        self.learning = Learning(layout, self.log)
+        self.tenure = Tenure(self.store, self.log)
+        self._hook_news = HookNews(self.store, self.log, now)
         self._sweep(now)
         self._say("starting", now)
         self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
@@ -134,10 +151,12 @@ class Engine:
             return
         now = self.clock.now()
         try:
+            self.freshness.finish(now, cut=why not in ("done", "idle"))
             self.log.add("engine_stopped", why, now)
             self._say("stopped", now, note=why)
         except files.StoreError:
             pass  # a full disk must not keep the engine from ending
+        self.tending.starter.close()
         self._lease.release()
         self._lease = None
 
@@ -157,44 +176,65 @@ class Engine:
         self._settings.refresh()
         self.tending.config = self.config
         self.tending.starter.provider = provider_name(self.config.models, os.environ)
+        self.tending.starter.models = self.config.models
+        killed = self.switch.look(now)
+        self._hook_news.look(now)
+        self.freshness.look(now)
+        self.budgets.look(self.config.budget, now, costs=self.tending.starter.provider != "offline")
         wishes = self.orders.carry_out(now)
-        return wishes, self.tending.look(now, may_start=self.orders.paused() is None)
+        self.tending.starter.paused_roles = self.orders.pausing.parts.roles
+        may_start = self.orders.paused() is None and killed is None and not self.orders.stops_after_tasks
+        tended = self.tending.look(now, may_start=may_start)
+        self.learning.note_ended(tended.collected)
+        if self.orders.stops_after_tasks and not self.tending.index.running():
+            wishes.stop = self.orders.stops_after_tasks
+        self.loop.look(self.config, now, may_start=may_start and self.orders.pausing.parts.loop is None)
+        return wishes, tended
 
     async def beat(self, now: float, reason: str = "timer") -> BeatReport:
         """One pass: commands, tasks, rules, and a loop of the main agent only if there is something for it."""
         self.beats += 1
         report = BeatReport(beat=self.beats, reason=reason)
         self._say("beating", now)
-        self._notice_jump(now)
+        self.notice_jump(now)
         report.wishes, report.tended = self.look()
         self._keep_damage(now)
+        approvals.tend(self.store.layout, self.log, self.tending.index.find, now)
         self._save_checkpoints(now)
+        if self.beats > self._jumped_in + 1:
+            self.tenure.beat(now)
+        self.learning.beat(self.config.evolution, now)
         self.log.rotate()
+        if self.switch.kill is None and self.orders.paused() is None:
+            self.freshness.begin(self.config.freshness, now)
         pause = self.orders.paused()
-        if pause is not None:
-            report.skipped = f"paused by {pause.by}"
+        if self.switch.kill is not None:
+            report.skipped = self.switch.kill.words
+        elif pause is not None:
+            report.skipped = pause.words
+        elif (loop := self.orders.pausing.parts.loop) is not None:
+            report.skipped = f"the loop is {loop.words}"
         else:
             self._run_loop(report, now)
         return report
 
     def _run_loop(self, report: BeatReport, now: float) -> None:
-        news = self.loop.news()
-        if not news:
-            report.skipped = "nothing new"
-            return
-        self._say("loop", now)
-        self.tending.index.refresh(now, {}, only=set())
-        packet = self.loop.run(news, self.config, now, self.clock.now())
-        report.loop = packet.loop
-        made = len(packet.made)
-        self.log.add("loop", f"loop {packet.loop}: {len(packet.done)} done, {made} made", now, loop=packet.loop)
+        def begins() -> float:
+            self._say("loop", now)
+            return self.clock.now()
 
-    def _notice_jump(self, now: float) -> None:
+        turn = self.loop.turn(self.config, now, asked=report.reason == "asked", begins=begins)
+        report.loop, report.skipped = turn.loop, turn.skipped
+
+    def notice_jump(self, now: float) -> bool:
+        """Whether the wall clock was moved since the last look; then it is an event."""
         wall, running = self._last
         self._last = (now, self.clock.running())
         jump = (now - wall) - (self._last[1] - running)
         if abs(jump) > _JUMP:
             self.log.add("clock_jump", f"the clock moved by {jump:+.0f} s", now, seconds=round(jump))
+            self._jumped_in = self.beats
+        return abs(jump) > _JUMP
 
     def _keep_damage(self, now: float) -> None:
         """Copy damaged lines of the shared journals to quarantine, once each."""
@@ -222,8 +262,12 @@ class Engine:
     def sleep(self, now: float, until: float) -> None:
         """Record that the engine waits, and for how long."""
         self.next_due = until
+        self.sandbox.refresh(self.config.sandbox, self.clock.running())
         pause = self.orders.paused()
-        note = f"paused by {pause.by}: {pause.reason}" if pause else ""
+        note = pause.words if pause else self.orders.stops_after_tasks or self.budgets.full
+        if self.switch.kill is not None:
+            self._say("killed", now, next_at=until, note=self.switch.kill.words)
+            return
         self._say("paused" if pause else "asleep", now, next_at=until, note=note)
 
     def _say(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
@@ -232,8 +276,10 @@ class Engine:
         record = Heartbeat(
             beat=self.beats, phase=phase, at=times.iso(now), pid=lease.pid, start_ticks=lease.start_ticks,
             boot_id=lease.boot_id, host=socket.gethostname(), epoch=lease.epoch,
-            next_at=times.iso(next_at) if next_at else "", started_at=self._started_at,
+            next_at=times.iso(next_at) if next_at else "", next_in=max(0.0, next_at - now),
+            running=self.clock.running(), awake=self.clock.awake(), jumped=self.beats <= self._jumped_in + 1,
+            started_at=self._started_at,
             every_seconds=self.config.heartbeat.every_minutes * 60, note=note,
-            brain=provider_name(self.config.models, os.environ),
+            brain=provider_name(self.config.models, os.environ), sandbox=self.sandbox.word,
         )  # fmt: skip
         files.replace(self.store.layout.heartbeat, msgspec.json.encode(record))

@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.times import iso
-from lumen_tui.store import files
+from lumen_tui.store import files, filing
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.nodeviews import clean
 from lumen_tui.store.store import Store
@@ -77,4 +77,4 @@ class EventLog:
         except OSError:
             return
         if size > _ROTATE_AT:
-            files.move(self._store.layout.events, self._previous)
+            filing.move(self._store.layout.events, self._previous)

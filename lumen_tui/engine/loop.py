@@ -1,4 +1,4 @@
-"""One loop of the main agent where there is no model: its story is made of what really happened, and says so.
+"""The loops of the main agent: on a model where one is configured, else a story made of the engine's records.
 
 The packet is the commit point. It is appended first; wake-state, receipts and loop-state follow from it alone,
 so that a loop cut off by a kill is completed from its packet and never run again.
@@ -6,201 +6,146 @@ so that a loop cut off by a kill is completed from its packet and never run agai
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
 from lumen_tui.engine.events import EventLog
-from lumen_tui.model import ids, times
+from lumen_tui.engine.loop_end import Today, settle
+from lumen_tui.engine.loop_news import News, gather
+from lumen_tui.engine.loop_session import LoopSession
+from lumen_tui.engine.loop_story import story
+from lumen_tui.engine.starting import role_or_why
+from lumen_tui.engine.tending import Tending
+from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
-from lumen_tui.model.loop import (
-    Artifact,
-    EngineEvent,
-    Health,
-    LeftOut,
-    LoopState,
-    Packet,
-    TokenBudget,
-)
-from lumen_tui.model.records import Receipt, Signal
-from lumen_tui.model.tasks import Usage
-from lumen_tui.model.text import one_line
-from lumen_tui.store import cursor, files
-from lumen_tui.store.signalindex import decode_signal
+from lumen_tui.model.loop import LoopState, Packet
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.choose import targets
+from lumen_tui.store import files
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskindex import TaskIndex
 from lumen_tui.store.taskread import read_json
 
-_SHOWN = 12  # entries of one kind that a packet names; the rest are counted
-OFFLINE_NOTE = "Written without a model, from the engine's own records."
+_TAIL = 256 * 1024  # bytes in which the last packet stands for certain
 
 
 @dataclass
-class News:
-    """What came in since the last loop."""
+class Turn:
+    """What became of the main agent's turn in one beat."""
 
-    ended: list[EngineEvent]
-    signals: list[tuple[int, Signal]]
-    discoveries: int
-    cursor: dict[str, Any]
-
-    def __bool__(self) -> bool:
-        return bool(self.ended or self.signals or self.discoveries)
+    loop: int = 0  # the loop that ran or began
+    skipped: str = ""  # why there was none
 
 
 class MainLoop:
     """Runs loops and keeps their numbers: never back, never twice."""
 
-    def __init__(self, store: Store, log: EventLog, tasks: TaskIndex, *, agent: str) -> None:
-        self._store, self._log, self._tasks, self._agent = store, log, tasks, agent
+    def __init__(self, store: Store, log: EventLog, tending: Tending, *, today: Today) -> None:
+        self._store, self._log, self._tending, self._today = store, log, tending, today
         self.state = read_json(store.layout.loop_state, LoopState)
+        self._session = LoopSession(store, tending)
+
+    @property
+    def at_work(self) -> int:
+        """The loop whose session is at work, 0 where there is none."""
+        return self._session.open.loop if self._session.open else 0
 
     def recover(self, config: Config) -> bool:
         """Complete a loop whose packet is durable and whose loop-state is not; True where there was one."""
         last = self._last_packet()
-        if last is None or (self.state is not None and self.state.loop >= last.loop):
-            return False
-        self._settle(last, config)
-        return True
+        done = self.state.loop if self.state else 0
+        if last is not None and last.loop > done:
+            self._settle(last, config)
+        reached = self.state.loop if self.state else 0
+        if self.at_work and (self.at_work <= reached or not self._session.has_task()):
+            self._session.close()
+        return reached > done
 
     def _last_packet(self) -> Packet | None:
-        for line in reversed(files.read_tail(self._store.layout.packets, 256 * 1024).splitlines()):
+        for line in reversed(files.read_tail(self._store.layout.packets, _TAIL).splitlines()):
             try:
                 return msgspec.json.decode(line, type=Packet)
             except msgspec.MsgspecError:
                 continue
         return None
 
-    def news(self) -> News:
+    def news(self, config: Config) -> News:
         """What there is for the agent; reading it changes nothing."""
-        before = self.state.cursor if self.state else {}
-        events = self._log.since(int(before.get("events", 0)))
-        signal_lines, signals_at = cursor.lines_after(self._store.layout.signals, before.get("signals", {}))
-        node_lines, nodes_at = cursor.lines_after(self._store.layout.memory, before.get("memory", {}))
-        found = [(offset, signal) for offset, line in signal_lines if (signal := _signal(line))]
-        return News(
-            ended=[event for event in events if event.kind == "task_ended"],
-            signals=[(offset, signal) for offset, signal in found if not signal.read and signal.sender != self._agent],
-            discoveries=sum(_is_new_discovery(line) for _, line in node_lines),
-            cursor={"events": self._log.seq, "signals": signals_at, "memory": nodes_at},
-        )
+        return gather(self._store, self._log, self.state, config.agent.name)
 
-    def run(self, news: News, config: Config, now: float, finished: float) -> Packet:
-        """One loop on what came in: packet, wake-state, receipt, loop-state, in that order."""
-        packet = self._packet(news, now, finished)
-        self._store.packets.append(packet)
-        self._settle(packet, config)
-        if news.signals:
-            offset, newest = news.signals[-1]
-            at = times.iso(finished)
-            self._store.receipts.append(Receipt(newest.id, at, reader=self._agent, upto=True, offset=offset))
+    def look(self, config: Config, now: float, *, may_start: bool) -> Packet | None:
+        """See to the session that is at work; returns its packet where it has ended."""
+        packet = self._session.look(self.state, now, may_start=may_start)
+        if packet is not None:
+            self._commit(packet, config, now)
+            self._session.close()
         return packet
 
-    def _packet(self, news: News, now: float, finished: float) -> Packet:
-        done = [event for event in news.ended if event.data.get("status") == "done"]
-        bad = [event for event in news.ended if event.data.get("status") != "done"]
-        made = tuple(artifact for event in done if (artifact := self._artifact(event)))
-        last = max(self.state.loop if self.state else 0, getattr(self._last_packet(), "loop", 0))
-        return Packet(
-            id=ids.new_id("pkt"), loop=last + 1, started_at=times.iso(now), completed_at=times.iso(finished),
-            came_in=_shown([_signal_words(signal) for _, signal in news.signals], "signals"),
-            done=_shown([one_line(event.text, 120) for event in done], "tasks"), made=made[-_SHOWN:],
-            abandoned=tuple(_left_out(event) for event in bad[:_SHOWN]), next=_next(news, bad), health=_health(bad),
-            changed={"tasks_done": len(done), "tasks_failed": len(bad), "signals_read": len(news.signals),
-                     "discoveries_added": news.discoveries},
-            cursor=news.cursor, usage=_usage(news.ended), seconds=round(max(0.0, finished - now), 3),
-        )  # fmt: skip
+    def turn(self, config: Config, now: float, *, asked: bool, begins: Callable[[], float]) -> Turn:
+        """Run or begin a loop if there is something for it. `asked`: a person wants one, whatever holds it off.
 
-    def _artifact(self, event: EngineEvent) -> Artifact | None:
-        folder = self._tasks.folder(event.task_id)
-        if folder is None or not (folder / "result.md").exists():
-            return None
-        path = str((folder / "result.md").relative_to(self._store.root))
-        return Artifact(kind="report", path=path, title=one_line(event.text.partition(": ")[2], 120))
+        `begins` is called right before the work of one; it returns the time.
+        """
+        if self.at_work:
+            return Turn(skipped=f"loop {self.at_work} is at work")
+        news = self.news(config)
+        if not news:
+            return Turn(skipped="nothing new")
+        if not self._has_model(config):
+            return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
+        if why := self._rests(news, config, now) if not asked else "":
+            return Turn(skipped=why)
+        if why := self._tending.starter.held_back(agent.ROLE):
+            return Turn(skipped=why)
+        begins()
+        begun = self._session.begin(self._next(), news, config, now)
+        self._log.add("loop_started", f"loop {begun.loop}: {_came_in(news)}", now, loop=begun.loop)
+        return Turn(begun.loop)
+
+    def _next(self) -> int:
+        return max(self.state.loop if self.state else 0, getattr(self._last_packet(), "loop", 0)) + 1
+
+    def _story(self, news: News, now: float, finished: float) -> Packet:
+        return story(self._store, news, self._next(), now, finished)
+
+    def _rests(self, news: News, config: Config, now: float) -> str:
+        """Why the agent is not woken now, or the empty string. After a failure not even urgent news does it."""
+        state = self.state
+        if state is None or not now < times.epoch(state.rests_until):
+            return ""
+        if not state.failed_loops and news.urgent(config.agent.name):
+            return ""
+        return f"the main agent rests until {state.rests_until[11:16]}: {state.rests_why}"
+
+    def _has_model(self, config: Config) -> bool:
+        """Whether a loop is a session of a model. A provider that cannot be used is one: its session says why."""
+        layout = self._store.layout
+        if layout.retired_role(agent.ROLE).exists():
+            return False
+        role = role_or_why(layout, agent.ROLE)
+        known = role if isinstance(role, Role) else Role(agent.ROLE, "")
+        try:
+            found = targets(config.models, known, Spec(id="", objective=""), os.environ)
+        except ProviderError:
+            return True
+        return found[0].endpoint.name != "offline"
+
+    def _commit(self, packet: Packet, config: Config, now: float) -> Packet:
+        """Packet, wake-state, receipts, loop-state, in that order."""
+        self._store.packets.append(packet)
+        self._settle(packet, config)
+        made = f"{len(packet.done)} done, {len(packet.made)} made"
+        said = f"failed: {packet.failed}" if packet.failed else made
+        self._log.add("loop", f"loop {packet.loop}: {said}", now, task_id=packet.task_id, loop=packet.loop)
+        return packet
 
     def _settle(self, packet: Packet, config: Config) -> None:
-        """Everything that follows from a packet."""
-        files.replace(self._store.layout.wake_state, wake_text(packet).encode())
-        state = next_state(self.state, packet, config)
-        files.replace(self._store.layout.loop_state, msgspec.json.format(msgspec.json.encode(state), indent=2))
-        self.state = state
+        self.state = settle(self._store, self.state, packet, config, self._today)
 
 
-def _signal(line: bytes) -> Signal | None:
-    try:
-        return decode_signal(line)
-    except (msgspec.MsgspecError, AttributeError):
-        return None
-
-
-def _is_new_discovery(line: bytes) -> bool:
-    """Whether a line of memory.jsonl is the first of an open discovery: later lines carry `updated_at`."""
-    return b'"discovery"' in line and b'"updated_at"' not in line and b'"archived"' not in line
-
-
-def _shown(words: list[str], kind: str) -> tuple[str, ...]:
-    if len(words) <= _SHOWN:
-        return tuple(words)
-    return (*words[-_SHOWN:], f"and {len(words) - _SHOWN} more {kind}")
-
-
-def _signal_words(signal: Signal) -> str:
-    place = f" on {signal.wu_id}" if signal.wu_id else ""
-    return one_line(f"{signal.message} ({signal.sender}{place})", 160)
-
-
-def _left_out(event: EngineEvent) -> LeftOut:
-    why = event.data.get("reason") or event.data.get("status", "")
-    return LeftOut(what=one_line(event.text, 120), why=one_line(str(why), 160))
-
-
-def _next(news: News, bad: list[EngineEvent]) -> tuple[str, ...]:
-    steps = [f"Look at {one_line(event.text, 100)}: retry or dismiss it." for event in bad[:3]]
-    if news.discoveries:
-        steps.append(f"Triage {news.discoveries} new {'discovery' if news.discoveries == 1 else 'discoveries'}.")
-    return tuple(steps)
-
-
-def _health(bad: list[EngineEvent]) -> Health:
-    if not bad:
-        return Health()
-    return Health(status="degraded", note=f"{len(bad)} {'task' if len(bad) == 1 else 'tasks'} did not end well")
-
-
-def _usage(ended: list[EngineEvent]) -> Usage:
-    tokens = sum(int(event.data.get("tokens", 0)) for event in ended)
-    return Usage(input_tokens=tokens, usd=sum(float(event.data.get("usd", 0.0)) for event in ended))
-
-
-def wake_text(packet: Packet) -> str:
-    """wake-state.md for the loop after `packet`."""
-    made = [f"- {item.title}: `{item.path}`" for item in packet.made] + [
-        f"- {item}" for item in packet.done[len(packet.made) :]
-    ]
-    lines = [f"# Wake-state for loop {packet.loop + 1}", "", OFFLINE_NOTE, "", "## Made", *(made or ["Nothing."]), ""]
-    lines += ["## Mail and signals", *([f"- {item}" for item in packet.came_in] or ["None."]), ""]
-    if packet.abandoned:
-        lines += ["## Left out", *[f"- {item.what}: {item.why}" for item in packet.abandoned], ""]
-    lines += ["## Next", *([f"- {item}" for item in packet.next] or ["Nothing is waiting."]), ""]
-    return "\n".join(lines)
-
-
-def next_state(before: LoopState | None, packet: Packet, config: Config) -> LoopState:
-    """The loop-state after `packet`; spend is counted by UTC day."""
-    ended = times.epoch(packet.completed_at)
-    day = datetime.fromtimestamp(ended, UTC).strftime("%Y-%m-%d")
-    same_day = before is not None and before.day == day
-    used = (before.token_budget.used if before and same_day else 0) + packet.usage.tokens
-    limit = config.budget.day_tokens
-    empty = not any(packet.changed.values())
-    return LoopState(
-        loop=packet.loop, completed_at=packet.completed_at, sleep_seconds=config.heartbeat.every_minutes * 60,
-        last_artifact=packet.made[-1] if packet.made else (before.last_artifact if before else Artifact()),
-        health=packet.health, abandoned=packet.abandoned, decided_against=packet.decided_against,
-        token_budget=TokenBudget(window="day", limit=limit, used=used, remaining=max(0, limit - used)),
-        packet=packet.id, seconds=packet.seconds, cursor=packet.cursor, day=day,
-        day_usd=(before.day_usd if before and same_day else 0.0) + packet.usage.usd,
-        empty_loops=(before.empty_loops if before else 0) + 1 if empty else 0, rev=(before.rev if before else 0) + 1,
-    )  # fmt: skip
+def _came_in(news: News) -> str:
+    return f"{len(news.ended)} tasks ended, {len(news.signals)} signals, {news.discoveries} discoveries"

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from lumen_tui.engine import workers
 from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.pausing import Pausing
 from lumen_tui.engine.tending import Tending
 from lumen_tui.model import times
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
-from lumen_tui.store import files
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.store import Store
@@ -32,6 +33,8 @@ class Orders:
 
     def __init__(self, store: Store, log: EventLog, tending: Tending) -> None:
         self._store, self._log, self._tending = store, log, tending
+        self.pausing = Pausing(store.layout, log, tending.index)
+        self.stops_after_tasks = ""  # the reason, where the engine is to stop once no task runs
         self._follower = Follower(store.layout.commands)
         self._answered = {receipt.command_id for receipt in self._receipts()}
 
@@ -51,15 +54,12 @@ class Orders:
 
     def paused(self) -> Pause | None:
         """Who paused the engine, and why; None where it is not."""
-        data = files.read(self._store.layout.pause)
-        try:
-            return msgspec.json.decode(data, type=Pause) if data else None
-        except msgspec.MsgspecError:
-            return Pause(at="", by="unknown", reason="pause.json cannot be read; remove it to go on")
+        return self.pausing.paused()
 
     def carry_out(self, now: float) -> Wishes:
         """Carry out every command that has no receipt yet."""
         wishes = Wishes()
+        self.pausing.end_those_over(now)
         if not self._follower.changed():
             return wishes
         offset, data = self._follower.poll()
@@ -93,18 +93,35 @@ class Orders:
     def _do_stop(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
         if now - times.epoch(command.at) > _STALE:
             return False, "too old: given before this engine ran"
-        wishes.stop = command.reason or f"asked by {command.by}"
+        reason = command.reason or f"asked by {command.by}"
+        if command.after == "task":
+            self.stops_after_tasks = reason
+            return True, "nothing new starts; the engine stops when the running tasks have ended"
+        wishes.stop = reason
+        if command.after == "now":
+            ended = self._end_all(f"stopped with the engine by {command.by}", now)
+            return True, f"stopping, {ended} workers with it"
         return True, "stopping; workers go on and are adopted by the next engine"
 
+    def _end_all(self, reason: str, now: float) -> int:
+        self._tending.index.refresh(now, {}, only=set())
+        alive = [view for view in self._tending.index.begun() if view.status.alive]
+        for view in alive:
+            self._tending.end(view, status="cancelled", reason=reason, now=now)
+        return len(alive)
+
     def _do_pause(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
-        record = Pause(at=times.iso(now), by=command.by, reason=command.reason)
-        files.replace(self._store.layout.pause, msgspec.json.encode(record))
-        return True, "paused: running workers go on, nothing new starts"
+        record = Pause(
+            at=times.iso(now), by=command.by, reason=command.reason, until=command.until, after=command.after or "task"
+        )
+        if record.over(now):
+            return False, "its time is over already"
+        return self.pausing.pause(command.target, record)
 
     def _do_resume(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
-        files.remove(self._store.layout.pause)
         wishes.beat = True
-        return True, "resumed"
+        self.stops_after_tasks = ""
+        return self.pausing.resume(command.target)
 
     def _do_cancel(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
         view = self._tending.index.find(command.target)
@@ -113,5 +130,8 @@ class Orders:
         if view.status.ended or view.archived or view.finished:
             return False, f"it has ended already ({view.status})"
         reason = f"cancelled by {command.by}" + (f": {command.reason}" if command.reason else "")
+        if command.after == "step" and view.status.alive:
+            workers.ask_to_stop(self._store.layout.task(view.id), "cancelled", reason, after="step")
+            return True, "it ends after the step it is at"
         self._tending.end(view, status="cancelled", reason=reason, now=now)
         return True, "cancelled" if not view.status.alive else "ending it: ask, terminate, kill"

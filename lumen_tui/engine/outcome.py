@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from lumen_tui.engine.refusal import ActionError as ActionError
+
 
 class Done(Struct, frozen=True):
     """An action that was carried out."""
@@ -11,12 +13,3 @@ class Done(Struct, frozen=True):
     summary: str  # one plain sentence for the operator
     target: str = ""  # the id of what was made or changed
     action_id: str = ""  # set where it can be undone
-
-
-class ActionError(Exception):
-    """An action that could not be carried out; the text says why and what to do next. Nothing was written."""
-
-    def __init__(self, text: str, *, candidates: tuple[str, ...] = (), missing: bool = False) -> None:
-        super().__init__(text)
-        self.candidates = candidates  # nearest names, or what an ambiguous prefix could be
-        self.missing = missing  # the thing is not there (exit code 3) rather than the call being wrong (2)

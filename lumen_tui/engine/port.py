@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from lumen_tui.engine.clock import Clock, SystemClock
+from lumen_tui.engine.clock import Clock, SystemClock, clocks_of
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.pictures import Pictures
 from lumen_tui.model import links
+from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
 from lumen_tui.model.listings import Alike, Deed, NodeRow
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.whytrace import Trace
 from lumen_tui.store import deeds, files, nodes
 from lumen_tui.store.layout import distrust
 from lumen_tui.store.nodeviews import decode_node
@@ -27,15 +30,12 @@ from lumen_tui.store.provenance import provenance
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskread import tail_events
-from lumen_tui.store.watch import wait_for_changes
 
 if TYPE_CHECKING:
     from lumen_tui.engine.likeness import Titles
 
 _EVENTS_SHOWN = 2000
 _REASONS = 9  # that a prompt offers: one for each digit
-_AGES = 60.0  # seconds after which a picture is taken anew because time alone has changed it
-_LOADING_PICTURES = 0.15  # seconds between two pictures while a large folder is read in
 _EVENT_BYTES = 1024 * 1024
 _RESULT_BYTES = 1024 * 1024
 
@@ -88,6 +88,12 @@ class Port(Protocol):
     def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
         """Decay under any rule at any moment, with what is in memory today: the counts that decay itself goes by."""
 
+    def why(self, name: str) -> Trace:
+        """What caused a thing and what came of it. Raises ActionError where there is none of this id."""
+
+    def role_book(self) -> Book:
+        """How every role and model did so far."""
+
     def listing(self, kind: str) -> Sequence[NodeRow]:
         """The `archived` or the `protected` nodes, the last changed first."""
 
@@ -103,7 +109,9 @@ class RemotePort:
         self._clock = clock or SystemClock()
         self._store = Store(root)
         self._reader = Reader(root, operator)
+        self._reader.clocks = clocks_of(self._clock)
         self._turn = threading.Lock()
+        self._pictures = Pictures(self._reader, self._clock, self._turn, lambda: self.read_only)
         self._titles: Titles | None = None
 
     @property
@@ -113,38 +121,10 @@ class RemotePort:
 
     def snapshot(self) -> Snapshot:
         with self._turn:
-            return self._picture(self._reader.snapshot(self._clock.now()))
-
-    def _picture(self, snapshot: Snapshot) -> Snapshot:
-        return msgspec.structs.replace(snapshot, read_only=self.read_only)
+            return self._pictures.signed(self._reader.snapshot(self._clock.now()))
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        mark, taken = None, 0.0
-        for _ in self._occasions(stop):
-            now, running = self._clock.now(), self._clock.running()
-            with self._turn:
-                new = (self._reader.mark(), self.read_only)
-                if new == mark and running - taken < _AGES:
-                    continue
-                picture = self._picture(self._reader.picture(now))
-            mark, taken = new, running
-            yield picture
-
-    def _occasions(self, stop: threading.Event) -> Iterator[None]:
-        """Once for each part of the first load, then for each change."""
-        yield from self._load(stop)
-        for _ in wait_for_changes(self._reader.layout, stop, self._reader.tasks.busy):
-            yield from self._load(stop)
-
-    def _load(self, stop: threading.Event) -> Iterator[None]:
-        """Take in what is new; while that takes long, a picture of what is there so far every now and then."""
-        more, shown = True, self._clock.running()
-        while more and not stop.is_set():
-            with self._turn:
-                more = self._reader.refresh(self._clock.now())
-            if not more or self._clock.running() - shown > _LOADING_PICTURES:
-                shown = self._clock.running()
-                yield
+        return self._pictures.changes(stop)
 
     def submit(self, verb: str, **arguments: Any) -> Done:
         from lumen_tui.engine.actions.registry import perform  # the room paints before it acts
@@ -211,6 +191,19 @@ class RemotePort:
             self._reader.load(self._clock.now())
             index = self._reader.nodes
             return index.decay_view(rule, now), index.fading(rule, now)
+
+    def why(self, name: str) -> Trace:
+        from lumen_tui.store.whytrace import trace
+
+        try:
+            return trace(self._store.layout, name, self._clock.now())
+        except (LookupError, ValueError) as error:
+            raise ActionError(f"there is nothing with the id {one_line(name, 60)}", missing=True) from error
+
+    def role_book(self) -> Book:
+        from lumen_tui.store import rolestats
+
+        return rolestats.book(self._store.layout, self._clock.now())
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
         with self._turn:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.store import files
 
-_POLL = 0.25  # seconds between two looks at what may have changed: three `stat` calls
+_TICK = 1.0  # seconds between two looks at the clocks
+_POLL = 0.25  # the same where the system tells nothing of new files
+_WARM_AFTER = 0.5  # seconds that an engine sleeps before it has a zygote made: one task alone needs none
 _WATCH = 2.0  # seconds between two looks at running workers (time limits, lost ones)
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -38,10 +40,12 @@ class Runner:
         self._done_beats = 0
         self._folder_stamp = 0
         self._soon = False  # something came in that the main agent should hear of
+        self._woken = asyncio.Event()
 
     def request_stop(self, reason: str) -> None:
         """Ask for a clean end; safe in a signal handler of the loop."""
         self.stop_reason = self.stop_reason or reason
+        self._woken.set()
 
     async def run(self) -> int:
         """Beat until the end; returns the exit code (128 + n after a signal, 1 where the folder went away)."""
@@ -49,6 +53,7 @@ class Runner:
         try:
             await self._beats()
             await self.engine.tending.wait_for_endings()
+            await self.engine.learning.wait()
         except StateGone as error:
             self.stop_reason = str(error)
             return 1
@@ -99,31 +104,69 @@ class Runner:
             self.request_stop(stop)
 
     async def _wait(self) -> str:
-        """Sleep until the next beat is due, a command asks for one, or news has settled; returns the reason."""
+        """Sleep until the next beat is due, a command asks for one, or news has settled; returns the reason.
+
+        Running time decides, so that a wall clock that is moved brings no beat forward and puts none off.
+        """
         clock = self.engine.clock
-        due = self._announce(self.engine.next_beat(clock.now(), soon=self.options.until_idle))
-        watched = clock.running()
+        due = self._plan(soon=self.options.until_idle)
+        slept = watched = clock.running()
         while not self.stop_reason:
-            await asyncio.sleep(_POLL)
-            now = clock.now()
-            if now >= due:
+            await self._stirred(min(self._longest(), max(0.0, due - clock.running())))
+            running = clock.running()
+            if running >= due:
                 return "timer"
-            if not (self._something_happened() or clock.running() - watched > _WATCH):
+            self._look_at_clocks(due, running - slept)
+            if not (self._something_happened() or running - watched > _WATCH):
                 continue
-            watched = clock.running()
+            watched = running
             if self._look():
                 return "asked"
             if self._soon:
                 self._soon = False
-                due = self._announce(min(due, self.engine.next_beat(now, soon=True)))
+                due = self._plan(soon=True, before=due)
         return "stop"
 
-    def _announce(self, due: float) -> float:
+    def _longest(self) -> float:
+        """How long to sleep at most."""
+        tending = self.engine.tending
+        if tending.index.loading:
+            return 0.0
+        return _POLL if tending.starter.wakeups.deaf else _TICK
+
+    def _look_at_clocks(self, due: float, slept: float) -> None:
+        """Tell the right time of the next beat after the wall clock was moved; have a zygote made in quiet times."""
+        clock = self.engine.clock
+        if self.engine.notice_jump(clock.now()):
+            self._announce(clock.now() + due - clock.running())
+        if slept > _WARM_AFTER:
+            self.engine.tending.starter.warm_up(self.engine.config)
+
+    def _plan(self, *, soon: bool, before: float = float("inf")) -> float:
+        """When the next beat is due, in running time and at most `before`; announced in wall time."""
+        now, running = self.engine.clock.now(), self.engine.clock.running()
+        due = min(before, running + self.engine.next_beat(now, soon=soon) - now)
+        self._announce(now + due - running)
+        return due
+
+    async def _stirred(self, seconds: float) -> None:
+        """Return when something happened that wakes the engine, or after that time."""
+        wakeups = self.engine.tending.starter.wakeups
+        loop = asyncio.get_running_loop()
+        self._woken.clear()
+        loop.add_reader(wakeups.fileno(), self._woken.set)
+        try:
+            await asyncio.wait_for(self._woken.wait(), seconds)
+        except TimeoutError:
+            return
+        finally:
+            loop.remove_reader(wakeups.fileno())
+
+    def _announce(self, due: float) -> None:
         try:
             self.engine.sleep(self.engine.clock.now(), due)
         except files.StoreError:
             pass  # degraded: the late heartbeat tells the operator
-        return due
 
     def _something_happened(self) -> bool:
         """A new command, a new task, or a worker that ended: cheap evidence, no read."""
@@ -132,7 +175,10 @@ class Runner:
         except OSError:
             stamp = 0
         moved, self._folder_stamp = stamp != self._folder_stamp, stamp
-        return moved or self.engine.orders.waiting or self.engine.tending.starter.child_ended()
+        tending = self.engine.tending
+        woken = tending.starter.wakeups.happened()
+        moved = moved or woken or tending.index.loading or self.engine.switch.changed()
+        return moved or self.engine.orders.waiting or tending.starter.child_ended()
 
     def _look(self) -> bool:
         """Commands and tasks at once; True where a whole beat was asked for."""

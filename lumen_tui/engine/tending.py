@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from lumen_tui.engine import workers
-from lumen_tui.engine.events import EventLog, recent_events
+from lumen_tui.engine.clock import Clock, SystemClock
+from lumen_tui.engine.deaths import Deaths
+from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.starting import Starter, role_or_why
-from lumen_tui.model import times
+from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
-from lumen_tui.store import files
+from lumen_tui.store import files, filing, locks, pauses, process
 from lumen_tui.store.reader import Dismissed
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskindex import TaskIndex
 from lumen_tui.store.taskread import read_json
+from lumen_tui.store.waits import waited
 
-_REMEMBERED = 5000  # events looked through after a start
+_REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
+_TOLD = re.compile(rb'^\{"seq":.*?"kind":"task_ended",.*?"task_id":"([a-z0-9-]+)".*?"attempt":(\d+)', re.M)
+Attempt = tuple[str, int]  # a task and the number of the attempt: one that was put back ends more than once
+_AT_ONCE = 300  # tasks that wait or have ended, read in one look after a start: about 20 ms
 _GRACE = 15.0  # seconds past its time limit before the engine ends a worker that should have ended itself
 
 
@@ -39,6 +46,15 @@ class Stop(msgspec.Struct, frozen=True):
     reason: str
 
 
+def told_ends(store: Store) -> set[Attempt]:
+    """The attempts whose end stands in the newest part of events.jsonl."""
+    found: set[Attempt] = set()
+    for journal in (store.layout.earlier_events, store.layout.events):
+        ended = _TOLD.findall(files.read_tail(journal, _REMEMBERED))
+        found.update((name.decode(), int(attempt)) for name, attempt in ended)
+    return found
+
+
 @dataclass
 class Tended:
     """What one look at the tasks changed."""
@@ -51,39 +67,51 @@ class Tended:
 class Tending:
     """Owns the workers of one engine."""
 
-    def __init__(self, store: Store, log: EventLog, *, epoch: int) -> None:
+    def __init__(self, store: Store, log: EventLog, *, epoch: int, clock: Clock | None = None) -> None:
         self._store, self._log = store, log
-        self.index = TaskIndex(store.layout)
+        self._clock = clock or SystemClock()
+        self._deaths = Deaths(store.layout, log)
+        self._met: dict[tuple[str, int], float] = {}  # task and attempt -> awake time when this engine first saw it
+        self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
         self.starter = Starter(store, log, self.index, epoch=epoch)
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._dismissed = Dismissed(store.layout)
-        self._told: set[str] = set()  # tasks whose end is in events.jsonl: a kill right behind it tells it once only
-        self._collected: set[str] = set()
+        self._told: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
+        self._collected: set[Attempt] = set()
+        self._settled: set[str] = set()  # ended and collected: nothing is left to do until a person has dealt with it
+        self._dealt: frozenset[str] = frozenset()
         self.config = Config()
 
     def recover(self, now: float) -> int:
         """Take in everything that is there after a start; returns how many living workers were adopted."""
-        self.index.refresh(now, {})
-        ended = (event for event in recent_events(self._store, _REMEMBERED) if event.kind == "task_ended")
-        self._told = {event.task_id for event in ended}
+        self.index.refresh(now, {}, running=self._clock.running())
         adopted = [view for view in self.index.begun() if view.status.alive]
         for view in adopted:
             self._log.add("adopted", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=view.pid)
         return len(adopted)
 
+    def notice(self, now: float) -> None:
+        """Take in tasks that were made a moment ago."""
+        self.index.refresh(now, {}, only=set(), running=self._clock.running())
+
     def look(self, now: float, *, may_start: bool) -> Tended:
         """One pass over the tasks. Reads nothing of a task on which nothing changed."""
         tended = Tended()
         self.starter.reap()
-        self.index.refresh(now, {}, only=set())
+        self.index.refresh(now, {}, only=set(), running=self._clock.running())
+        self._dismissed.refresh()
+        self._dealt = self._dismissed.targets()
         for view in self.index.begun():
+            if view.id in self._settled and view.id not in self._dealt:
+                continue
             if view.status is Status.LOST and not view.finished:
                 self._lost(view, tended, now)
             elif view.finished:
                 self._collect(view, tended, now)
             else:
-                self._limit(view, now)
-        if may_start:
+                self._tend(view, now)
+        self.starter.watch(self.index.running())
+        if may_start and not self.index.loading:
             tended.started = self.starter.start_next(self.config, now)
         return tended
 
@@ -96,11 +124,16 @@ class Tending:
         self.index.expect(view.id)
         if stop := read_json(folder / "stop.json", Stop):
             workers.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
-        elif view.attempt <= self.config.workers.retries and self._repeatable(view.spec.role):
+            return
+        how = self.starter.ended_how(view.id)
+        how = f": {how}" if how else ""
+        self._deaths.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
+        if view.attempt <= self.config.workers.retries and self._repeatable(view.spec.role):
             workers.put_aside(folder, view.attempt)
-            self._log.add("lost", f"attempt {view.attempt} ended without a word; trying again", now, task_id=view.id)
+            text = f"attempt {view.attempt} ended without a word{how}; trying again"
+            self._log.add("lost", text, now, task_id=view.id)
         else:
-            reason = f"the worker ended without a word in attempt {view.attempt}"
+            reason = f"the worker ended without a word in attempt {view.attempt}{how}"
             workers.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
             self._log.add("lost", reason, now, task_id=view.id)
 
@@ -112,49 +145,70 @@ class Tending:
     def _collect(self, view: TaskView, tended: Tended, now: float) -> None:
         """Take a result in exactly once, then archive it. A failed task stays until a person has dealt with it."""
         folder = self._store.layout.task(view.id)
-        if view.id not in self._collected and read_json(folder / "collected.json", Collected) is None:
+        if (view.id, view.attempt) not in self._collected and read_json(folder / "collected.json", Collected) is None:
             tended.collected.append(view.id)
             self._tell(view, now)
             record = Collected(at=times.iso(now), status=str(view.status))
             files.replace(folder / "collected.json", msgspec.json.encode(record))
-        self._collected.add(view.id)
-        if view.status in (Status.DONE, Status.CANCELLED) or self._dealt_with(view.id):
+        self._collected.add((view.id, view.attempt))
+        over = view.status in (Status.DONE, Status.CANCELLED) or view.spec.role == agent.ROLE
+        if over or view.id in self._dealt:
             self._archive(view, folder)
+        else:
+            self._settled.add(view.id)
 
     def _tell(self, view: TaskView, now: float) -> None:
-        if view.id not in self._told:
+        if self._told is None:
+            self._told = told_ends(self._store)
+        if (view.id, view.attempt) not in self._told:
             self._log.add(
                 "task_ended", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id,
                 status=str(view.status), reason=view.reason, tokens=view.usage.tokens, usd=view.usage.usd,
-                brain=view.brain,
+                brain=view.brain, attempt=view.attempt,
             )  # fmt: skip
-
-    def _dealt_with(self, task_id: str) -> bool:
-        self._dismissed.refresh()
-        return task_id in self._dismissed.targets()
 
     def _archive(self, view: TaskView, folder: Path) -> None:
         """Move the folder out of the way, unless a worker is still on its way out of it: the next look does."""
-        if files.is_locked(folder / "run.lock"):
+        if locks.is_locked(folder / "run.lock"):
             self.index.expect(view.id)
             return
         year, month = times.iso(view.finished)[:7].split("-")
         target = self._store.layout.archive / year / month
-        files.make_folder(target)
-        files.move(folder, target / view.id)
+        filing.make_folder(target)
+        filing.move(folder, target / view.id)
+
+    def _tend(self, view: TaskView, now: float) -> None:
+        """Look after one that is alive."""
+        if self.index.is_leaderless(view.id):
+            self._free(view, now)
+        elif not pauses.held(self._store.layout.task(view.id)):
+            self._limit(view, now)
+
+    def _free(self, view: TaskView, now: float) -> None:
+        """End what still holds the lock of a worker that has gone; the task is lost then, and treated as such."""
+        killed = process.kill_lock_holders(str(self._store.layout.task(view.id) / "run.lock"))
+        if killed:
+            text = f"its worker is gone; {len(killed)} processes that still held its lock were ended"
+            self._log.add("leftover", text, now, task_id=view.id, pids=killed)
+            self.index.expect(view.id)
 
     def _limit(self, view: TaskView, now: float) -> None:
-        """End a worker that is past its time and did not end itself."""
+        """End a worker that is past its time and did not end itself. The time that the machine sleeps is left out,
+        and what passed before this engine met the worker.
+        """
         limit = view.spec.timeout_seconds
         if not limit:
             role = role_or_why(self._store.layout, view.spec.role)
             limit = role.limits.timeout_seconds if isinstance(role, Role) else 0.0
-        if 0 < limit + _GRACE < now - view.started:
+        met = self._met.setdefault((view.id, view.attempt), self._clock.awake())
+        took = self._clock.awake() - met
+        folder = self._store.layout.task(view.id)
+        if limit > 0 and took > limit + _GRACE and took - waited(folder, view.attempt, now) > limit + _GRACE:
             self.end(view, status="failed", reason=f"timed out after {times.span(limit)}", now=now)
 
     def end(self, view: TaskView, *, status: str, reason: str, now: float) -> None:
         """Begin to end a task, in steps, without waiting for it. The lock decides: the list may be a moment old."""
-        alive = files.is_locked(self._store.layout.task(view.id) / "run.lock")
+        alive = locks.is_locked(self._store.layout.task(view.id) / "run.lock")
         if view.status is Status.QUEUED and not alive:
             self.starter.give_up(view, status, reason, now)
         elif view.id not in self._ending:

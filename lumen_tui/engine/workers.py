@@ -7,26 +7,28 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine.zygote import Zygote, ZygoteGone
 from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.model.times import iso
-from lumen_tui.providers.choose import key_names
-from lumen_tui.store import files, process
+from lumen_tui.store import files, filing, locks, process
 from lumen_tui.store.process import ProcessId
 
 _KEPT_ENV = ("PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH", "TMPDIR", "SSL_CERT_FILE")
 _LOOK_EVERY = 0.05  # seconds between two looks at a worker that was asked to stop
 
 
-def worker_env(lock_fd: int, provider: str) -> dict[str, str]:
-    """What a worker may know of our environment. Keys go along only where a provider needs them."""
-    names = [*_KEPT_ENV, *key_names(provider), *(name for name in os.environ if name.startswith("LC_"))]
+def worker_env(keys: Iterable[str]) -> dict[str, str]:
+    """What a worker may know of our environment; `keys` are the names of the keys that its models need."""
+    names = [*_KEPT_ENV, *keys, *(name for name in os.environ if name.startswith("LC_"))]
     env = {name: os.environ[name] for name in names if name in os.environ}
     # PYTHONSAFEPATH: a folder `lumen_tui` that a worker left in its task folder must not be imported by the next
-    return env | {"LUMEN_LOCK_FD": str(lock_fd), "PYTHONSAFEPATH": "1"}
+    return env | {"PYTHONSAFEPATH": "1"}
 
 
 def next_attempt(folder: Path) -> int:
@@ -35,37 +37,90 @@ def next_attempt(folder: Path) -> int:
     return max((int(number) for number in earlier if number.isdigit()), default=0) + 1
 
 
-def start(folder: Path, *, provider: str, epoch: int, now: float) -> subprocess.Popen[bytes] | None:
-    """Start a worker on the task in `folder`; None where one is alive already.
+@dataclass
+class Started:
+    """A worker's process. `child` is there where it is our own child, started cold; pid 0 is not known."""
 
+    pid: int = 0
+    child: subprocess.Popen[bytes] | None = None
+    leader: ProcessId = field(default_factory=lambda: ProcessId(0, 0, ""))
+
+
+class NoProcess(Exception):
+    """The system gives no process now: the task waits."""
+
+
+def start(
+    folder: Path, *, env: dict[str, str], kind: str, epoch: int, now: float, zygote: Zygote | None = None
+) -> Started | None:  # fmt: skip
+    """Start a worker on the task in `folder`; None where one is alive already. NoProcess.
+
+    `kind` is the kind of provider (see providers.preload) that a zygote must have at hand to be of use.
     run.json is durable before the process exists: a crash between the two leaves a task that is seen as lost
     and tried again, never one that runs twice.
     """
-    lock_fd = files.try_lock(folder / "run.lock")
-    if lock_fd is None:
+    lock = locks.try_lock(folder / "run.lock")
+    if lock is None:
         return None
+    held = [lock]
     try:
         run = Run(attempt=next_attempt(folder), started_at=iso(now), epoch=epoch)
         files.replace(folder / "run.json", msgspec.json.encode(run))
-        child = _launch(folder, lock_fd, provider)
-        me = process.identify(child.pid)
+        started = _launch(folder, held, env, zygote if zygote and zygote.usable(kind) else None)
+        started.leader = me = process.identify(started.pid)
         run = msgspec.structs.replace(run, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id)
         files.replace(folder / "run.json", msgspec.json.encode(run))
+    except NoProcess:
+        filing.remove(folder / "run.json")
+        raise
     finally:
-        os.close(lock_fd)  # the worker holds the lock through its own copy
-    return child
+        for fd in held:
+            os.close(fd)  # the worker holds the lock through its own copy
+    return started
 
 
-def _launch(folder: Path, lock_fd: int, provider: str) -> subprocess.Popen[bytes]:
+def _launch(folder: Path, held: list[int], env: dict[str, str], zygote: Zygote | None) -> Started:
+    """Warm where that is possible, else cold. `held` is the list of the one descriptor that holds the lock."""
     log = files.open_append(folder / "worker.log")
     try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "lumen_tui.worker", str(folder)],
-            cwd=folder, env=worker_env(lock_fd, provider), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            pass_fds=(lock_fd,), start_new_session=True,
-        )  # fmt: skip
+        if zygote is not None and (started := _warm(folder, held, log, env, zygote)):
+            return started
+        return _cold(folder, held[0], log, env)
     finally:
         os.close(log)
+
+
+def _warm(folder: Path, held: list[int], log: int, env: dict[str, str], zygote: Zygote) -> Started | None:
+    """A fork of the zygote; None where there is none and none can come of it any more."""
+    try:
+        born = zygote.start(folder, held[0], log, env)
+    except ZygoteGone:
+        return _after_failure(folder, held)
+    except OSError:
+        return None  # nothing was asked for yet
+    return Started(pid=born.pid) if born.pid else None
+
+
+def _after_failure(folder: Path, held: list[int]) -> Started | None:
+    """The zygote died over an order: only who gets the lock anew knows that no worker came of it."""
+    os.close(held.pop())
+    lock = locks.try_lock(folder / "run.lock")
+    if lock is None:
+        return Started()  # it lives, and is found by its lock
+    held.append(lock)
+    return None
+
+
+def _cold(folder: Path, lock: int, log: int, env: dict[str, str]) -> Started:
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "lumen_tui.worker", str(folder)],
+            cwd=folder, env=env | {"LUMEN_LOCK_FD": str(lock)}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            pass_fds=(lock,), start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise NoProcess(error.strerror or str(error)) from error
+    return Started(pid=child.pid, child=child)
 
 
 def identity(run: Run) -> ProcessId:
@@ -75,8 +130,8 @@ def identity(run: Run) -> ProcessId:
 
 def put_aside(folder: Path, attempt: int) -> None:
     """Keep the record of a lost attempt and make the task ready for the next one."""
-    files.remove(folder / "stop.json")
-    files.move(folder / "run.json", folder / f"run.{attempt}.json")
+    filing.remove(folder / "stop.json")
+    filing.move(folder / "run.json", folder / f"run.{attempt}.json")
 
 
 def write_exit(folder: Path, task_id: str, status: str, reason: str, *, attempt: int, now: float) -> None:
@@ -85,13 +140,19 @@ def write_exit(folder: Path, task_id: str, status: str, reason: str, *, attempt:
     files.replace(folder / "exit.json", msgspec.json.encode(record))
 
 
+def ask_to_stop(folder: Path, status: str, reason: str, after: str = "now") -> None:
+    """Ask a worker to end: `now`, or after its `step`. How the task counts then goes along."""
+    files.replace(folder / "stop.json", msgspec.json.encode({"status": status, "reason": reason, "after": after}))
+
+
 async def end(folder: Path, run: Run, *, status: str, reason: str, ask: float, term: float) -> None:
     """Ask, wait, TERM, wait, KILL: returns when no process of the worker's session is left.
 
     `ask` and `term` are the waits in seconds. A worker that had no time to write its exit gets none here: the
     caller sees an ended task without one.
     """
-    files.replace(folder / "stop.json", msgspec.json.encode({"status": status, "reason": reason}))
+    ask_to_stop(folder, status, reason)
+    filing.remove(folder / "hold.json")  # one that rests could not hear it
     lock, leader = folder / "run.lock", identity(run)
     if await _gone(lock, leader, ask):
         return
@@ -99,13 +160,14 @@ async def end(folder: Path, run: Run, *, status: str, reason: str, ask: float, t
     if await _gone(lock, leader, term):
         return
     process.signal_session(leader, signal.SIGKILL)
+    process.kill_lock_holders(str(lock))  # also where run.json names no process, or one that has gone
     await _gone(lock, leader, 5.0)
 
 
 async def _gone(lock: Path, leader: ProcessId, seconds: float) -> bool:
     """Whether the worker ends in time. Its folder may be archived meanwhile, so the lock alone does not tell."""
     for _ in range(max(1, round(seconds / _LOOK_EVERY))):
-        if not files.is_locked(lock) and not process.is_same(leader):
+        if not locks.is_locked(lock) and not process.is_same(leader):
             return True
         await asyncio.sleep(_LOOK_EVERY)
     return False

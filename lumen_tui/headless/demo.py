@@ -19,7 +19,7 @@ from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
-from lumen_tui.store import files, lease
+from lumen_tui.store import files, filing, lease, locks
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskread import read_json
@@ -133,7 +133,7 @@ def _engine_ended(layout: Layout) -> bool:
 
 
 async def _end_workers(layout: Layout) -> None:
-    running = [folder for folder in layout.tasks.glob("*") if files.is_locked(folder / "run.lock")]
+    running = [folder for folder in layout.tasks.glob("*") if locks.is_locked(folder / "run.lock")]
     runs = [(folder, read_json(folder / "run.json", Run)) for folder in running]
     jobs = [
         workers.end(folder, run, status="cancelled", reason="the demo was left", ask=1.0, term=1.0)
@@ -177,7 +177,7 @@ async def _run(root: Path) -> int:
 def _project(folder: Path) -> Path:
     """A small project for the workers to look at."""
     for name in ("log", "src", "data"):
-        files.make_folder(folder / name)
+        filing.make_folder(folder / name)
     lines = [f"2026-11-20T10:{i // 60:02d}:{i % 60:02d}Z INFO request {i} served in {i % 37} ms" for i in range(900)]
     lines[120] = "2026-11-20T10:02:00Z ERROR fetcher: connection reset by peer (attempt 1 of 3)"
     lines[480] = "2026-11-20T10:08:00Z ERROR fetcher: 429 Too Many Requests, giving up"

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from lumen_tui.model import times
+from lumen_tui.model import agent, times
+from lumen_tui.model.analytics import Retirement
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.evolution import EvolutionView
+from lumen_tui.model.freshness import FactState
+from lumen_tui.model.loop import LoopState
 from lumen_tui.model.progress import Missing
 from lumen_tui.model.records import Signal
 from lumen_tui.model.snapshot import Attention, DiscoveryRow, EngineLife, EngineView, Need, Problem, SpendView
 from lumen_tui.model.tasks import Status, TaskView
 
 _ORDER = list(Need)
+_UNTIL = " until "
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def collect(
@@ -23,19 +31,44 @@ def collect(
     problems: Iterable[Problem],
     dismissed: frozenset[str],
     progress: Iterable[Missing] = (),
+    loop: LoopState | None = None,
+    killed: str = "",
+    approvals: Iterable[Approval] = (),
+    facts: Iterable[FactState] = (),
+    evolution: EvolutionView | None = None,
+    retirements: Iterable[Retirement] = (),
 ) -> tuple[Attention, ...]:
     """The list, most urgent first and oldest first within one urgency."""
-    found = [*_engine(engine), *_spend(spend)]
+    found = [*_engine(engine), *_killed(killed), *_spend(spend)]
+    found += [Attention(Need.APPROVAL, one.id, f"{one.role} asks: {one.summary}", one.asked) for one in approvals]
     found += [item for view in tasks if (item := _task(view))]
     for signal in p0_signals:
         found.append(Attention(Need.P0_SIGNAL, signal.id, signal.message, times.epoch(signal.created_at)))
     for row in p0_discoveries:
         found.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
+    found += [_fact(state) for state in facts]
+    found += _loop(loop)
     found += [Attention(Need.PROGRESS, one.target, one.text, one.since) for one in progress]
+    found += _evolution(evolution)
+    found += [Attention(Need.RETIREMENT, one.target, one.text) for one in retirements]
     for problem in problems:
         found.append(Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}"))
-    kept = [item for item in found if item.target not in dismissed]
+    hidden = dismissed | _snoozed(dismissed, spend.day)
+    kept = [item for item in found if item.target not in hidden]
     return tuple(sorted(kept, key=lambda item: (_ORDER.index(item.need), item.since)))
+
+
+def until_tomorrow(target: str, day: str) -> str:
+    """The name under which a target is put aside for the rest of a budget day (`2026-11-21`). ValueError for no day."""
+    from datetime import date, timedelta  # only where somebody asks for it
+
+    return f"{target}{_UNTIL}{date.fromisoformat(day) + timedelta(days=1)}"
+
+
+def _snoozed(dismissed: frozenset[str], day: str) -> frozenset[str]:
+    """The targets that are put aside until a day that has not come."""
+    parts = [name.rpartition(_UNTIL) for name in dismissed if _UNTIL in name] if day else []
+    return frozenset(target for target, _, until in parts if _DAY.fullmatch(until) and day < until)
 
 
 def _engine(engine: EngineView) -> list[Attention]:
@@ -50,12 +83,53 @@ def _engine(engine: EngineView) -> list[Attention]:
     return []
 
 
+def _killed(words: str) -> list[Attention]:
+    text = f"the agent is {words}; nothing starts until `unkill`"
+    return [Attention(Need.ENGINE, "kill", text)] if words else []
+
+
 def _spend(spend: SpendView) -> list[Attention]:
-    if 0 < spend.usd_cap <= spend.usd:
-        return [Attention(Need.BUDGET, "budget", f"today's ${spend.usd_cap:.2f} are spent")]
-    if 0 < spend.tokens_cap <= spend.tokens:
-        return [Attention(Need.BUDGET, "budget", f"today's {spend.tokens_cap:,} tokens are spent")]
+    """A full budget until there is room; a warning until somebody puts it aside, which holds for its day."""
+    if spend.full:
+        waits = f"; {spend.waiting} wait{'s' if spend.waiting == 1 else ''} for room" if spend.waiting else ""
+        return [Attention(Need.BUDGET, "budget", f"{spend.full}{waits}")]
+    if spend.warned:
+        return [Attention(Need.BUDGET, f"budget-warning-{spend.day}", spend.warned)]
     return []
+
+
+def _loop(state: LoopState | None) -> list[Attention]:
+    """Loops in a row that failed, or that changed nothing. Put aside, a run of them stays silent to its end."""
+    if state is None:
+        return []
+    since = times.epoch(state.completed_at)
+    if (count := state.failed_loops) >= agent.FAILED_LOOPS:
+        text = f"the main agent's last {count} loops failed, the last one: {state.health.note}"
+        return [Attention(Need.LOOP, f"failed-{agent.task_id(state.loop - count + 1)}", text, since)]
+    if (count := state.empty_loops) >= agent.EMPTY_LOOPS and state.rests_until:
+        text = f"the main agent's last {count} loops changed nothing; it rests longer each time"
+        return [Attention(Need.LOOP, f"empty-{agent.task_id(state.loop - count + 1)}", text, since)]
+    return []
+
+
+def _evolution(view: EvolutionView | None) -> list[Attention]:
+    """A changed constitution first of all; proposals as one item, however many."""
+    if view is None:
+        return []
+    found = []
+    if view.constitution:
+        text = f"{view.constitution}; nothing is learnt ({view.diff})"
+        found.append(Attention(Need.CONSTITUTION, "constitution", text))
+    if view.proposals:
+        word = "proposal waits" if view.proposals == 1 else "proposals wait"
+        found.append(Attention(Need.PROPOSAL, "proposals", f"{view.proposals} {word}: {view.newest}", view.since))
+    return found
+
+
+def _fact(state: FactState) -> Attention:
+    used = ", ".join(state.used_by)
+    text = f"“{state.fact.title}” is not so any more: {state.evidence} (used by {used})"
+    return Attention(Need.FACT, state.fact.id, text, state.drifted)
 
 
 _NEEDS = {Status.FAILED: Need.FAILED, Status.LOST: Need.LOST, Status.STALLED: Need.STALLED}

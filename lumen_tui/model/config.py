@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
+from lumen_tui.model.modelsconfig import ModelsConfig as ModelsConfig
 
 
 class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,22 +32,30 @@ class WorkersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     retries: Annotated[int, Meta(ge=0, le=10)] = 1  # of a lost worker
     ask_seconds: Annotated[float, Meta(ge=0, le=600)] = 3.0  # between asking a worker to stop and TERM
     term_seconds: Annotated[float, Meta(ge=0, le=600)] = 3.0  # between TERM and KILL
+    warm_minutes: Annotated[float, Meta(ge=0, le=1440)] = 10.0  # an idle process for quick starts is kept; 0: none
+    deaths: Annotated[int, Meta(ge=0, le=1000)] = 5  # workers of one role that may die within deaths_minutes; 0: any
+    deaths_minutes: Annotated[float, Meta(ge=0.1, le=1440)] = 10.0
 
 
-class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """[models]: model ids by tier; they are the operator's to change."""
+class RoleBudget(Struct, frozen=True, forbid_unknown_fields=True):
+    """[budget.roles.NAME]: what all tasks of a role may spend in a day; 0 means no limit of its own."""
 
-    provider: str = "auto"  # auto | offline | anthropic | openai | claude
-    haiku: str = "claude-haiku-5-5"
-    sonnet: str = "claude-sonnet-5-5"
-    opus: str = "claude-opus-5-5"
+    tokens: Annotated[int, Meta(ge=0, le=1_000_000_000_000)] = 0
+    usd: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
+    minutes: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[budget]: 0 means no limit."""
 
-    day_tokens: Annotated[int, Meta(ge=0, le=1_000_000_000_000)] = 100_000
+    day_tokens: Annotated[int, Meta(ge=0, le=1_000_000_000_000)] = 2_000_000
     day_usd: Annotated[float, Meta(ge=0, le=1_000_000)] = 5.0
+    day_minutes: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0  # of workers that use a model, added up
+    day_starts: Annotated[str, Meta(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")] = "00:00"  # UTC
+    warn_at: Annotated[float, Meta(gt=0, le=1)] = 0.8  # share of a cap
+    loop_tokens: Annotated[int, Meta(ge=0, le=1_000_000_000_000)] = 0  # of one loop of the main agent
+    loop_usd: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
+    roles: dict[str, RoleBudget] = field(default_factory=dict)
 
 
 class DecayConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +125,65 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     progress_signals: ProgressSignalsConfig = field(default_factory=ProgressSignalsConfig)
 
 
+class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[sandbox]: how commands of workers are held, and how much one of them may use at most."""
+
+    tier: Literal["auto", "bubblewrap", "landlock", "ask"] = "auto"  # auto: the strongest that works here
+    require: Literal["", "bubblewrap", "landlock"] = ""  # the weakest that will do; below it no command is run
+    writable: tuple[str, ...] = ()  # folders that roles with write = true may change
+    hidden: tuple[str, ...] = ()  # files and folders that no command reads, besides the usual secrets
+    cpu_seconds: Annotated[int, Meta(ge=1, le=86_400)] = 900
+    memory_mb: Annotated[int, Meta(ge=64, le=1_048_576)] = 2048
+    processes: Annotated[int, Meta(ge=4, le=16_384)] = 256
+    open_files: Annotated[int, Meta(ge=32, le=65_536)] = 1024
+    file_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 1024  # one file that it writes
+    disk_mb: Annotated[int, Meta(ge=1, le=16_777_216)] = 4096  # all that it writes
+    tmp_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 512  # its own /tmp, which is memory
+
+
+Asks = Literal[
+    "write", "write_file", "edit_file", "apply_patch", "shell", "shell:any", "web_fetch", "remember", "custom",
+    "custom:high",
+]  # fmt: skip
+
+
+class ApprovalsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[approvals]: which calls of workers need a person's word, beside those that a role's rules name"""
+
+    expires_minutes: Annotated[float, Meta(ge=0.01, le=10_080)] = 60.0  # no answer until then counts as no
+    ask: tuple[Asks, ...] = ("custom:high",)
+
+
+class WebConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[web]: where web_fetch may go, for every role that has it; a role and a task may add hosts of their own"""
+
+    hosts: tuple[str, ...] = ()  # names, `*.example.org`, or `*` for all
+    private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
+
+
+class EvolutionConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[evolution]: what is learnt from sessions, and where CLAUDE.md goes"""
+
+    enabled: bool = True  # learn by itself from the sessions of the agent and its workers
+    sessions: tuple[str, ...] = ("~/.claude/projects",)  # where `evolve --all` and `--watch` look
+    merge_at: Annotated[int, Meta(ge=50, le=100)] = 90  # likeness, in per cent, from which two are one
+    file_kb: Annotated[int, Meta(ge=1, le=1024)] = 32  # one file of evolved/
+    per_session: Annotated[int, Meta(ge=1, le=10_000)] = 200  # new observations of one session
+    seconds: Annotated[float, Meta(ge=0.1, le=600)] = 2.0  # of work in one beat
+    versions: Literal["auto", "git", "copies"] = "auto"  # auto: git where there is one
+    claude_md: str = ""  # a file; empty: CLAUDE.md in the state folder
+    claude_md_kb: Annotated[int, Meta(ge=1, le=1024)] = 12
+
+
+class FreshnessConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[freshness]: how facts are confirmed in each beat"""
+
+    enabled: bool = True
+    seconds: Annotated[float, Meta(ge=0.1, le=60)] = 2.0  # of probes in one beat
+    each_seconds: Annotated[float, Meta(ge=0.05, le=60)] = 0.5  # of one probe
+    per_beat: Annotated[int, Meta(ge=1, le=1000)] = 32  # probes at most
+
+
 class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[room]"""
 
@@ -132,5 +201,11 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     lanes: LanesConfig = field(default_factory=LanesConfig)
+    sandbox: SandboxConfig = field(default_factory=SandboxConfig)
+    approvals: ApprovalsConfig = field(default_factory=ApprovalsConfig)
+    web: WebConfig = field(default_factory=WebConfig)
+    evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
+    freshness: FreshnessConfig = field(default_factory=FreshnessConfig)
     room: RoomConfig = field(default_factory=RoomConfig)
+    allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)

@@ -11,12 +11,21 @@ KINDS = ("mem", "sig", "tsk", "pkt", "apr", "evo", "ses", "cmd", "act", "evt")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base 32: no i, l, o, u
 _RANDOM_CHARS = 13  # 13 x 5 = 65 random bits
 _MAX_LENGTH = 64
+NAME = "[a-z0-9][a-z0-9-]{0,63}"  # as a pattern: what check_name takes
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.")
 
 
 class BadId(ValueError):
     """An id or a name from outside that must not become a path."""
+
+
+class Ambiguous(LookupError):
+    """The beginning of an id that several share."""
+
+    def __init__(self, candidates: tuple[str, ...]) -> None:
+        super().__init__(", ".join(candidates))
+        self.candidates = candidates
 
 
 def new_id(kind: str) -> str:

@@ -1,16 +1,45 @@
-"""Is the engine alive? Derived from the lock, the heartbeat and the process, never from a claim."""
+"""Are the engine and the workers alive? Derived from locks, processes and last words, never from a claim."""
 
 from __future__ import annotations
+
+from msgspec import Struct
 
 from lumen_tui.model import times
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView
+from lumen_tui.model.tasks import Status, TaskEvent
 
 GRACE = 30.0  # seconds past its time before a beat counts as late
 PHASE_LIMIT = 60.0  # seconds after which an engine that still beats counts as hung
 
 
-def derive_engine(*, lock_held: bool, heartbeat: Heartbeat | None, process_state: str, now: float) -> EngineView:
+class Clocks(Struct, frozen=True):
+    """The two clocks of this boot beside the wall clock: one goes on while the machine sleeps, one stands still."""
+
+    running: float
+    awake: float
+    boot_id: str
+
+
+class _Ages(Struct, frozen=True):
+    """How old a heartbeat is, how late the next one, and for how long the machine slept since; in seconds."""
+
+    silent: float
+    late: float
+    slept: float
+
+
+def _ages(beat: Heartbeat, now: float, clocks: Clocks | None) -> _Ages:
+    """By the clocks of this boot where that is possible: nobody can move them."""
+    if clocks is None or not beat.running or beat.boot_id != clocks.boot_id:
+        return _Ages(now - times.epoch(beat.at, now), now - times.epoch(beat.next_at, now), 0.0)
+    silent = clocks.running - beat.running
+    return _Ages(silent, silent - beat.next_in, max(0.0, silent - (clocks.awake - beat.awake)))
+
+
+def derive_engine(
+    *, lock_held: bool, heartbeat: Heartbeat | None, process_state: str, now: float, clocks: Clocks | None = None
+) -> EngineView:  # fmt: skip
     """What can be said of the engine at `now`.
 
     `process_state` is the letter of proc(5) of the pid in the heartbeat, empty where there is none.
@@ -19,17 +48,23 @@ def derive_engine(*, lock_held: bool, heartbeat: Heartbeat | None, process_state
         return EngineView(life=EngineLife.NONE, heartbeat=heartbeat, why=_why_none(heartbeat, now))
     if heartbeat is None:
         return EngineView(life=EngineLife.ALIVE, why="starting")
-    if process_state == "T":
+    if process_state in ("T", "t"):
         return EngineView(life=EngineLife.HUNG, heartbeat=heartbeat, why="the engine process is stopped (SIGSTOP)")
-    silent = now - times.epoch(heartbeat.at, now)
-    if heartbeat.phase in ("beating", "loop", "starting") and silent > PHASE_LIMIT:
-        why = f"in phase {heartbeat.phase} for {times.span(silent)}"
-        return EngineView(life=EngineLife.HUNG, heartbeat=heartbeat, why=why)
-    late = now - times.epoch(heartbeat.next_at, now)
-    if heartbeat.phase == "asleep" and late > GRACE:
-        why = f"its beat is {times.span(late)} late"
-        return EngineView(life=EngineLife.LATE, heartbeat=heartbeat, why=why)
-    return EngineView(life=EngineLife.ALIVE, heartbeat=heartbeat)
+    life, why = _by_age(heartbeat, _ages(heartbeat, now, clocks))
+    if life is not EngineLife.ALIVE:
+        why += {"D": "; it waits for the disk", "R": "; it is busy"}.get(process_state, "")
+    return EngineView(life=life, heartbeat=heartbeat, why=why)
+
+
+def _by_age(beat: Heartbeat, ages: _Ages) -> tuple[EngineLife, str]:
+    awake = ages.silent - ages.slept
+    if beat.phase in ("beating", "loop", "starting") and awake > PHASE_LIMIT:
+        return EngineLife.HUNG, f"in phase {beat.phase} for {times.span(awake)}"
+    if beat.phase not in ("asleep", "paused", "killed", "degraded") or ages.late <= GRACE:
+        return EngineLife.ALIVE, ""
+    if ages.late - ages.slept <= GRACE:
+        return EngineLife.ALIVE, f"the machine slept for {times.span(ages.slept)}; the beat comes now"
+    return EngineLife.LATE, f"its beat is {times.span(ages.late - ages.slept)} late"
 
 
 def _why_none(heartbeat: Heartbeat | None, now: float) -> str:
@@ -39,3 +74,61 @@ def _why_none(heartbeat: Heartbeat | None, now: float) -> str:
     if heartbeat.phase == "stopped":
         return f"stopped {age} ago"
     return f"ended without a word; last heard of {age} ago"
+
+
+WAIT = "wait"  # the kind of a worker's event that says for what it waits; data {"until": seconds since 1970}
+ASKS = "waiting"  # of the one that says it waits for a person
+LONGEST_WAIT = 7 * times.DAY  # ahead; a later moment is no wait but a mistake
+
+
+class WorkerEvidence(Struct, frozen=True):
+    """What is known of a worker that holds its lock. `state` is the letter of proc(5) of that very process."""
+
+    pid: int
+    state: str
+    silent_for: float  # seconds of running time
+    stall_after: float
+    now: float
+    waits: str = ""  # what its last event says it waits for
+    asks: bool = False  # a person, that is
+    wait_until: float = 0.0
+    held: str = ""  # who asked it to rest
+    last: str = ""  # the kind of its last event, with the tool
+    last_at: float = 0.0  # seconds since 1970; 0 before the first one
+
+    @property
+    def gone(self) -> bool:
+        """Whether its process has ended."""
+        return self.pid > 0 and self.state in ("", "Z", "X")
+
+
+def wait_until(last: TaskEvent | None) -> float:
+    """Until when the last event says that the worker waits; 0 where it does not, or says it in a wrong way."""
+    if last is None or last.kind != WAIT:
+        return 0.0
+    until = last.data.get("until")
+    if isinstance(until, str):
+        return times.epoch(until)
+    return float(until) if isinstance(until, int | float) else 0.0
+
+
+def derive_worker(found: WorkerEvidence) -> tuple[Status, str]:
+    """Status and reason of a worker whose lock is held."""
+    if found.gone:
+        return Status.STALLED, f"its process {found.pid} is gone, yet something it started still holds its lock"
+    if found.state in ("T", "t"):
+        return Status.STALLED, f"its process {found.pid} is stopped; `kill -CONT {found.pid}` lets it go on"
+    if found.held:
+        return Status.RUNNING, f"rests between two steps: {found.held}"
+    if found.asks:
+        return Status.WAITING, found.waits
+    if 0 < found.wait_until - found.now <= LONGEST_WAIT:
+        clock = times.iso(found.wait_until)[11:19]
+        return Status.RUNNING, f"{found.waits or 'waiting for the model'} (until {clock} UTC)"
+    if 0 < found.stall_after < found.silent_for:
+        since = (
+            f"since {times.iso(found.last_at)[11:19]} UTC, after {found.last}" if found.last_at else "from the start"
+        )
+        held_up = "; it waits for the disk" if found.state == "D" else ""
+        return Status.STALLED, f"no progress {since}{held_up}"
+    return Status.RUNNING, ""

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from lumen_tui.model import times
 from lumen_tui.model.tasks import Usage
 
 
@@ -57,6 +58,9 @@ class LoopState(Struct, frozen=True, omit_defaults=True):
     day: str = ""  # the UTC day that token_budget counts
     day_usd: float = 0.0
     empty_loops: int = 0  # loops in a row that changed nothing
+    failed_loops: int = 0  # sessions in a row that ended badly
+    rests_until: str = ""  # before this only urgent news, or a person, brings the next loop
+    rests_why: str = ""
     rev: int = 0
     schema: int = 1
 
@@ -70,6 +74,7 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     completed_at: str
     brain: str = "offline"
     came_in: tuple[str, ...] = ()
+    came_ids: tuple[str, ...] = ()  # the signals it was shown and the tasks whose end it was told of
     done: tuple[str, ...] = ()
     made: tuple[Artifact, ...] = ()
     decided: tuple[str, ...] = ()
@@ -81,6 +86,16 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     cursor: dict[str, Any] = field(default_factory=dict)  # how far this loop read each journal
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    task_id: str = ""  # the session's task, where a model was asked
+    session: str = ""  # its transcript
+    failed: str = ""  # why the session ended badly; its news is shown again then
+    wake_state: str = ""  # what the agent wrote for its next loop
+    sleep_seconds: float = 0.0  # how long it wants to be left alone
+    sleep_why: str = ""
+    read: tuple[str, ...] = ()  # signals it was shown, or ...
+    read_upto: str = ""  # ... the newest of all, where it was shown every one
+    read_offset: int = -1
+    cut: tuple[str, ...] = ()  # what its briefing had no room for
     schema: int = 1
 
 
@@ -96,6 +111,10 @@ class Heartbeat(Struct, frozen=True, omit_defaults=True):
     host: str = ""
     epoch: int = 0
     next_at: str = ""
+    running: float = 0.0  # `at` on the clock that counts since boot, also while the machine sleeps; 0: not told
+    awake: float = 0.0  # and on the one that stands still meanwhile
+    next_in: float = 0.0  # seconds from `at` to the next beat
+    jumped: bool = False  # the wall clock was moved since the beat before: ages are not to be acted upon
     started_at: str = ""
     every_seconds: float = 300.0
     brain: str = "offline"
@@ -105,11 +124,31 @@ class Heartbeat(Struct, frozen=True, omit_defaults=True):
 
 
 class Pause(Struct, frozen=True, omit_defaults=True):
-    """pause.json: while it is there the engine starts nothing."""
+    """pause.json: while it is there the engine starts nothing. The same record pauses a loop, a role or one task."""
 
     at: str
     by: str = "operator"
     reason: str = ""
+    until: str = ""  # when it ends by itself; empty: when a person says so
+    after: str = "task"  # task: running workers go on to their end | step: they rest after their step | now: at once
+    schema: int = 1
+
+    def over(self, now: float) -> bool:
+        """Whether its time has come."""
+        return bool(self.until) and times.epoch(self.until, now + 1) <= now
+
+    @property
+    def words(self) -> str:
+        """Who, until when, why."""
+        until = f" until {self.until[:16].replace('T', ' ')} UTC" if self.until else ""
+        return f"paused by {self.by}{until}" + (f": {self.reason}" if self.reason else "")
+
+
+class Pauses(Struct, frozen=True, omit_defaults=True):
+    """pauses.json: what is paused by itself."""
+
+    loop: Pause | None = None
+    roles: dict[str, Pause] = field(default_factory=dict)
     schema: int = 1
 
 
@@ -131,9 +170,11 @@ class Command(Struct, frozen=True, omit_defaults=True):
     id: str
     at: str
     verb: str  # beat | cancel | pause | resume | stop | reload
-    target: str = ""
+    target: str = ""  # a task; for pause and resume also `loop` or `role:NAME`, empty for all
     reason: str = ""
     by: str = "operator"
+    until: str = ""  # of a pause: when it ends by itself
+    after: str = ""  # step | task | now: when it takes hold; empty for the verb's own
     schema: int = 1
 
 

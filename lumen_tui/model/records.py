@@ -10,15 +10,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from lumen_tui.model import times
+from lumen_tui.model.kinds import DISCOVERY_ALIASES as DISCOVERY_ALIASES
+from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE as LIFECYCLE_BY_TYPE
+from lumen_tui.model.kinds import LIFECYCLES as LIFECYCLES
+from lumen_tui.model.kinds import NODE_TYPES as NODE_TYPES
+from lumen_tui.model.kinds import PRIORITIES as PRIORITIES
+from lumen_tui.model.kinds import RELATION_TYPES as RELATION_TYPES
+from lumen_tui.model.kinds import priority_rank as priority_rank
 
-PRIORITIES = ("P0", "P1", "P2", "P3")
-NODE_TYPES = ("session", "discovery", "checkpoint", "note", "summary")
-LIFECYCLES = ("ephemeral", "session", "wu", "project")
-LIFECYCLE_BY_TYPE = {
-    "session": "wu", "discovery": "wu", "checkpoint": "session", "note": "session", "summary": "project",
-}  # fmt: skip
-DISCOVERY_ALIASES = ("bug", "idea", "question", "dependency")
-RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")
 EVERYONE = "*"  # the reader of a legacy receipt, which names none
 
 
@@ -35,6 +34,7 @@ class Signal(Struct, frozen=True, omit_defaults=True, gc=False):
     lane: str = ""
     priority: str = ""
     reply_to: str = ""
+    task_id: str = ""  # the task or loop that sent it
     read: bool = False  # inline in legacy records only
     schema: int = 1
 
@@ -117,7 +117,7 @@ class Touch(Struct, frozen=True, omit_defaults=True, gc=False):
 class Change(Struct, frozen=True):
     """One thing an action changed; `before` or `after` is None where it did not exist."""
 
-    kind: str  # node | work | role | setting
+    kind: str  # node | work | role | setting | grant
     key: str
     before: dict[str, Any] | None
     after: dict[str, Any] | None
@@ -137,8 +137,3 @@ class Action(Struct, frozen=True, omit_defaults=True):
     undoes: str = ""
     redoes: str = ""
     schema: int = 1
-
-
-def priority_rank(priority: str) -> int:
-    """P0 first, no priority last."""
-    return PRIORITIES.index(priority) if priority in PRIORITIES else len(PRIORITIES)

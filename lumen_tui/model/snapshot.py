@@ -7,8 +7,11 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from lumen_tui.model import agent
+from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
+from lumen_tui.model.freshness import FactsView
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.progress import HookView
 from lumen_tui.model.records import Node, Signal
@@ -29,14 +32,20 @@ class Need(StrEnum):
     """Why something needs a person, most urgent first."""
 
     ENGINE = "engine"
+    APPROVAL = "approval"  # a worker waits for a word on a call
     P0_SIGNAL = "signal"
     FAILED = "failed"
     LOST = "lost"
     STALLED = "stalled"
     BUDGET = "budget"
+    CONSTITUTION = "constitution"  # it was changed: nothing is learnt
+    FACT = "fact"  # one that drifted, and on which something current relies
     P0_DISCOVERY = "discovery"
+    LOOP = "loop"  # loops that fail, or change nothing
     PROGRESS = "progress"  # a progress signal that did not come
+    PROPOSAL = "proposal"  # what was learnt and waits for a word
     PROBLEM = "problem"
+    RETIREMENT = "retirement"  # a role that does worse than the others
 
 
 class Attention(Struct, frozen=True):
@@ -88,12 +97,21 @@ class DiscoveryRow(Struct, frozen=True):
 
 
 class SpendView(Struct, frozen=True):
-    """What today cost (UTC day), against its caps."""
+    """What today cost (the budget's day), against its caps, which include what a person added for today."""
 
     usd: float = 0.0
     usd_cap: float = 0.0
     tokens: int = 0
     tokens_cap: int = 0
+    seconds: float = 0.0
+    seconds_cap: float = 0.0
+    held_usd: float = 0.0  # set aside for calls that are being made
+    held_tokens: int = 0
+    day: str = ""
+    reached_at: float = 0.0  # when the first cap is reached at the pace of the last hour; 0 for not today
+    waiting: int = 0  # workers that found no room
+    warned: str = ""  # the caps that are nearly reached, in words
+    full: str = ""  # why nothing new starts, in words
 
 
 class Revisions(Struct, frozen=True):
@@ -107,6 +125,8 @@ class Revisions(Struct, frozen=True):
     roles: int = 0
     engine: int = 0
     problems: int = 0
+    approvals: int = 0
+    facts: int = 0
 
 
 class Snapshot(Struct, frozen=True):
@@ -131,10 +151,23 @@ class Snapshot(Struct, frozen=True):
     work: tuple[WorkUnit, ...] = ()
     lanes: tuple[str, ...] = ()
     spend: SpendView = field(default_factory=SpendView)
+    approvals: tuple[Approval, ...] = ()  # calls that wait for a person's word, the oldest first
+    killed: str = ""  # who killed the agent and why; empty where nobody did
     hooks: HookView = field(default_factory=HookView)
+    facts: FactsView = field(default_factory=FactsView)
     attention: tuple[Attention, ...] = ()
     problems: tuple[Problem, ...] = ()
     demo: bool = False
     read_only: str = ""  # why nothing can be written, or empty
     loading: float = 1.0  # share of the journals read so far
     revisions: Revisions = field(default_factory=Revisions)
+
+    @property
+    def session(self) -> TaskView | None:
+        """The main agent's session, while it is at work. What is alive stands first among the tasks."""
+        for view in self.tasks:
+            if not view.status.alive:
+                return None
+            if view.spec.role == agent.ROLE:
+                return view
+        return None

@@ -38,6 +38,7 @@ class Budget(Struct, frozen=True):
 
     tokens: int = 0
     usd: float = 0.0
+    seconds: float = 0.0  # of work between and in model calls, over all attempts; waiting is left out
 
 
 class Spec(Struct, frozen=True):
@@ -49,6 +50,7 @@ class Spec(Struct, frozen=True):
     model: str = ""  # a tier, a model id, or empty for the role's own tier
     context: str = ""
     constraints: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()  # of the folders its role may change only these; empty: all of them
     wu_id: str = ""
     lane: str = ""
     priority: str = "P2"
@@ -98,6 +100,7 @@ class Exit(Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
     brain: str = ""  # `offline: largest-files`, or provider and model
+    session: str = ""  # the transcript: transcripts/<session>.jsonl
     schema: int = 1
 
 

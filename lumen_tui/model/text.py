@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _HOSTILE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
@@ -31,6 +35,17 @@ def safe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _HOSTILE.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def safe_all(value: Any) -> Any:
+    """A decoded JSON value with every text in it made safe, its lists as tuples."""
+    if isinstance(value, str):
+        return safe(value)
+    if isinstance(value, dict):
+        return {safe(str(key)): safe_all(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple([safe_all(inner) for inner in value])
+    return value
 
 
 def plain(text: str) -> str:

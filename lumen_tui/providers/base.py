@@ -1,11 +1,14 @@
 """What a model back end is to the worker: a conversation that asks for tool calls until it has an answer.
 
-A conversation is a generator. It yields steps; each ToolCall is answered with its Reply, everything else with
-None; its return value is the Outcome. So the worker alone runs tools, records events and stops.
+A conversation is a generator. It yields steps; each ToolCall and each Permit is answered with its Reply, everything
+else with None; its return value is the Outcome. So the worker alone runs tools, records events and stops.
 """
 
 from __future__ import annotations
 
+import random
+import subprocess
+import time
 from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
@@ -45,9 +48,29 @@ class Reserve(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What one model call cost; it settles the last Reserve."""
+    """What one model call cost; it settles the last Reserve. Texts `Said` since then, put together, are the answer's.
+
+    Where the call failed (`ok` is False), the usage is what is known of it and the texts are void.
+    """
 
     usage: Usage
+    ok: bool = True
+
+
+class Permit(Struct, frozen=True):
+    """The back end is about to use a tool of its own: may it? Answered with a Reply whose text says why not."""
+
+    call: ToolCall  # the same in the words of our tools, whose rules are asked
+    name: str  # the back end's own name of it
+
+
+class Ran(Struct, frozen=True):
+    """What a tool of the back end gave that was permitted."""
+
+    call: ToolCall
+    name: str
+    text: str
+    ok: bool = True
 
 
 class Outcome(Struct, frozen=True):
@@ -80,7 +103,23 @@ class ToolDeclaration(Protocol):
     def schema(self) -> dict[str, Any]: ...
 
 
-Step = ToolCall | Said | Reserve | Spent
+class Launched(Protocol):
+    """A program that was started for a conversation; its three streams are pipes."""
+
+    @property
+    def child(self) -> subprocess.Popen[bytes]: ...
+    def end(self) -> None:
+        """Ask, wait, terminate, kill; nothing of it is left. May be called twice."""
+
+
+class Launch(Protocol):
+    """Starts a program in the walls that the task's rules ask for. Raises ProviderError where that cannot be."""
+
+    def __call__(self, argv: list[str], env: dict[str, str], own: str) -> Launched:
+        """`own` is the folder in which the program keeps its own things: it can be written."""
+
+
+Step = ToolCall | Said | Reserve | Spent | Permit | Ran
 Conversation = Generator[Step, Reply | None, Outcome]
 
 
@@ -94,6 +133,9 @@ class Job(Struct, frozen=True):
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces
     tools: tuple[Any, ...] = ()  # of ToolDeclaration
     now: Callable[[], float] = float  # seconds since 1970
+    pause: Callable[[float], None] = time.sleep  # waits so many seconds; a Stopped may come out of it
+    chance: Callable[[], float] = random.random  # from 0 to 1, for the jitter of waits
+    launch: Launch | None = None  # for back ends that are programs; None: they are started without walls
 
 
 class Provider(Protocol):

@@ -2,47 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from lumen_tui.model.config import ModelsConfig
+from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import TIERS, Spec
+from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Provider, ProviderError
+from lumen_tui.providers.endpoints import NO_SERVERS, Endpoint, Target, endpoint, expand, split
 
-_KEYS = {"anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")}
+_CLAUDE_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
+                   "CLAUDE_CONFIG_DIR")  # fmt: skip
+_BACK_ENDS = {name: Endpoint(name, name) for name in NO_SERVERS}
 
 
 def provider_name(config: ModelsConfig, environ: Mapping[str, str]) -> str:
     """`auto` resolved: anthropic where a key is set, else offline. Other names are handed through."""
     if config.provider != "auto":
         return config.provider
-    return "anthropic" if environ.get("ANTHROPIC_API_KEY") else "offline"
+    keyed = environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_AUTH_TOKEN")
+    return "anthropic" if keyed else "offline"
 
 
-def key_names(provider: str) -> tuple[str, ...]:
-    """The environment variables that a worker needs for a provider, and that no other worker should get."""
-    return _KEYS.get(provider, ())
+def key_names(
+    provider: str, config: ModelsConfig | None = None, role: str = "", tier: str = "", model: str = ""
+) -> tuple[str, ...]:  # fmt: skip
+    """The environment variables that a worker needs, and that no other worker should get.
+
+    `provider` is that of the tasks that name none. With the configuration, the task's role, its role's tier and its
+    own model they are those of every endpoint the task may come to, fall-backs included.
+    """
+    if config is None:
+        names = [provider]
+    elif config.provider == "offline":
+        names = []
+    else:
+        names = [name or provider for name, _ in _chain(config, _wanted(config, role, tier, model))]
+    found = [name for each in names for name in _keys_of(config or ModelsConfig(), each)]
+    return tuple(dict.fromkeys(found))
+
+
+def _keys_of(config: ModelsConfig, name: str) -> tuple[str, ...]:
+    if name == "claude":
+        return _CLAUDE_KEYS
+    try:
+        return endpoint(config, name, {}).key_names
+    except ProviderError:
+        return ()  # the worker says what is wrong with it
+
+
+def _wanted(config: ModelsConfig, role: str, tier: str, model: str) -> str:
+    """What a task asks for: its own model, else what the configuration says of its role, else the role's tier."""
+    return model or config.roles.get(role, "") or tier
+
+
+def _chain(config: ModelsConfig, wanted: str) -> Iterator[tuple[str, str]]:
+    """Endpoint (empty: the provider) and model of what is wanted, and then of what stands by for it."""
+    first = split(config, expand(config, wanted))
+    yield first
+    name, model = first
+    stands_by = next((config.fallback[key] for key in (wanted, f"{name}:{model}", model) if key in config.fallback), ())
+    for other in stands_by:
+        yield split(config, expand(config, other))
+
+
+def targets(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, str]) -> tuple[Target, ...]:
+    """The models of a task, the first to be asked first. ProviderError where one is not known."""
+    provider = provider_name(config, environ)
+    if config.provider == "offline":
+        return (Target(_BACK_ENDS["offline"]),)
+    wanted = _wanted(config, role.name, role.tier, spec.model)
+    return tuple(_target(config, name or provider, model, environ) for name, model in _chain(config, wanted))
+
+
+def _target(config: ModelsConfig, name: str, model: str, environ: Mapping[str, str]) -> Target:
+    if name in _BACK_ENDS:
+        return Target(_BACK_ENDS[name], "" if name == "offline" else model)
+    return Target(endpoint(config, name, environ), model)
 
 
 def model_id(config: ModelsConfig, role: Role, spec: Spec) -> str:
-    """The model of a task: the spec's tier or id, else the role's tier; tiers become ids by the configuration."""
-    wanted = spec.model or role.tier
-    ids = {"haiku": config.haiku, "sonnet": config.sonnet, "opus": config.opus}
-    return ids[wanted] if wanted in TIERS else wanted
+    """The model of a task without its endpoint; tiers become ids by the configuration."""
+    _, model = next(_chain(config, _wanted(config, role.name, role.tier, spec.model)))
+    return model
 
 
 def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, str]) -> Provider:
     """The back end of a task. ProviderError where it is unknown or lacks its key."""
-    name = provider_name(config, environ)
-    if name == "offline":
+    found = targets(config, role, spec, environ)
+    first = found[0]
+    if first.endpoint.name == "offline":
         from lumen_tui.providers.offline import Offline
 
         return Offline()
-    if name == "anthropic":
-        from lumen_tui.providers.anthropic import Anthropic
+    if first.endpoint.name == "claude":
+        from lumen_tui.providers.claude_cli import ClaudeCli
 
-        return Anthropic(model_id(config, role, spec), environ)
-    raise ProviderError(
-        f"the provider {name!r} is not available: set provider under [models] in lumen.toml to auto, offline or "
-        "anthropic"
-    )
+        return ClaudeCli(first.model, role.limits.max_steps, config, environ)
+    from lumen_tui.providers.talk import Talking
+
+    for target in found[1:]:
+        if target.endpoint.name in NO_SERVERS:
+            raise ProviderError(
+                f"{target.endpoint.name} cannot take over a conversation: take it out of [models.fallback]"
+            )
+    return Talking(found, config, environ)

@@ -1,4 +1,4 @@
-"""Published list prices in dollars per million tokens (platform.claude.com, November 2026)."""
+"""What model calls cost. Published list prices in dollars per million tokens (platform.claude.com, November 2026)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 
 from msgspec import Struct
 
+from lumen_tui.model.modelsconfig import ModelsConfig, PriceConfig
 from lumen_tui.model.tasks import Usage
 
-_CACHE_WRITE = 1.25  # times the input price; cached reads are counted at the full price, as nothing here asks for them
+_CACHE_READ = 0.1  # times the input price
+_CACHE_WRITE = 1.25
 
 
 class Price(Struct, frozen=True):
@@ -18,6 +20,8 @@ class Price(Struct, frozen=True):
     output: float
     band: int = 0
     dearer: float = 1.0
+    cache_read: float | None = None  # None: a tenth of input
+    cache_write: float | None = None  # None: a quarter more than input
 
 
 PRICES = {
@@ -34,18 +38,36 @@ PRICES = {
     "claude-opus-4-5": Price(5.0, 25.0),
 }
 DEAREST = max(PRICES.values(), key=lambda price: price.output)
+FREE = Price(0.0, 0.0)
 
 
 def known(model: str) -> Price | None:
-    """The price of a model by its exact id, with or without a date."""
+    """The list price of a model by its exact id, with or without a date."""
     return PRICES.get(re.sub(r"-\d{8}$", "", model))
 
 
-def cost(model: str, fresh: int, written: int, read: int, output: int) -> Usage:
-    """Tokens and dollars of one call. A model without a known price counts as the dearest, so that caps hold."""
-    price = known(model) or DEAREST
+def price_of(config: ModelsConfig, endpoint: str, model: str, *, own: bool = False) -> Price | None:
+    """The price of a model at an endpoint: the operator's word first; our `own` server costs nothing."""
+    found = config.prices.get(f"{endpoint}:{model}") or config.prices.get(model)
+    if found is not None:
+        return _of_config(found)
+    return FREE if own else known(model)
+
+
+def _of_config(price: PriceConfig) -> Price:
+    return Price(price.input, price.output, cache_read=price.cache_read, cache_write=price.cache_write)
+
+
+def cost(model: str, fresh: int, written: int, read: int, output: int, price: Price | None = None) -> Usage:
+    """Tokens and dollars of one call: `fresh`, `written` to and `read` from the cache make the prompt.
+
+    A model without a known price counts as the dearest, so that caps hold.
+    """
+    price = price or known(model) or DEAREST
+    reading = price.input * _CACHE_READ if price.cache_read is None else price.cache_read
+    writing = price.input * _CACHE_WRITE if price.cache_write is None else price.cache_write
     prompt = fresh + written + read
-    dollars = ((fresh + read + written * _CACHE_WRITE) * price.input + output * price.output) / 1e6
+    dollars = (fresh * price.input + read * reading + written * writing + output * price.output) / 1e6
     if 0 < price.band < prompt:
         dollars *= price.dearer
     return Usage(input_tokens=prompt, output_tokens=output, usd=dollars)

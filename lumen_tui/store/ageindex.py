@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -57,3 +57,10 @@ class AgeIndex(NodeIndex):
         """The last touch of a node, in seconds since 1970; 0 where it is unknown."""
         number = self._number.get(node_id)
         return 0.0 if number is None else self._rows[number].touched
+
+    def still_touched_at(self, expected: Mapping[str, float]) -> bool:
+        """Whether nobody has touched any of these nodes since; cheap where nobody touched anything."""
+        if not self._touches.changed():
+            return True
+        self.load()
+        return all(self.touched(node_id) == touched for node_id, touched in expected.items())

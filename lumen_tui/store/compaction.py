@@ -1,9 +1,10 @@
 """Signals whose time is over leave signals.jsonl for archive.jsonl; nothing is lost, and receipts keep their sense.
 
-The journal is judged without its lock, and the leaving lines are copied to the archive. Under its lock, each step
-durable before the next: beside each receipt of the kind "that one and all before" whose signal leaves, one is put for
-the newest signal before it that stays; then the journal is rewritten. Only then are receipts dropped whose signal is
-gone. A kill between two steps leaves a state that reads the same, and the next run goes on from there.
+Each step is durable before the next: beside each receipt of the kind "that one and all before" whose signal leaves,
+one is put for the newest signal before it that stays; the leaving lines are copied to the archive; then the journal
+is rewritten, and only then are receipts dropped whose signal is gone. All of it is prepared beside the writers, who
+wait for the last step of a rewrite alone. A kill between two steps leaves a state that reads the same, and the next
+run goes on from there.
 """
 
 from __future__ import annotations
@@ -11,65 +12,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.times import DAY
-from lumen_tui.store import files, lanes
-from lumen_tui.store.journal import Follower, Journal, encode, whole_lines
+from lumen_tui.model.records import Receipt
+from lumen_tui.store import files, filing, judging, locks, receipts, rewriting
+from lumen_tui.store.journal import Follower, encode
+from lumen_tui.store.judging import NO_SIGNAL, REASONS, Counts, Judged, Rule, Watch, unwatched
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.readstate import ReadState, Slim, slim
-from lumen_tui.store.receipts import anchor, covering, orphans, tidy
-from lumen_tui.store.work import list_units
+from lumen_tui.store.linemap import whole_blocks
+from lumen_tui.store.readstate import decode_receipt, slim
 
-_CHUNK = 1024 * 1024
-_BATCH = 1000  # lines
+_BATCH = 512 * 1024  # bytes of one append to the archive: a kill does not tear it
 _ATTEMPTS = 5  # another rewrite came between the judgement and the lock
-
-
-class Rule(NamedTuple):
-    """How long signals stay, in seconds; of those that are read and not about active work, how many at most."""
-
-    read: float = 7 * DAY
-    unread: float = 30 * DAY
-    most_read: int = 500
-
-
-class Counts(msgspec.Struct):
-    """What a cleanup would do, or did."""
-
-    kept: int = 0
-    unread: int = 0  # of those kept
-    active: int = 0  # of those kept: about active work
-    removed_read: int = 0
-    removed_unread: int = 0
-    removed_over: int = 0  # read and beyond the number that is kept
-    orphaned: int = 0  # receipts that belong to no signal
-
-    @property
-    def removed(self) -> int:
-        """All that leave."""
-        return self.removed_read + self.removed_unread + self.removed_over
-
-
-class Judged(NamedTuple):
-    """Which lines of one file leave. `leaving` has one byte a line, 0 for those that stay."""
-
-    inode: tuple[int, int]
-    leaving: bytearray
-    counts: Counts
-
-
-_STAYS, _READ, _UNREAD, _OVER = 0, 1, 2, 3
-REASONS = (
-    "", "read, and its time is over", "unread, but old and not about active work", "read, beyond the number kept",
-)  # fmt: skip
-
-
-class _Moved(Exception):
-    """The journal was rewritten since it was judged."""
+_LONGEST = files.MAX_LINE - 256  # bytes of a line that has room for the marks
+_SYNC = 32 * 1024 * 1024  # bytes after which the disk is waited for: appenders share it
 
 
 def archive_path(layout: Layout) -> Path:
@@ -77,195 +35,190 @@ def archive_path(layout: Layout) -> Path:
     return layout.memory_archive
 
 
-def plan(layout: Layout, rule: Rule, now: float) -> Counts:
+def plan(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Counts:
     """What `compact` would do now."""
-    judged = _judge(layout, rule, now)
-    counts = judged.counts if judged else Counts()
-    counts.orphaned = orphans(layout)
-    return counts
-
-
-def compact(layout: Layout, rule: Rule, now: float) -> Counts:
-    """Move out what the rule no longer keeps; safe beside any number of writers and readers."""
-    with files.waiting_lock(layout.lock("signal-cleanup")):
-        counts = _compact(layout, rule, now)
-        counts.orphaned += tidy(layout, moved=counts.removed > 0)
-    return counts
-
-
-def _compact(layout: Layout, rule: Rule, now: float) -> Counts:
-    for _ in range(_ATTEMPTS):
-        judged = _judge(layout, rule, now)
-        if judged is None or not judged.counts.removed:
-            return judged.counts if judged else Counts()
-        try:
-            _rewrite(layout, judged, now)
-        except _Moved:
-            continue
-        return judged.counts
-    return Counts()
-
-
-def _judge(layout: Layout, rule: Rule, now: float) -> Judged | None:
-    """The fate of every whole line there is; None where there is no journal."""
-    state = ReadState(layout, now - rule.unread)
-    try:
+    counts = Counts()
+    if layout.signals.exists():
         fd = files.open_plain(layout.signals)
-    except FileNotFoundError:
-        return None
-    try:
-        found = os.fstat(fd)
-        judge = _Judge(layout, state, rule, now)
-        for line in whole_lines(fd):
-            judge.take(line)
-    finally:
-        os.close(fd)
-    judge.cut_to(rule.most_read)
-    return Judged((found.st_dev, found.st_ino), judge.leaving, judge.counts)
+        try:
+            counts = judging.judge(layout, fd, rule, now, watch).counts
+        finally:
+            os.close(fd)
+    counts.orphaned = receipts.orphans(layout)
+    return counts
 
 
-class _Judge:
-    """Decides line by line."""
+def compact(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Counts:
+    """Move out what the rule no longer keeps; safe beside any number of writers and readers.
 
-    def __init__(self, layout: Layout, state: ReadState, rule: Rule, now: float) -> None:
-        self.leaving = bytearray()
-        self.counts = Counts()
-        self._state, self._rule, self._now = state, rule, now
-        units, _ = list_units(layout)
-        self._units = {unit.id for unit in units if unit.status != "done"}
-        self._lanes = _locked_lanes(layout, {unit.lane for unit in units if unit.lane})
-        self._read: list[int] = []  # ordinals of read ones that stay
-
-    def take(self, line: bytes) -> None:
-        """Decide one line; what cannot be read stays where it is."""
-        signal = slim(line)
-        state = _STAYS if signal is None else self._fate(signal)
-        self.leaving.append(state)
-        self.counts.kept += signal is not None and state == _STAYS
-        self.counts.removed_read += state == _READ
-        self.counts.removed_unread += state == _UNREAD
-
-    def _fate(self, signal: Slim) -> int:
-        read = self._state.is_read(signal, len(self.leaving))
-        self.counts.unread += not read
-        if signal.wu_id in self._units or signal.lane in self._lanes:
-            self.counts.active += 1
-            return _STAYS
-        age = self._now - times.epoch(signal.created_at, self._now)
-        if age > (self._rule.read if read else self._rule.unread):
-            self.counts.unread -= not read
-            return _READ if read else _UNREAD
-        if read:
-            self._read.append(len(self.leaving))
-        return _STAYS
-
-    def cut_to(self, most: int) -> None:
-        """Let the oldest read ones go until `most` are left."""
-        over = self._read[: max(0, len(self._read) - most)]
-        for ordinal in over:
-            self.leaving[ordinal] = _OVER
-        self.counts.kept -= len(over)
-        self.counts.removed_over = len(over)
+    It can be stopped at any moment; `watch` is told how far it is.
+    """
+    with locks.waiting_lock(layout.lock("signal-cleanup")) as held:
+        counts = Counts()
+        for _ in range(_ATTEMPTS if layout.signals.exists() else 0):
+            try:
+                counts = _compact(layout, rule, now, held, watch)
+                break
+            except rewriting.Moved:
+                continue
+        counts.orphaned += receipts.tidy(layout, moved=counts.removed > 0)
+    return counts
 
 
-def _locked_lanes(layout: Layout, known: set[str]) -> set[str]:
-    """Lanes in which somebody holds a place."""
-    return {lane for lane in known if lanes.holders(layout, lane)}
-
-
-def _rewrite(layout: Layout, judged: Judged, now: float) -> None:
-    wanted = covering(layout)
-    anchors = _copy(_numbered(layout, judged), judged, _Archived(layout), wanted, now)
-
-    def change(lines: Iterator[bytes]) -> Iterator[bytes]:
-        _must_be(judged, os.stat(layout.signals))
-        if late := covering(layout) - wanted:  # of receipts that came meanwhile
-            anchors.update(_copy(_numbered(layout, judged), judged, None, late, now))
-        if anchors:
-            anchor(layout, anchors)
-        return _staying(lines, judged)
-
-    Journal(layout.signals).rewrite(change)
-
-
-def _must_be(judged: Judged, found: os.stat_result) -> None:
-    if (found.st_dev, found.st_ino) != judged.inode:
-        raise _Moved
-
-
-def _numbered(layout: Layout, judged: Judged) -> Iterator[tuple[int, bytes]]:
-    """The judged lines, each with its fate."""
+def _compact(layout: Layout, rule: Rule, now: float, held: int, watch: Watch) -> Counts:
     fd = files.open_plain(layout.signals)
     try:
-        _must_be(judged, os.fstat(fd))
-        yield from zip(judged.leaving, whole_lines(fd), strict=False)
+        judged = judging.judge(layout, fd, rule, now, lambda share: watch(share / 2))
+        counts = judged.counts
+        if counts.removed:
+            _rewrite(layout, judged, _Archive(archive_path(layout), held, now), watch)
+        return counts
     finally:
         os.close(fd)
 
 
-def _copy(
-    lines: Iterator[tuple[int, bytes]], judged: Judged, archived: _Archived | None, wanted: set[str], now: float
-) -> dict[str, str]:
-    """Copy leaving lines to the archive. For each leaving id of `wanted`: the newest one before it that stays."""
-    anchors: dict[str, str] = {}
-    last = ""
-    for fate, line in lines:
-        signal = slim(line)
-        if signal is None:
-            continue
-        if not fate:
-            last = signal.id
-            continue
-        if archived:
-            archived.add(signal.id, line, REASONS[fate], now)
-        if signal.id in wanted:
-            anchors[signal.id] = last
-    if archived:
-        archived.flush()
-    return anchors
+def _rewrite(layout: Layout, judged: Judged, archive: _Archive, watch: Watch) -> None:
+    arrived = _Receipts(layout)
+
+    def anchor() -> None:
+        if anchors := judged.anchors(arrived.new()):
+            receipts.anchor(layout, anchors)
+
+    anchor()
+    arrived.new()  # what that has rewritten itself: under the lock, only what came since is read
+    sorting = _Sorting(judged.fates, archive, watch)
+    rewriting.beside(layout.signals, sorting.staying, anchor, of=judged.fd)
+    archive.forget()
 
 
-def _staying(lines: Iterator[bytes], judged: Judged) -> Iterator[bytes]:
-    count = len(judged.leaving)
-    for ordinal, line in enumerate(lines):
-        if ordinal >= count or not judged.leaving[ordinal]:
-            yield line
-
-
-class _Archived:
-    """The archive's end. What an earlier, killed run copied already is not copied again."""
+class _Receipts:
+    """Receipts for "that one and all before", each signal's once."""
 
     def __init__(self, layout: Layout) -> None:
-        self._path = archive_path(layout)
+        self._follower = Follower(layout.receipts)
         self._known: set[str] = set()
-        self._follower = Follower(self._path)
+
+    def new(self) -> list[Receipt]:
+        """Those that came since the last call."""
+        found = []
+        for line in self._follower.poll()[1].splitlines():
+            receipt = decode_receipt(line)
+            if receipt and receipt.upto and receipt.signal_id not in self._known:
+                self._known.add(receipt.signal_id)
+                found.append(receipt)
+        return found
+
+
+class _Sorting:
+    """Gives the lines that stay, and the others to the archive; lines that came later, under the lock, stay."""
+
+    def __init__(self, fates: bytearray, archive: _Archive, watch: Watch) -> None:
+        self._fates, self._archive, self._watch = fates, archive, watch
+        self._at = 0
+        self._through = False
+
+    def staying(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        if self._through:  # writers wait: nothing is told, nothing synced
+            yield from blocks
+            return
+        for block in blocks:
+            count = block.count(b"\n")
+            fates = self._fates[self._at : self._at + count].ljust(count, b"\0")
+            self._at += count
+            if max(fates) <= NO_SIGNAL:
+                yield block
+            elif not self._archive.add_all(block, fates):
+                yield self._sorted(fates, block.split(b"\n"))
+            self._watch(0.5 + min(1.0, self._at / max(1, len(self._fates))) / 2)
+        self._archive.flush()
+        self._through = True
+
+    def _sorted(self, fates: bytearray, lines: list[bytes]) -> bytes:
+        stays = []
+        for fate, line in zip(fates, lines, strict=False):
+            if fate > NO_SIGNAL:
+                self._archive.add(line, fate)
+            else:
+                stays.append(line + b"\n")
+        return b"".join(stays)
+
+
+class _Archive:
+    """The archive's end. What an earlier run copied that was killed before its rewrite is not copied again.
+
+    While a run is at it, the file of the cleanup's lock holds where in the archive its copies begin.
+    """
+
+    def __init__(self, path: Path, held: int, now: float) -> None:
+        self._path, self._held = path, held
         self._batch: list[bytes] = []
-        self._look()
+        self._size = self._unsynced = 0
+        at = times.iso(now)
+        self._marks = {fate: {"archived_at": at, "archive_reason": reason} for fate, reason in REASONS.items()}
+        self._tails = {fate: b"," + msgspec.json.encode(marks)[1:] + b"\n" for fate, marks in self._marks.items()}
+        said = os.pread(held, 32, 0).strip()
+        self._known = _ids(path, int(said)) if said.isdigit() else set()
+        if not said.isdigit():
+            size = path.stat().st_size if path.exists() else 0
+            locks.overwrite_locked(held, b"%d\n" % size)
 
-    def _look(self) -> None:
-        while data := self._follower.poll(_CHUNK)[1]:
-            self._known.update(found.id for line in data.splitlines() if (found := slim(line)))
+    def add_all(self, block: bytes, fates: bytearray) -> bool:
+        """Copy a block whose lines all leave for one reason, in one go; False where it must be line by line."""
+        if min(fates) != max(fates) or self._known or b'"archive' in block or block.count(b"}\n") != len(fates):
+            return False
+        if len(max(block.split(b"\n"), key=len)) > _LONGEST:
+            return False
+        self._put(block.replace(b"}\n", self._tails[fates[0]]))
+        return True
 
-    def add(self, signal_id: str, line: bytes, reason: str, now: float) -> None:
-        if not self._batch:
-            self._look()
-        if signal_id not in self._known:
-            self._batch.append(_marked(line, reason, now))
-        if len(self._batch) >= _BATCH:
-            self.flush()
+    def add(self, line: bytes, fate: int) -> None:
+        """Copy one line, marked with when and why it left."""
+        if self._known and (signal := slim(line)) and signal.id in self._known:
+            return
+        plain = line[-1:] == b"}" and b'"archive' not in line and len(line) <= _LONGEST
+        self._put(line[:-1] + self._tails[fate] if plain else self._marked(line, fate))
+
+    def _put(self, data: bytes) -> None:
+        self._batch.append(data)
+        self._size += len(data)
+        if self._size >= _BATCH:
+            self._write()
+
+    def _marked(self, line: bytes, fate: int) -> bytes:
+        """As it stands where it would grow too long."""
+        try:
+            return encode(msgspec.json.decode(line) | self._marks[fate])
+        except files.LineTooLong:
+            return line + b"\n"
+
+    def _write(self) -> None:
+        if self._batch:
+            files.append(self._path, b"".join(self._batch), durable=False)
+        self._unsynced += self._size
+        self._batch, self._size = [], 0
+        if self._unsynced >= _SYNC:
+            filing.make_durable(self._path)
+            self._unsynced = 0
 
     def flush(self) -> None:
         """Make everything durable that was added."""
-        if self._batch:
-            files.append(self._path, b"".join(self._batch))
-            self._batch.clear()
+        self._write()
+        filing.make_durable(self._path)
+
+    def forget(self) -> None:
+        """The journal was rewritten: the next run has nothing to look for."""
+        locks.overwrite_locked(self._held, b"")
 
 
-def _marked(line: bytes, reason: str, now: float) -> bytes:
-    """The record with when and why it left; as it stands where it would grow too long."""
-    record = msgspec.json.decode(line)
-    record |= {"archived_at": times.iso(now), "archive_reason": reason}
+def _ids(path: Path, begin: int) -> set[str]:
+    """Ids in the archive from that offset on."""
     try:
-        return encode(record)
-    except files.LineTooLong:
-        return line + b"\n"
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return set()
+    try:
+        begin = begin if begin <= os.fstat(fd).st_size else 0
+        lines = (line for _, block in whole_blocks(fd, begin) for line in block.splitlines())
+        return {signal.id for line in lines if (signal := slim(line))}
+    finally:
+        os.close(fd)

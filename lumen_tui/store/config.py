@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.store import files, frontmatter, plainly
+from lumen_tui.store import files, frontmatter, locks, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -94,7 +94,7 @@ def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
     """Set dotted keys in operator.toml; a value of None takes the key out. BadFile where the file is broken."""
     import tomli_w
 
-    with files.waiting_lock(layout.lock("operator")):
+    with locks.waiting_lock(layout.lock("operator")):
         text = (files.read(layout.operator) or b"").decode()
         table = frontmatter.parse_toml(text)
         for dotted, value in changes.items():

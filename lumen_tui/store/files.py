@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_LINE = 64 * 1024  # what we write
 MAX_READ_LINE = 1024 * 1024  # what a reader takes before it reports and skips
 _WRITE_CHUNK = 1024 * 1024  # a kill inside a larger write tears it
-_COMMON = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+COMMON = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class StoreError(Exception):
@@ -48,7 +48,7 @@ class LineTooLong(StoreError):
     """A record longer than MAX_LINE; large text belongs in a file of its own."""
 
 
-def _fail(path: StrPath, error: OSError) -> StoreError:
+def fail(path: StrPath, error: OSError) -> StoreError:
     if error.errno == errno.ELOOP:
         return Refused(f"{path} is a symbolic link; state files must be plain files: replace it")
     if error.errno in (errno.EISDIR, errno.ENXIO):
@@ -60,26 +60,19 @@ def _fail(path: StrPath, error: OSError) -> StoreError:
     return NotWritten(f"{path}: {error.strerror or error}; nothing was acknowledged")
 
 
-def _check_plain(fd: int, path: StrPath) -> os.stat_result:
-    """Raise Refused where the open file is not a plain file that only we own."""
+def plain(fd: int, path: StrPath) -> int:
+    """`fd`, where it is a plain file that only we own; closed, and Refused raised, where it is not."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
-        raise Refused(f"{path} is not a regular file; move it away")
-    if found.st_nlink > 1:
-        raise Refused(f"{path} has {found.st_nlink} hard links; state files must have one")
-    if found.st_uid != os.geteuid():
-        raise Refused(f"{path} belongs to user {found.st_uid}; state files must be yours")
-    return found
-
-
-def _plain(fd: int, path: StrPath) -> int:
-    """`fd`, where it is such a file; closed, and Refused raised, where it is not."""
-    try:
-        _check_plain(fd, path)
-    except StoreError:
-        os.close(fd)
-        raise
-    return fd
+        why = "is not a regular file; move it away"
+    elif found.st_nlink > 1:
+        why = f"has {found.st_nlink} hard links; state files must have one"
+    elif found.st_uid != os.geteuid():
+        why = f"belongs to user {found.st_uid}; state files must be yours"
+    else:
+        return fd
+    os.close(fd)
+    raise Refused(f"{path} {why}")
 
 
 def sync_folder(folder: StrPath) -> None:
@@ -91,19 +84,20 @@ def sync_folder(folder: StrPath) -> None:
         os.close(fd)
 
 
-def _parent(path: StrPath) -> str:
+def parent(path: StrPath) -> str:
+    """The folder that `path` stands in."""
     return os.path.dirname(os.fspath(path)) or "."
 
 
 def _open_log(path: StrPath) -> int:
     """Open a journal for appending, create it (0600, name made durable) where it is missing."""
-    flags = os.O_RDWR | os.O_APPEND | _COMMON
+    flags = os.O_RDWR | os.O_APPEND | COMMON
     try:
         fd = os.open(path, flags)
     except FileNotFoundError:
         fd = os.open(path, flags | os.O_CREAT, 0o600)
-        sync_folder(_parent(path))
-    return _plain(fd, path)
+        sync_folder(parent(path))
+    return plain(fd, path)
 
 
 def _is_current(fd: int, path: StrPath) -> bool:
@@ -132,10 +126,8 @@ def lock_log(path: StrPath) -> int:
 
 def _write_whole(fd: int, data: bytes, size: int) -> None:
     """Write all of `data` at the end or leave the file `size` bytes long."""
-    view = memoryview(data)
     try:
-        while view:
-            view = view[os.write(fd, view[:_WRITE_CHUNK]) :]
+        write_all(fd, data)
     except BaseException:
         os.ftruncate(fd, size)
         raise
@@ -157,18 +149,8 @@ def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
 
     Raises NotWritten, in which case nothing may be taken as recorded, and Refused.
     """
-    try:
-        fd = lock_log(path)
-        try:
-            offset = append_locked(fd, data)
-            fcntl.flock(fd, fcntl.LOCK_UN)
-            if durable:
-                os.fdatasync(fd)
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise _fail(path, error) from error
-    return offset
+    with locked_log(path, durable=durable) as fd:
+        return append_locked(fd, data)
 
 
 def check_line(line: bytes) -> bytes:
@@ -181,40 +163,42 @@ def check_line(line: bytes) -> bytes:
 class locked_log:  # noqa: N801 - used like a function; contextlib would cost the hot verbs 2 ms
     """`with locked_log(path) as fd`: a journal, locked for a read and an append that belong together.
 
-    Synced on the way out, after the lock is gone. OSErrors inside the block become StoreErrors.
+    Synced on the way out where it is `durable`, after the lock is gone. OSErrors inside the block become StoreErrors.
     """
 
-    def __init__(self, path: StrPath) -> None:
-        self._path = path
+    def __init__(self, path: StrPath, *, durable: bool = True) -> None:
+        self._path, self._durable = path, durable
         self._fd = -1
 
     def __enter__(self) -> int:
         try:
             self._fd = lock_log(self._path)
         except OSError as error:
-            raise _fail(self._path, error) from error
+            raise fail(self._path, error) from error
         return self._fd
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:
             if error is None:
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
-                os.fdatasync(self._fd)
+                if self._durable:
+                    os.fdatasync(self._fd)
         except OSError as failure:
-            raise _fail(self._path, failure) from failure
+            raise fail(self._path, failure) from failure
         finally:
             os.close(self._fd)
         if isinstance(error, OSError):
-            raise _fail(self._path, error) from error
+            raise fail(self._path, error) from error
 
 
 def _temporary(path: StrPath) -> tuple[int, str]:
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder or ".", f".{name}.{os.urandom(6).hex()}.tmp")
-    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON, 0o600), temporary
+    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | COMMON, 0o600), temporary
 
 
-def _discard(path: str) -> None:
+def discard(path: str) -> None:
+    """Take away a temporary file that nobody needs, as far as that is possible."""
     try:
         os.unlink(path)
     except OSError:
@@ -231,7 +215,7 @@ def write_sibling(path: StrPath, write: Callable[[int], None]) -> str:
         finally:
             os.close(fd)
     except BaseException:
-        _discard(temporary)
+        discard(temporary)
         raise
     return temporary
 
@@ -248,9 +232,9 @@ def take_place(temporary: str, path: StrPath) -> None:
     try:
         os.replace(temporary, path)
     except BaseException:
-        _discard(temporary)
+        discard(temporary)
         raise
-    sync_folder(_parent(path))
+    sync_folder(parent(path))
 
 
 def replace(path: StrPath, data: bytes) -> None:
@@ -258,18 +242,18 @@ def replace(path: StrPath, data: bytes) -> None:
     try:
         take_place(write_sibling(path, lambda fd: write_all(fd, data)), path)
     except OSError as error:
-        raise _fail(path, error) from error
+        raise fail(path, error) from error
 
 
 def open_plain(path: StrPath) -> int:
     """A descriptor for reading a plain file of ours. FileNotFoundError where there is none, Refused where odd."""
     try:
-        fd = os.open(path, os.O_RDONLY | _COMMON)
+        fd = os.open(path, os.O_RDONLY | COMMON)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise _fail(path, error) from error
+            raise fail(path, error) from error
         raise
-    return _plain(fd, path)
+    return plain(fd, path)
 
 
 def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
@@ -305,138 +289,11 @@ def read_tail(path: StrPath, size: int) -> bytes:
     return data[: data.rfind(b"\n") + 1]
 
 
-def is_locked(path: StrPath) -> bool:
-    """Whether some process holds the exclusive lock on `path`: the evidence that it lives."""
-    try:
-        fd = os.open(path, os.O_RDONLY | _COMMON)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-    return False
-
-
-def try_lock(path: StrPath) -> int | None:
-    """Take the exclusive lock on `path` and keep it: the descriptor, or None where somebody holds it."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | _COMMON, 0o600)
-    except OSError as error:
-        raise _fail(path, error) from error
-    try:
-        _check_plain(fd, path)
-        if _lock_unless_held(fd):
-            return fd
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
-    return None
-
-
-def _lock_unless_held(fd: int) -> bool:
-    """Take the exclusive lock unless somebody holds it; a look by `is_locked` shares it for a moment only."""
-    for _ in range(20_000):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            pass
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        fcntl.flock(fd, fcntl.LOCK_UN)
-    return False
-
-
-class waiting_lock:  # noqa: N801 - used like a function
-    """`with waiting_lock(path)`: hold the lock on `path`, created where it is missing; wait for it first."""
-
-    def __init__(self, path: StrPath) -> None:
-        self._path = path
-        self._fd = -1
-
-    def __enter__(self) -> None:
-        try:
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | _COMMON, 0o600)
-        except OSError as error:
-            raise _fail(self._path, error) from error
-        try:
-            _check_plain(self._fd, self._path)
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
-        except BaseException:
-            os.close(self._fd)
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
-
-
-def make_folder(path: StrPath) -> None:
-    """Create a private folder (0700) durably, with the parents it lacks; fine where it is there."""
-    if os.path.isdir(path):
-        return
-    parent = _parent(path)
-    if not os.path.isdir(parent):
-        make_folder(parent)
-    try:
-        os.mkdir(path, 0o700)
-        sync_folder(parent)
-    except FileExistsError as error:
-        if not os.path.isdir(path):
-            raise Refused(f"{path} is not a folder; move it away") from error
-    except OSError as error:
-        raise _fail(path, error) from error
-
-
-def close_to_others(path: StrPath) -> None:
-    """Take the right to write away from everybody but the owner."""
-    try:
-        os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~0o022)
-    except OSError as error:
-        raise _fail(path, error) from error
-
-
-def move(source: StrPath, target: StrPath) -> None:
-    """Rename within the state folder, durably on both sides."""
-    try:
-        os.rename(source, target)
-        sync_folder(_parent(target))
-        if _parent(source) != _parent(target):
-            sync_folder(_parent(source))
-    except OSError as error:
-        raise _fail(target, error) from error
-
-
-def overwrite_locked(fd: int, data: bytes) -> None:
-    """Put `data` into a locked file in place: for lock files, which must keep their inode."""
-    os.pwrite(fd, data, 0)
-    os.ftruncate(fd, len(data))
-    os.fdatasync(fd)
-
-
 def open_append(path: StrPath) -> int:
     """A descriptor for a program's own output (worker.log): created private, appended to, never a link."""
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _COMMON, 0o600)
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | COMMON, 0o600)
     except OSError as error:
-        raise _fail(path, error) from error
-    os.set_blocking(_plain(fd, path), True)
+        raise fail(path, error) from error
+    os.set_blocking(plain(fd, path), True)
     return fd
-
-
-def remove(path: StrPath) -> None:
-    """Take a file away durably; fine where there is none."""
-    try:
-        os.unlink(path)
-        sync_folder(_parent(path))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _fail(path, error) from error

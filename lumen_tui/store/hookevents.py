@@ -137,7 +137,7 @@ class HookEvents:
 
     def _count(self, line: _Line, at: float) -> None:
         worked = self.worked.setdefault((line.session, line.wu), _Worked())
-        if line.event == hookjournal.TOOL_USED:
+        if line.event in hookjournal.CALLS:
             worked.calls.append(at)
         if line.tests:
             worked.tests.append(at)

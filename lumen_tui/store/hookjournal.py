@@ -24,7 +24,9 @@ RULE = "index/hook-rule.json"
 TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP = (
     "PostToolUse", "SubagentStop", "PreCompact", "SessionStart", "Stop",
 )  # fmt: skip
-EVENTS = (TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP)
+TOOL_FAILED = "PostToolUseFailure"  # a call that failed; it comes instead of the other
+CALLS = (TOOL_USED, TOOL_FAILED)
+EVENTS = (TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP, TOOL_FAILED)
 OUTCOME, EARLIER = "outcome", "earlier"  # ours; names of hooks begin with a capital
 _FAR = 256 * 1024  # bytes looked through for the calls of one session
 _SESSIONS = 20  # open work sessions looked through, those written last
@@ -65,7 +67,7 @@ def calls_since(fd: int, session: str) -> int:
             continue
         if "ask" in found:
             break
-        count += found.get("event") == TOOL_USED
+        count += found.get("event") in CALLS
     return count
 
 
@@ -97,9 +99,9 @@ def link(root: str, cwd: str, by: str, named: str) -> tuple[str, str]:
     """The open work session that a hook belongs to, and its work unit; two empty texts where there is none.
 
     The one that is `named`, else the one that began in the folder closest above `cwd`, else one below it, else
-    one of the same agent that knows no folder; of several the one that was started last.
+    one of the same agent that knows no folder; of several one of the same agent, and then the one started last.
     """
-    best: tuple[int, str, str, str] | None = None
+    best: tuple[int, bool, str, str, str] | None = None
     for name in _newest_sessions(f"{root}/sessions"):
         found = decode(files.read(f"{root}/sessions/{name}", 1 << 20) or b"") or {}
         ses, wu_id, started = (str(found.get(key) or "") for key in ("session_id", "active_wu", "started_at"))
@@ -107,10 +109,11 @@ def link(root: str, cwd: str, by: str, named: str) -> tuple[str, str]:
             continue
         if ses == named:
             return ses, wu_id
-        rank = _rank(str(found.get("folder") or ""), cwd, found.get("agent") == by)
-        if rank >= 0 and (best is None or (rank, started) > best[:2]):
-            best = (rank, started, ses, wu_id)
-    return best[2:] if best else ("", "")
+        mine = found.get("agent") == by
+        rank = _rank(str(found.get("folder") or ""), cwd, mine)
+        if rank >= 0 and (best is None or (rank, mine, started) > best[:3]):
+            best = (rank, mine, started, ses, wu_id)
+    return best[3:] if best else ("", "")
 
 
 def _rank(folder: str, cwd: str, same_agent: bool) -> int:

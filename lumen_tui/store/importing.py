@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import ids
-from lumen_tui.store import files
+from lumen_tui.store import files, filing
 from lumen_tui.store.damage import Quarantined, known_lines
 from lumen_tui.store.journal import Journal, whole_lines
 from lumen_tui.store.layout import Layout
@@ -152,7 +152,7 @@ def _quarantine(layout: Layout, part: Part, bad: list[Source], now: str) -> None
             text = one.line[:_KEPT_BYTES].decode(errors="backslashreplace")
             records.append(Quarantined(where, 0, one.reason, digest, text, now))
     if records:
-        files.make_folder(layout.quarantine.parent)
+        filing.make_folder(layout.quarantine.parent)
         Journal(layout.quarantine).append_all(records)
 
 

@@ -183,7 +183,9 @@ class Follower:
 
     def _read(self, fd: int, limit: int) -> tuple[int, bytes]:
         begin = self.offset
-        data = os.pread(fd, max(limit, files.MAX_READ_LINE + 1), begin)[: max(limit, files.MAX_READ_LINE + 1)]
+        data = os.pread(fd, limit, begin)
+        if b"\n" not in data:  # a torn tail, or a line longer than the limit
+            data = os.pread(fd, files.MAX_READ_LINE + 1, begin)
         end = data.rfind(b"\n") + 1
         if end == 0:
             return self._pass_over(begin, data)

@@ -15,30 +15,13 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.handoff import Holder, Tracked
-from lumen_tui.store import files, frontmatter, process
+from lumen_tui.store import files, filing, frontmatter, process
 from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.lanelocks import lock_path as lock_path
+from lumen_tui.store.lanelocks import slug as slug
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.process import ProcessId
 from lumen_tui.store.work import parse_unit
-
-_SLUG_LENGTH = 58
-_OWN = ("work", "roles", "operator", "sessions")  # the program's locks; empty files, held while something changes
-
-
-def slug(lane: str) -> str:
-    """`Framework: Core` -> `framework-core`; two lanes may share one, their entries name the lane."""
-    flat = "".join([c if c.isascii() and c.isalnum() else "-" for c in lane.lower()])
-    return "-".join(part for part in flat.split("-") if part)[:_SLUG_LENGTH].strip("-") or "lane"
-
-
-def lock_path(layout: Layout, lane: str) -> Path:
-    """The lock file of a lane. One that is there and empty is the program's own and is never taken for a lane's."""
-    path = layout.lock(slug(lane))
-    try:
-        own = slug(lane) in _OWN or os.stat(path, follow_symlinks=False).st_size == 0
-    except OSError:
-        own = False
-    return layout.lock(f"{slug(lane)}-lane") if own else path
 
 
 def _entries(layout: Layout, lane: str) -> list[Holder]:
@@ -69,7 +52,7 @@ def leave(layout: Layout, lane: str, wu_id: str) -> None:
 def _rewrite(layout: Layout, lane: str, wu_id: str, more: list[Holder]) -> None:
     kept = [one for one in _entries(layout, lane) if (one.lane, one.wu_id) != (lane, wu_id)]
     if not kept + more:
-        files.remove(lock_path(layout, lane))
+        filing.remove(lock_path(layout, lane))
         return
     text = msgspec.json.format(msgspec.json.encode({"holders": kept + more}), indent=1) + b"\n"
     files.replace(lock_path(layout, lane), text)
@@ -176,11 +159,11 @@ def read_stamp(layout: Layout, wu_id: str) -> dict[str, str]:
 
 def write_stamp(layout: Layout, wu_id: str, said: dict[str, str]) -> None:
     """Write the stamp durably."""
-    files.make_folder(layout.stamps)
+    filing.make_folder(layout.stamps)
     files.replace(stamp_path(layout, wu_id), msgspec.json.encode(said) + b"\n")
 
 
 def remove_stamp(layout: Layout, wu_id: str) -> None:
     """Take the stamp away; fine where there is none."""
     if os.path.lexists(stamp_path(layout, wu_id)):
-        files.remove(stamp_path(layout, wu_id))
+        filing.remove(stamp_path(layout, wu_id))

@@ -7,11 +7,12 @@ import stat
 from pathlib import Path
 
 from lumen_tui.model import ids
-from lumen_tui.store import files
+from lumen_tui.store import files, filing
 
 FOLDERS = (
     "tasks", "tasks/archive", "work", "memory", "sessions", "stamps", "locks", "loops", "loops/capsules",
-    "evolved", "evolved/strategies", "roles", "roles/retired", "approvals", "transcripts", "index", "quarantine",
+    "evolved", "evolved/strategies", "roles", "roles/retired", "approvals", "approvals/done", "custom-tools",
+    "transcripts", "index", "quarantine",
 )  # fmt: skip
 DEMO_MARK = "demo.json"
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
@@ -35,12 +36,8 @@ class Layout:
         self.actions = root / "actions.jsonl"
         self.personnel = root / "personnel.jsonl"
         self.packets = root / "loops" / "packets.jsonl"
-        self.memory = root / "memory" / "memory.jsonl"
-        self.signals = root / "memory" / "signals.jsonl"
-        self.receipts = root / "memory" / "signal-receipts.jsonl"
-        self.relationships = root / "memory" / "relationships.jsonl"
-        self.touches = root / "memory" / "touches.jsonl"
-        self.memory_archive = root / "memory" / "archive.jsonl"
+        self.open_loop = root / "loops" / "current.json"
+        self.transcripts = root / "transcripts"
         self.sessions = root / "sessions"
         self.current_session = root / "sessions" / "current.json"
         self.ended_sessions = root / "sessions" / "ended"
@@ -56,12 +53,50 @@ class Layout:
         self.quarantine = root / "quarantine" / "quarantine.jsonl"
         self.index = root / "index"
         self.engine_log = root / "engine.log"
-        self.pause = root / "pause.json"
         self.demo_mark = root / DEMO_MARK
+        self._name_memory(root / "memory")
+        self._name_controls(root)
+
+    def _name_memory(self, memory: Path) -> None:
+        self.memory = memory / "memory.jsonl"
+        self.signals = memory / "signals.jsonl"
+        self.receipts = memory / "signal-receipts.jsonl"
+        self.relationships = memory / "relationships.jsonl"
+        self.touches = memory / "touches.jsonl"
+        self.confirmations = memory / "confirmations.jsonl"
+        self.memory_archive = memory / "archive.jsonl"
+
+    def _name_controls(self, root: Path) -> None:
+        self.pause = root / "pause.json"
+        self.kill = root / "kill.json"
+        self.spend = root / "spend.jsonl"
+        self._name_evolved(root, root / "evolved")
+
+    def _name_evolved(self, root: Path, evolved: Path) -> None:
+        self.evolved = evolved
+        self.constitution = evolved / "constitution.md"
+        self.approved_constitution = root / "constitution.json"
+        self.persona = evolved / "persona.md"
+        self.domain_knowledge = evolved / "domain-knowledge.md"
+        self.task_patterns = evolved / "strategies" / "task-patterns.md"
+        self.tool_preferences = evolved / "strategies" / "tool-preferences.md"
+        self.error_recovery = evolved / "strategies" / "error-recovery.md"
+        self.observations = evolved / "observations.jsonl"
+        self.rejections = evolved / "rejections.jsonl"
+        self.read_sessions = evolved / "read.jsonl"
+        self.version = evolved / "version.json"
+        self.versions_log = evolved / "versions.jsonl"
+        self.versions = evolved / "versions"
+        self.versions_git = evolved / "versions.git"
+        self.claude_md = root / "CLAUDE.md"
 
     def task(self, task_id: str) -> Path:
         """The folder of a live task."""
         return self.tasks / ids.check_name(task_id, "task id")
+
+    def transcript(self, session: str) -> Path:
+        """The session file of one attempt at a task."""
+        return self.transcripts / f"{ids.check_name(session, 'session')}.jsonl"
 
     def work_unit(self, wu_id: str) -> Path:
         return self.work / f"{ids.check_wu(wu_id)}.md"
@@ -71,6 +106,33 @@ class Layout:
 
     def retired_role(self, name: str) -> Path:
         return self.retired_roles / f"{ids.check_name(name, 'role')}.md"
+
+    @property
+    def pauses(self) -> Path:
+        """What is paused by itself: the loop, single roles."""
+        return self.root / "pauses.json"
+
+    @property
+    def approvals(self) -> Path:
+        """Tool calls that wait for a person, with the answers."""
+        return self.root / "approvals"
+
+    @property
+    def done_approvals(self) -> Path:
+        """Those that nobody needs any more."""
+        return self.approvals / "done"
+
+    @property
+    def custom_tools(self) -> Path:
+        """The operator's own tools, a file each."""
+        return self.root / "custom-tools"
+
+    def custom_tool(self, name: str) -> Path:
+        return self.custom_tools / f"{ids.check_name(name, 'tool')}.toml"
+
+    def approval(self, approval_id: str) -> Path:
+        """The request; the answer and the mark that a worker took it stand beside it."""
+        return self.approvals / f"{ids.check_name(approval_id, 'approval')}.json"
 
     def lock(self, name: str) -> Path:
         return self.root / "locks" / f"{ids.check_name(name, 'lock')}.lock"
@@ -87,11 +149,11 @@ class Layout:
 
         A folder that becomes a state folder now (the seed of a checkout, under any umask) is closed to others.
         """
-        files.make_folder(self.root)
+        filing.make_folder(self.root)
         if not self.exists():
-            files.close_to_others(self.root)
+            filing.close_to_others(self.root)
         for name in FOLDERS:
-            files.make_folder(self.root / name)
+            filing.make_folder(self.root / name)
 
 
 def distrust(root: Path) -> str:

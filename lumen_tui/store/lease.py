@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from lumen_tui.store import files, process
+from lumen_tui.store import files, locks, process
 from lumen_tui.store.layout import Layout
 
 
@@ -46,12 +46,12 @@ def read_lease(layout: Layout) -> LeaseInfo:
 
 def is_held(layout: Layout) -> bool:
     """Whether an engine drives this state folder now."""
-    return files.is_locked(layout.engine_lock)
+    return locks.is_locked(layout.engine_lock)
 
 
 def take_lease(layout: Layout) -> Lease | None:
     """Become the engine of this state folder; None where another one is."""
-    fd = files.try_lock(layout.engine_lock)
+    fd = locks.try_lock(layout.engine_lock)
     if fd is None:
         return None
     me = process.myself()
@@ -59,5 +59,5 @@ def take_lease(layout: Layout) -> Lease | None:
         epoch=read_lease(layout).epoch + 1, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id,
         host=socket.gethostname(),
     )  # fmt: skip
-    files.overwrite_locked(fd, msgspec.json.encode(info) + b"\n")
+    locks.overwrite_locked(fd, msgspec.json.encode(info) + b"\n")
     return Lease(fd=fd, info=info)

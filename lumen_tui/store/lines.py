@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 
 from lumen_tui.store import files
 
+_FAR = 2**32 - 1
 _GUESS = 1024  # most lines fit into one pread of this size
 
 
@@ -32,13 +34,37 @@ class OpenFile:
                 return data
             size *= 8
 
+    def part(self, begin: int, end: int) -> bytes:
+        """The bytes from one offset to another."""
+        return os.pread(self._fd, end - begin, begin)
+
+
+class Offsets:
+    """Ascending offsets in four bytes each: what stands further than that from the last base begins another."""
+
+    def __init__(self) -> None:
+        self._rest = array("I")
+        self._bases, self._starts = array("Q"), array("Q")  # offset and place of the first of each stretch
+
+    def __len__(self) -> int:
+        return len(self._rest)
+
+    def __getitem__(self, place: int) -> int:
+        return self._bases[bisect_right(self._starts, place) - 1] + self._rest[place]
+
+    def append(self, offset: int) -> None:
+        if not self._bases or offset - self._bases[-1] > _FAR:
+            self._bases.append(offset)
+            self._starts.append(len(self._rest))
+        self._rest.append(offset - self._bases[-1])
+
 
 class SortedRows:
-    """Row numbers in the order of a number each: 16 bytes a row, log n to find, one memmove to change."""
+    """Row numbers in the order of a number each: 12 bytes a row, log n to find, one memmove to change."""
 
     def __init__(self) -> None:
         self.keys = array("d")
-        self.rows = array("L")
+        self.rows = array("I")
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -56,11 +82,11 @@ class SortedRows:
                 return
             at += 1
 
-    def fill(self, pairs: list[tuple[float, int]]) -> None:
-        """Replace everything at once."""
-        pairs.sort()
-        self.keys = array("d", [key for key, _ in pairs])
-        self.rows = array("L", [row for _, row in pairs])
+    def fill(self, rows: list[int], key: Callable[[int], float]) -> None:
+        """Replace everything at once; `rows` is sorted in place."""
+        rows.sort(key=key)
+        self.keys = array("d", map(key, rows))
+        self.rows = array("I", rows)
 
     def below(self, key: float) -> int:
         """How many rows stand before `key`."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lumen_tui.store import files
+from lumen_tui.store import files, filing
 from lumen_tui.store.damage import Quarantined, known_lines
 from lumen_tui.store.journal import Journal, whole_lines
 from lumen_tui.store.layout import Layout
@@ -122,9 +122,9 @@ def leftovers(root: Path, before: float) -> Iterator[Path]:
 def sweep(path: Path) -> None:
     """Take an unfinished replacement away; of a folder what is in it first."""
     if not path.is_dir() or path.is_symlink():
-        files.remove(path)
+        filing.remove(path)
         return
     for inner in path.iterdir():
-        files.remove(inner)
+        filing.remove(inner)
     os.rmdir(path)
     files.sync_folder(path.parent)

@@ -120,7 +120,7 @@ class NodeIndex:
             self._put(offset, slim)
 
     def _put(self, offset: int, slim: _Slim) -> None:
-        number = self._number.give(slim.id, len(self._rows))
+        number = self._number.give(slim.id)
         old = self._rows[number] if number < len(self._rows) else None
         row = _row(offset, slim)
         touched = old.touched if old else self._touched.pop(slim.id, 0.0)
@@ -189,15 +189,14 @@ class NodeIndex:
 
     def _sort_all(self) -> None:
         self._unsorted = False
-        active = [(number, row) for number, row in enumerate(self._rows) if row.status == _OPEN]
-        self._fading.fill([(row.touched, number) for number, row in active if not row.protected])
-        self._open.fill([(row.rank * _RANK + row.created, number) for number, row in active if row.discovery])
-        self._snoozed = {number for number, row in active if row.discovery and row.snoozed_until}
-        self._archived = sum(row.status == _ARCHIVED for row in self._rows)
-        self._pinned = sum(row.pinned for _, row in active)
-        self._kept = [0] * (1 + len(PROTECTIONS))
-        for _, row in active:
-            self._kept[row.kept] += 1
+        rows = self._rows
+        self._fading.fill(rows.select(_OPEN, kept=0), rows.touched)
+        found = rows.select(_OPEN, discovery=True)
+        self._open.fill(found, lambda number: rows.rank(number) * _RANK + rows.created(number))
+        self._snoozed = {number for number in rows.put_off() if rows[number].status == _OPEN and rows[number].discovery}
+        self._archived = len(rows.select(_ARCHIVED))
+        self._pinned = len(rows.select(_OPEN, pinned=True))
+        self._kept = [len(rows.select(_OPEN, kept=kept)) for kept in range(1 + len(PROTECTIONS))]
 
     def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
         """Open discoveries that are not put off."""
@@ -232,7 +231,7 @@ class NodeIndex:
         if self._file is None:
             return ()
         archived = kind == "archived"
-        order = self._rows.with_status(_ARCHIVED) if archived else self._rows.with_status(_OPEN, kept=True)
+        order = self._rows.select(_ARCHIVED) if archived else self._rows.protected(_OPEN)
         order.sort(key=self._rows.offset, reverse=True)
         return NodeRows(self._file, self._rows, order)
 

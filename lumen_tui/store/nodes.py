@@ -5,35 +5,23 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
 
-import msgspec
+from lumen_tui.model.ids import Ambiguous as Ambiguous
+from lumen_tui.store import backwards, files, rawjson
 
-from lumen_tui.store import backwards, files
-from lumen_tui.store.journal import encode
-from lumen_tui.store.layout import Layout
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
-Raw = dict[str, Any]
+    from lumen_tui.store.layout import Layout
+
+Raw = dict[str, "Any"]
+Edit = Callable[[dict[str, Raw]], tuple[list[Raw], bytes]]
 _ANY_ID = re.compile(rb'"id":\s*"([^"\\]+)"')
 _MOST_CANDIDATES = 8
 _FEW = 8  # ids up to which searching for each is quicker than looking at all
-
-
-class Ambiguous(LookupError):
-    """A prefix that several ids share."""
-
-    def __init__(self, candidates: tuple[str, ...]) -> None:
-        super().__init__(", ".join(candidates))
-        self.candidates = candidates
-
-
-def _record(line: bytes) -> Raw | None:
-    try:
-        found = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _line_around(block: bytes, at: int) -> bytes:
@@ -48,7 +36,7 @@ def newest(fd: int, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
         if not missing:
             break
         for identifier, at in _mentions(block, missing):
-            record = _record(_line_around(block, at)) if identifier in missing else None
+            record = rawjson.decode(_line_around(block, at)) if identifier in missing else None
             if record and record.get("id") == identifier.decode():
                 found[record["id"]] = start + block.rfind(b"\n", 0, at) + 1, record
                 missing.discard(identifier)
@@ -98,13 +86,26 @@ def _with_prefix(fd: int, text: str, kind: str) -> set[str]:
             identifier = match.group(1).decode(errors="replace")
             if identifier in found:
                 continue
-            record = _record(_line_around(block, match.start()))
+            record = rawjson.decode(_line_around(block, match.start()))
             if not record or record.get("id") != identifier:
                 continue
             if identifier in (text, f"{kind}-{text}"):
                 return {identifier}
             found.add(identifier)
     return found
+
+
+def all_ids(path: files.StrPath) -> list[str]:
+    """Every id that stands in the journal, each once."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return []
+    try:
+        found = {match.group(1) for _, block in backwards.blocks(fd) for match in _ANY_ID.finditer(block)}
+    finally:
+        os.close(fd)
+    return [identifier.decode(errors="replace") for identifier in found]
 
 
 def find(path: files.StrPath, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
@@ -119,9 +120,6 @@ def find(path: files.StrPath, wanted: Iterable[str]) -> dict[str, tuple[int, Raw
         os.close(fd)
 
 
-Edit = Callable[[dict[str, Raw]], tuple[list[Raw], bytes]]
-
-
 def change(layout: Layout, node_ids: Iterable[str], edit: Edit) -> None:
     """Let `edit` change nodes while the journal is locked, and record that with its action lines.
 
@@ -130,15 +128,19 @@ def change(layout: Layout, node_ids: Iterable[str], edit: Edit) -> None:
     """
     with files.locked_log(layout.memory) as fd:
         changed, actions = edit({one: copy.deepcopy(node) for one, (_, node) in newest(fd, node_ids).items()})
-        data = b"".join([encode(node) for node in changed])
-        offset = files.append_locked(fd, data) if data else -1
-        try:
-            if actions:
-                files.append(layout.actions, actions)
-        except BaseException:
-            if offset >= 0:
-                os.ftruncate(fd, offset)
-            raise
+        append_both(layout, fd, b"".join([rawjson.line(node) for node in changed]), actions)
+
+
+def append_both(layout: Layout, fd: int, lines: bytes, actions: bytes, *, durable: bool = True) -> None:
+    """Append to the locked journal and to actions.jsonl, to both or to neither. `durable` is about the latter."""
+    offset = files.append_locked(fd, lines) if lines else -1
+    try:
+        if actions:
+            files.append(layout.actions, actions, durable=durable)
+    except BaseException:
+        if offset >= 0:
+            os.ftruncate(fd, offset)
+        raise
 
 
 def get_field(node: Raw, key: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,9 +13,11 @@ from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import safe
+from lumen_tui.store.lazyrows import LazyRows
 from lumen_tui.store.lines import OpenFile
-from lumen_tui.store.rowtable import RowTable
+from lumen_tui.store.rowtable import Row, RowTable
 
+R = TypeVar("R")
 _node = msgspec.json.Decoder(Node)
 
 
@@ -54,8 +56,8 @@ def decode_loosely(line: bytes) -> Node:
     return msgspec.convert({**texts, "tags": tags, "metadata": metadata if isinstance(metadata, dict) else {}}, Node)
 
 
-class DiscoveryRows(Sequence[DiscoveryRow]):
-    """Open discoveries of one moment, by priority, then oldest first."""
+class _Picked(LazyRows[R]):
+    """Some rows of the node index, in an order."""
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int]) -> None:
         self._file, self._rows, self._order = file, rows, order
@@ -63,59 +65,40 @@ class DiscoveryRows(Sequence[DiscoveryRow]):
     def __len__(self) -> int:
         return len(self._order)
 
-    @overload
-    def __getitem__(self, index: int) -> DiscoveryRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[DiscoveryRow]: ...
-    def __getitem__(self, index: int | slice) -> DiscoveryRow | list[DiscoveryRow]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        row = self._rows[self._order[index]]
-        return DiscoveryRow(node=decode_node(self._file.line(row.offset)), created=row.created)
+    def at(self, place: int) -> R:
+        row = self._rows[self._order[place]]
+        return self.made(row, decode_node(self._file.line(row.offset)))
+
+    def made(self, row: Row, node: Node) -> R:
+        """What is shown of a node."""
+        raise NotImplementedError
 
 
-class FadingRows(Sequence[Fading]):
+class DiscoveryRows(_Picked[DiscoveryRow]):
+    """Open discoveries of one moment, by priority, then oldest first."""
+
+    def made(self, row: Row, node: Node) -> DiscoveryRow:
+        return DiscoveryRow(node=node, created=row.created)
+
+
+class FadingRows(_Picked[Fading]):
     """Active, unprotected nodes of one moment, the next to be archived first."""
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int], rule: DecayRule, now: float) -> None:
-        self._file, self._rows, self._order, self._rule, self._now = file, rows, order, rule, now
+        super().__init__(file, rows, order)
+        self._rule, self._now = rule, now
 
-    def __len__(self) -> int:
-        return len(self._order)
-
-    @overload
-    def __getitem__(self, index: int) -> Fading: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Fading]: ...
-    def __getitem__(self, index: int | slice) -> Fading | list[Fading]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        row = self._rows[self._order[index]]
-        node = decode_node(self._file.line(row.offset))
+    def made(self, row: Row, node: Node) -> Fading:
         return Fading(
             node_id=node.id, title=node.title, score=decay.score(self._now - row.touched, self._rule),
             fades_at=decay.fades_at(row.touched, self._rule), touched=row.touched,
         )  # fmt: skip
 
 
-class NodeRows(Sequence[NodeRow]):
+class NodeRows(_Picked[NodeRow]):
     """Nodes that do not fade, each with the reason."""
 
-    def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int]) -> None:
-        self._file, self._rows, self._order = file, rows, order
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    @overload
-    def __getitem__(self, index: int) -> NodeRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[NodeRow]: ...
-    def __getitem__(self, index: int | slice) -> NodeRow | list[NodeRow]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        row = self._rows[self._order[index]]
-        node = decode_node(self._file.line(row.offset))
+    def made(self, row: Row, node: Node) -> NodeRow:
         kept = row.kept and not row.status  # a status other than 0 is not active
         return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if kept else archive_reason(node))
 

@@ -43,7 +43,9 @@ def look(table: Any, keys: Sequence[str]) -> Any:
 
 def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], value: Any = MISSING) -> str:
     """What is wrong with the value under `keys` of a `whole`."""
-    text = str(error).partition(" - at `")[0]
+    text, _, at = str(error).partition(" - at `")
+    if "[" in at and (item := _item(whole, keys)) is not None:
+        return _of_item(text, at, item)
     if "unknown field" in text:
         return f"there is no such setting{_near(whole, keys)}"
     if "missing required field" in text:
@@ -60,11 +62,32 @@ def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], v
     return text.replace("`", "")
 
 
+def _item(whole: type, keys: Sequence[str]) -> Any:
+    """The declared type of what stands in the list that these keys lead to or through; None where there is none."""
+    lists = (_hint(whole, keys[:depth]) for depth in range(1, len(keys) + 1))
+    return next((get_args(hint)[0] for hint in lists if get_origin(hint) in (tuple, list)), None)
+
+
+def _of_item(text: str, at: str, item: Any) -> str:
+    """What is wrong with something in a list; `at` says where in it."""
+    if field := re.search(r"field `([^`]*)`", text):
+        if "unknown field" not in text:
+            return f"{field.group(1)!r} is missing in it"
+        return f"there is no {field.group(1)!r} in it{_near(item, (field.group(1),))}"
+    inner = at.rstrip("`").rpartition("].")[2].split(".") if "]." in at else []
+    if text.startswith("Invalid enum value"):
+        known = ", ".join(map(str, get_args(_hint(item, inner))))
+        return f"{text.removeprefix('Invalid enum value ')} in it is unknown: one of {known}"
+    found = re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text)
+    said = f"{_KINDS.get(found.group(1), found.group(1))} is needed" if found else text.replace("`", "")
+    return f"{'.'.join(inner)}: {said}" if inner else f"{said} in it"
+
+
 def _is_choice(hint: Any) -> bool:
     return bool(get_args(hint)) and all(isinstance(choice, str) for choice in get_args(hint))
 
 
-def _near(whole: type, keys: Sequence[str]) -> str:
+def _near(whole: Any, keys: Sequence[str]) -> str:
     known = _fields(_hint(whole, keys[:-1]))
     close = difflib.get_close_matches(keys[-1], known, 1)
     return f"; did you mean {close[0]}?" if close else ""

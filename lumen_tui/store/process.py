@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import signal
 from dataclasses import dataclass
 
 
@@ -15,6 +17,7 @@ class ProcessId:
     boot_id: str
 
 
+@functools.cache
 def boot_id() -> str:
     """The kernel's random id of this boot; empty where there is none."""
     try:
@@ -52,10 +55,27 @@ def identify(pid: int) -> ProcessId:
 
 def is_same(process: ProcessId) -> bool:
     """Whether that very process still runs (a zombie does not)."""
+    return state_of(process) not in ("", "Z", "X")
+
+
+def state_of(process: ProcessId) -> str:
+    """The state letter of that very process; empty where it is gone, also where its pid is another's now."""
     if process.pid <= 0 or process.boot_id != boot_id():
-        return False
-    ticks = start_ticks(process.pid)
-    return ticks != 0 and ticks == process.start_ticks and state_letter(process.pid) != "Z"
+        return ""
+    fields = _stat_fields(process.pid)
+    return fields[0] if len(fields) > 19 and int(fields[19]) == process.start_ticks != 0 else ""
+
+
+def open_pidfd(process: ProcessId) -> int:
+    """A descriptor that becomes readable when that very process ends; -1 where it has, or where there are none."""
+    try:
+        fd = os.pidfd_open(process.pid)
+    except (OSError, AttributeError, ValueError):
+        return -1
+    if is_same(process):
+        return fd
+    os.close(fd)
+    return -1
 
 
 def myself() -> ProcessId:
@@ -70,6 +90,53 @@ def session_members(session: int) -> list[int]:
         if name.isdigit() and (fields := _stat_fields(int(name))) and int(fields[3]) == session:
             found.append(int(name))
     return found
+
+
+def lock_holders(path: str) -> list[int]:
+    """Pids of the processes of ours that hold the exclusive flock on `path`; all of /proc is looked through.
+
+    Whoever merely has the file open, to see whether it is locked, is not among them.
+    """
+    wanted = _stat(path)
+    if wanted is None:
+        return []
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _holds(name, wanted)]
+
+
+def _holds(pid: str, wanted: os.stat_result) -> bool:
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return False  # another user's, or gone
+    opened = [name for name in names if (found := _stat(f"/proc/{pid}/fd/{name}")) and os.path.samestat(found, wanted)]
+    return any(_locks(f"/proc/{pid}/fdinfo/{name}") for name in opened)
+
+
+def _locks(info: str) -> bool:
+    """Whether the open file behind it holds an exclusive flock: the `lock:` lines of proc(5)."""
+    try:
+        with open(info, encoding="ascii", errors="replace") as file:
+            return any("FLOCK" in line and "WRITE" in line for line in file if line.startswith("lock:"))
+    except OSError:
+        return False
+
+
+def kill_lock_holders(path: str) -> list[int]:
+    """KILL what holds that lock, but for this process; returns the pids."""
+    found = [pid for pid in lock_holders(path) if pid != os.getpid()]
+    for pid in found:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    return found
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
 
 
 def signal_session(leader: ProcessId, number: int) -> bool:

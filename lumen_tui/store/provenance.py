@@ -107,6 +107,8 @@ def _node_links(node: Raw) -> Iterator[Link]:
                 yield Link(mine, other, up, down)
     if task := _text(meta, "task_id"):
         yield Link(mine, task, "noted by task", "noted")
+    if loop := _text(meta, "loop"):
+        yield Link(mine, loop, "noted by loop", "noted")
 
 
 def _text(meta: dict[str, Any], name: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model import attention, liveness
+from lumen_tui.model import attention, budget, liveness
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.records import Action
@@ -17,15 +17,20 @@ from lumen_tui.model.snapshot import Attention, EngineView, Problem, Revisions, 
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import files, lease, process
+from lumen_tui.store import evolved, files, lease, pauses, process
+from lumen_tui.store.approvalindex import ApprovalIndex
 from lumen_tui.store.config import load_config
+from lumen_tui.store.facts import FactIndex
 from lumen_tui.store.hookevents import Progress
 from lumen_tui.store.journal import Follower
+from lumen_tui.store.killfile import read_kill
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.ledger import LedgerReader
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.nodeindex import NodeIndex
 from lumen_tui.store.nodeviews import clean
 from lumen_tui.store.roles import list_roles, shipped_folder
+from lumen_tui.store.rolestats import Proposals
 from lumen_tui.store.signalindex import SignalIndex
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.taskarchive import TaskRows
@@ -111,8 +116,19 @@ class Reader:
         self._wake = Stamped(lambda: [layout.wake_state], self._read_wake)
         self._packets = Stamped(lambda: [layout.packets], self._read_packets)
         self._progress = Progress(layout)
+        self._ledger = LedgerReader(layout)
+        self._approvals = ApprovalIndex(layout)
+        self.facts = FactIndex(layout)
+        self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
+        self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
+        self._evolution = Stamped(
+            lambda: [layout.observations, layout.constitution, layout.approved_constitution],
+            lambda: evolved.view(layout),
+        )
+        self._proposals = Proposals(layout)
         self._engine = EngineView()
         self._engine_revision = 0
+        self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
 
     def _role_files(self) -> list[Path]:
         layout = self.layout
@@ -149,28 +165,38 @@ class Reader:
         """Take in what changed; True while there is more to load (call again)."""
         for slice_ in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
             slice_.refresh()
+        self._kill.refresh()
+        self._pauses.refresh()
+        self._evolution.refresh()
+        self._approvals.refresh(now)
         self._dismissed.refresh()
+        self._ledger.refresh()
+        self.facts.refresh()
         self._progress.refresh(self.config.memory.progress_signals)
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
-        self.tasks.refresh(now, stall, self._task_news.names(now))
+        clocks = self.clocks() if self.clocks else None
+        running = clocks.running if clocks else None
+        self.tasks.refresh(now, stall, self._task_news.names(now), running=running)
         self._look_at_engine(now)
         more = self.signals.refresh() if self.signals.changed() else False
         if self.nodes.changed():
             more |= self.nodes.refresh()
-        return more
+        return self._proposals.refresh(self.tasks, now) or more
 
     def _look_at_engine(self, now: float) -> None:
         beat = self._beat.value
         held = lease.is_held(self.layout)
-        state = process.state_letter(beat.pid) if beat and held else ""
-        engine = liveness.derive_engine(lock_held=held, heartbeat=beat, process_state=state, now=now)
+        leader = process.ProcessId(beat.pid, beat.start_ticks, beat.boot_id) if beat and held else None
+        state = process.state_of(leader) if leader else ""
+        clocks = self.clocks() if self.clocks else None
+        engine = liveness.derive_engine(lock_held=held, heartbeat=beat, process_state=state, now=now, clocks=clocks)
         if engine != self._engine:
             self._engine = engine
             self._engine_revision += 1
 
     def mark(self) -> object:
         """Differs from an earlier mark where a new picture would show something else, the hour apart."""
-        more = (self._dismissed.revision, self._progress.revision)
+        more = (self._dismissed.revision, self._progress.revision, self._proposals.revision)
         return self._revisions(), self._engine, more, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
@@ -188,7 +214,7 @@ class Reader:
         config, _ = self._config.value
         roles, retired, _ = self._roles.value
         live = self.tasks.live()
-        spend = self._spend(now)
+        spend = self._spend(now, live)
         rule = config.memory.decay.rule
         return Snapshot(
             root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
@@ -196,9 +222,10 @@ class Reader:
             signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
             discovery_counts=self.nodes.discovery_counts(now), decay=self.nodes.decay_view(rule, now),
             fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
-            lanes=self._lanes(), spend=spend, attention=self._attention(live, spend, now), problems=self._problems(now),
+            lanes=self._lanes(), spend=spend, killed=self._killed(), approvals=self._approvals.waiting(now, live),
+            attention=self._attention(live, spend, now), problems=self._problems(now),
             demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
-            revisions=self._revisions(), hooks=self._progress.hooks.view,
+            revisions=self._revisions(), hooks=self._progress.hooks.view, facts=self.facts.view(),
         )  # fmt: skip
 
     def _units(self) -> tuple[WorkUnit, ...]:
@@ -207,32 +234,39 @@ class Reader:
     def _lanes(self) -> tuple[str, ...]:
         return tuple(sorted({safe(unit.lane) for unit in self._work.value[0] if unit.lane}))
 
-    def _spend(self, now: float) -> SpendView:
-        caps, state = self.config.budget, self._loop.value
-        today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        counted = state is not None and state.day == today
-        return SpendView(
-            usd=state.day_usd if state and counted else 0.0, usd_cap=caps.day_usd,
-            tokens=state.token_budget.used if state and counted else 0, tokens_cap=caps.day_tokens,
-        )  # fmt: skip
+    def _spend(self, now: float, live: list[TaskView]) -> SpendView:
+        alive = [view.id for view in live if view.status.alive]
+        return budget.view(self._ledger.book, self.config.budget, now, alive)
+
+    def _killed(self) -> str:
+        return self._kill.value.words if self._kill.value else ""
 
     def _attention(self, live: list[TaskView], spend: SpendView, now: float) -> tuple[Attention, ...]:
         p0 = self.nodes.discovery_counts(now).get("P0", 0)
         return attention.collect(
             engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
             p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=self._problems(now),
-            dismissed=self._dismissed.targets(),
+            dismissed=self._dismissed.targets(), facts=self.facts.view().alarming,
+            loop=self._loop.value,
             progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
+            killed=self._killed(), approvals=self._approvals.waiting(now, live), evolution=self._evolution.value,
+            retirements=self._proposals.found,
         )  # fmt: skip
 
     def _problems(self, now: float) -> tuple[Problem, ...]:
-        found = [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
+        found = [*pauses.stopped_roles(self._pauses.value)]
+        found += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
+        found += self._ledger.problems
+        found += self._approvals.problems + self.facts.damage.problems()
         found += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
         return tuple(msgspec.convert(clean(msgspec.to_builtins(problem)), Problem) for problem in found)
 
     def _revisions(self) -> Revisions:
         return Revisions(
-            loop=self._loop.revision + self._packets.revision, wake=self._wake.revision, tasks=self.tasks.revision,
+            loop=self._loop.revision + self._packets.revision + self._ledger.revision, wake=self._wake.revision,
+            tasks=self.tasks.revision,
             signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
-            engine=self._engine_revision, problems=self._config.revision + self._work.revision,
+            engine=self._engine_revision + self._kill.revision,
+            problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision,
+            approvals=self._approvals.revision, facts=self.facts.revision,
         )  # fmt: skip

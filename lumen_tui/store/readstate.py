@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
 import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.records import EVERYONE, Receipt
+from lumen_tui.store import nodes
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.linemap import LineMap, holds
 
 _receipt = msgspec.json.Decoder(Receipt).decode
+_CANNOT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 class Slim(msgspec.Struct, gc=False):
-    """As much of a signal as retention needs."""
+    """As much of a signal as retention needs. One without a date that can be read counts as new."""
 
+    id: str
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)] = _NEVER
+    wu_id: str = ""
+    lane: str = ""
+    sender: str = ""
+    target_agent: str = ""
+    read: bool = False
+
+
+class _Loose(msgspec.Struct):
     id: str
     created_at: str = ""
     wu_id: str = ""
@@ -24,59 +42,84 @@ class Slim(msgspec.Struct, gc=False):
     read: bool = False
 
 
-_slim = msgspec.json.Decoder(Slim).decode
+_strict = msgspec.json.Decoder(Slim)
+_loose = msgspec.json.Decoder(_Loose).decode
 
 
 def slim(line: bytes) -> Slim | None:
     """The signal in `line`; None where there is none that can be judged."""
     try:
-        found = _slim(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = _loose(line)
+    except _CANNOT:
         return None
-    return found if found.id else None
+    try:
+        created = datetime.fromtimestamp(times.parse_iso(found.created_at), UTC)
+    except (ValueError, OverflowError, OSError):
+        created = _NEVER
+    signal = Slim(found.id, created, found.wu_id, found.lane, found.sender, found.target_agent, found.read)
+    return signal if found.id else None
+
+
+def slims(block: bytes) -> Sequence[Slim | None]:
+    """One for each of the whole lines of `block`: in one go where all of them are as they should be."""
+    try:
+        found = _strict.decode_lines(block)
+        if len(found) == block.count(b"\n") and all(signal.id for signal in found):
+            return found
+    except _CANNOT:
+        pass
+    return [slim(line) for line in block.split(b"\n")[:-1]]
 
 
 def decode_receipt(line: bytes) -> Receipt | None:
     """The receipt in `line`, None where there is none."""
     try:
         return _receipt(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _CANNOT:
         return None
 
 
+def locate(fd: int, receipts: Iterable[Receipt]) -> dict[str, int]:
+    """Where the line of each receipt's signal begins; signals that are not there are left out."""
+    hints = {receipt.signal_id: receipt.offset for receipt in receipts}
+    found = {name: offset for name, offset in hints.items() if holds(fd, offset, name)}
+    others = nodes.newest(fd, hints.keys() - found.keys())
+    return found | {name: offset for name, (offset, _) in others.items()}
+
+
 class ReadState:
-    """What every reader has read.
+    """What every reader has read of the signals in an open file.
 
     A signal to one agent is read when that agent read it. Any other is read when each reader did who has
     looked into the inbox since `active_since`; a legacy receipt without a reader counts for everybody.
     """
 
-    def __init__(self, layout: Layout, active_since: float) -> None:
+    def __init__(self, layout: Layout, fd: int, lines: LineMap, active_since: float) -> None:
         self._single: dict[str, set[str]] = {}  # reader -> ids
-        self._upto: dict[str, set[str]] = {}  # reader -> ids of "that one and all before"
+        self._reach: dict[str, int] = {}  # reader -> number of the line up to which all is read
+        upto: list[Receipt] = []
         last: dict[str, float] = {}
         for line in Journal(layout.receipts).lines():
             receipt = decode_receipt(line)
             if receipt is None:
                 continue
-            kind = self._upto if receipt.upto else self._single
-            kind.setdefault(receipt.reader, set()).add(receipt.signal_id)
+            if receipt.upto:
+                upto.append(receipt)
+            else:
+                self._single.setdefault(receipt.reader, set()).add(receipt.signal_id)
             last[receipt.reader] = max(last.get(receipt.reader, 0.0), times.epoch(receipt.read_at))
+        self._cover(fd, lines, upto)
         known = [reader for reader in last if reader != EVERYONE]
         self._readers = [reader for reader in known if last[reader] >= active_since] or known
-        self._cover(layout)
+        by_all = min((self._reach.get(reader, -1) for reader in self._readers), default=-1)
+        self.floor = max(by_all, self._reach.get(EVERYONE, -1))  # up to this line everybody has read what is for all
 
-    def _cover(self, layout: Layout) -> None:
-        """Where each reader's furthest `upto` stands, as an ordinal among the signals."""
-        self._reach: dict[str, int] = {}
-        wanted = {name for names in self._upto.values() for name in names}
-        for ordinal, line in enumerate(Journal(layout.signals).lines() if wanted else ()):
-            signal = slim(line)
-            if signal is None or signal.id not in wanted:
-                continue
-            for reader, names in self._upto.items():
-                if signal.id in names:
-                    self._reach[reader] = ordinal
+    def _cover(self, fd: int, lines: LineMap, upto: list[Receipt]) -> None:
+        where = locate(fd, upto)
+        for receipt in upto:
+            offset = where.get(receipt.signal_id, lines.end)
+            if offset < lines.end:
+                self._reach[receipt.reader] = max(self._reach.get(receipt.reader, -1), lines.ordinal(offset))
 
     def is_read(self, signal: Slim, ordinal: int) -> bool:
         """Whether nobody misses this signal any more; `ordinal` is its line's number from 0."""

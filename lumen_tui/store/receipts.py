@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
-from lumen_tui.store import files
-from lumen_tui.store.journal import Journal, encode, whole_lines
+from lumen_tui.model.records import Receipt
+from lumen_tui.store import files, rewriting
+from lumen_tui.store.journal import Journal, encode
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.readstate import decode_receipt, slim
-
-
-def covering(layout: Layout) -> set[str]:
-    """The signals that some receipt names as "that one and all before"."""
-    receipts = [decode_receipt(line) for line in Journal(layout.receipts).lines()]
-    return {receipt.signal_id for receipt in receipts if receipt and receipt.upto}
+from lumen_tui.store.readstate import decode_receipt, locate
 
 
 def anchor(layout: Layout, anchors: dict[str, str]) -> None:
@@ -34,69 +29,69 @@ def anchor(layout: Layout, anchors: dict[str, str]) -> None:
                 yield encode(record)[:-1]
             yield line
 
-    Journal(layout.receipts).rewrite(change)
+    rewriting.lines(layout.receipts, change)
+
+
+class _Places:
+    """Where signals stand now; those that are not there have none."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self.known: dict[str, int | None] = {}
+
+    def look(self, receipts: list[Receipt]) -> None:
+        """Look up what was not looked up yet."""
+        new = [receipt for receipt in receipts if receipt.signal_id not in self.known]
+        found = _there(self._layout, new) if new else {}
+        self.known.update({receipt.signal_id: found.get(receipt.signal_id) for receipt in new})
+
+
+def _there(layout: Layout, receipts: list[Receipt]) -> dict[str, int]:
+    try:
+        fd = files.open_plain(layout.signals)
+    except FileNotFoundError:
+        return {}
+    try:
+        return locate(fd, receipts)
+    finally:
+        os.close(fd)
+
+
+def _all(layout: Layout) -> list[Receipt]:
+    return [receipt for line in Journal(layout.receipts).lines() if (receipt := decode_receipt(line))]
 
 
 def orphans(layout: Layout) -> int:
     """How many receipts belong to no signal there is."""
-    names = _names(Journal(layout.receipts).lines())
-    there = _offsets(layout, set(names))
-    return sum(name not in there for name in names)
+    there, found = _Places(layout), _all(layout)
+    there.look(found)
+    return sum(there.known[receipt.signal_id] is None for receipt in found)
 
 
 def tidy(layout: Layout, *, moved: bool) -> int:
     """Drop orphaned receipts and, where signals `moved`, renew where each signal begins. Returns how many went.
 
-    What cannot be read stays as it is. Signals are looked up after the receipts were locked: whatever a receipt
-    in the file is about was written before it.
+    What cannot be read stays as it is. A signal is looked up after its receipt was seen, and it was written before
+    that: what is not found is gone.
     """
     if not layout.receipts.exists() or not (moved or orphans(layout)):
         return 0
-    gone = 0
+    there = _Places(layout)
+    there.look(_all(layout))
 
     def change(lines: Iterator[bytes]) -> Iterator[bytes]:
-        nonlocal gone
-        every = list(lines)
-        there = _offsets(layout, set(_names(every)))
-        for line in every:
-            receipt = decode_receipt(line)
+        every = [(line, decode_receipt(line)) for line in lines]
+        there.look([receipt for _, receipt in every if receipt])
+        for line, receipt in every:
+            place = there.known[receipt.signal_id] if receipt else None
             if receipt is None:
                 yield line
-            elif receipt.signal_id in there:
-                yield _placed(line, there[receipt.signal_id])
-            else:
-                gone += 1
+            elif place is not None:
+                yield line if receipt.offset == place else _placed(line, place)
 
-    Journal(layout.receipts).rewrite(change)
-    return gone
+    return rewriting.lines(layout.receipts, change)
 
 
 def _placed(line: bytes, offset: int) -> bytes:
     """The receipt with the place where its signal begins now."""
-    record = msgspec.json.decode(line)
-    if record.get("offset") == offset:
-        return line
-    return encode({**record, "offset": offset})[:-1]
-
-
-def _names(lines: Iterable[bytes]) -> list[str]:
-    return [receipt.signal_id for line in lines if (receipt := decode_receipt(line))]
-
-
-def _offsets(layout: Layout, wanted: set[str]) -> dict[str, int]:
-    """Where the line of each wanted signal begins; those that are not there are left out."""
-    found: dict[str, int] = {}
-    try:
-        fd = files.open_plain(layout.signals)
-    except FileNotFoundError:
-        return found
-    try:
-        offset = 0
-        for line in whole_lines(fd):
-            signal = slim(line)
-            if signal and signal.id in wanted:
-                found[signal.id] = offset
-            offset += len(line) + 1
-    finally:
-        os.close(fd)
-    return found
+    return encode({**msgspec.json.decode(line), "offset": offset})[:-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lumen_tui.model import ids
-from lumen_tui.store import files
+from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.roles import shipped_folder
 
@@ -37,7 +37,7 @@ def put(layout: Layout, name: str, wanted: Texts) -> None:
             files.replace(path, text.encode())
     for kind, path in both.items():
         if wanted[kind] is None and present[kind] is not None:
-            files.remove(path)
+            filing.remove(path)
 
 
 def shipped_text(name: str) -> str | None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.model import ids
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TIERS
-from lumen_tui.store import files, frontmatter, plainly
+from lumen_tui.store import files, frontmatter, plainly, rulelines
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -30,7 +30,7 @@ def parse_role(name: str, text: str, source: str) -> Role:
     try:
         role = msgspec.convert({**fields, "name": name, "prompt": prompt, "source": source}, Role)
     except msgspec.ValidationError as error:
-        line = frontmatter.line_of(text, plainly.place(error))
+        line = rulelines.place(error, text) or frontmatter.line_of(text, plainly.place(error))
         raise BadFile(plainly.in_words(error, Role, fields), line) from error
     _check(role, text)
     return role
@@ -44,6 +44,11 @@ def _check(role: Role, text: str) -> None:
         raise BadFile(f"tool {unknown[0]!r} is unknown: of {', '.join(ALL_TOOLS)}", line)
     if role.shell not in ("none", "read", "any"):
         raise BadFile(f"shell {role.shell!r} is unknown: none, read or any", frontmatter.line_of(text, "shell"))
+    if role.until and not times.epoch(role.until):
+        said = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
+        raise BadFile(said, frontmatter.line_of(text, "until"))
+    own = agent.TOOLS if role.name == agent.ROLE else ()
+    rulelines.check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
 
 
 def render_role(role: Role) -> str:

@@ -1,15 +1,15 @@
 """The signals journal as a list: where each line begins and whether one reader has seen it.
 
-Nine bytes a signal in memory; the records themselves are read when they are shown.
+Five bytes a signal in memory; the records themselves are read when they are shown.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
-from typing import overload
 
 import msgspec
 
@@ -19,11 +19,14 @@ from lumen_tui.model.text import safe
 from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.lines import OpenFile, split_lines
+from lumen_tui.store.lazyrows import LazyRows
+from lumen_tui.store.lines import Offsets, OpenFile, split_lines
 
 _CHUNK = 1024 * 1024
 _SEARCH = 100_000  # lines walked back for a receipt that names no offset and came after its signal was taken in
 _UNREAD, _READ = 0, 1
+_PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # stands in a record as it stands in its text
+_UNWRITTEN = "coordination system unknown (not readable)"  # what records may leave out and rows show
 
 
 class _Slim(msgspec.Struct, gc=False):
@@ -57,26 +60,35 @@ def decode_signal(line: bytes) -> Signal:
     )  # fmt: skip
 
 
-class SignalRows(Sequence[SignalRow]):
+class SignalRows(LazyRows[SignalRow]):
     """Signals of one moment, newest first; each is read from disk when it is asked for."""
 
-    def __init__(self, file: OpenFile, offsets: array[int], seen: bytes) -> None:
+    def __init__(self, file: OpenFile, offsets: Offsets, seen: bytes, end: int) -> None:
         self._file, self._offsets, self._seen = file, offsets, seen
+        self._end = end  # offset behind the last of them
         self._size = len(seen)
 
     def __len__(self) -> int:
         return self._size
 
-    @overload
-    def __getitem__(self, index: int) -> SignalRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[SignalRow]: ...
-    def __getitem__(self, index: int | slice) -> SignalRow | list[SignalRow]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(self._size))]
-        if not -self._size <= index < self._size:
-            raise IndexError(index)
-        ordinal = self._size - 1 - (index % self._size)
+    def having(self, words: Sequence[str], start: int, stop: int) -> list[int]:
+        """Places whose records may hold all of these words (in lower case): too many rather than too few."""
+        wanted = [word.encode() for word in words if _PLAIN_WORD(word) and word not in _UNWRITTEN]
+        first, last = self._size - stop, self._size - start  # ordinals, from and to below
+        if not wanted or first >= last:
+            return list(range(start, stop))
+        offsets = self._offsets
+        begin = offsets[first]
+        data = self._file.part(begin, offsets[last] if last < self._size else self._end).lower()
+        found = []
+        for ordinal in range(last - 1, first - 1, -1):
+            at, end = offsets[ordinal] - begin, offsets[ordinal + 1] - begin if ordinal + 1 < last else len(data)
+            if all(data.find(word, at, end) >= 0 for word in wanted):
+                found.append(self._size - 1 - ordinal)
+        return found
+
+    def at(self, place: int) -> SignalRow:
+        ordinal = self._size - 1 - place
         signal = decode_signal(self._file.line(self._offsets[ordinal]))
         return SignalRow(signal=signal, unread=self._seen[ordinal] == _UNREAD)
 
@@ -97,7 +109,7 @@ class SignalIndex:
         self._clear()
 
     def _clear(self) -> None:
-        self._offsets = array("Q")
+        self._offsets = Offsets()
         self._seen = bytearray()
         self._file: OpenFile | None = None
         self._p0 = array("Q")  # ordinals of P0 signals
@@ -138,15 +150,7 @@ class SignalIndex:
         """The list as it is now."""
         if self._file is None:
             return ()
-        return SignalRows(self._file, self._offsets, bytes(self._seen))
-
-    def unread_rows(self, limit: int) -> list[SignalRow]:
-        """The newest unread signals, newest first, at most `limit`."""
-        found: list[SignalRow] = []
-        at = len(self._seen)
-        while self._file and len(found) < limit and (at := self._seen.rfind(_UNREAD, 0, at)) >= 0:
-            found.append(SignalRow(signal=decode_signal(self._file.line(self._offsets[at])), unread=True))
-        return found
+        return SignalRows(self._file, self._offsets, bytes(self._seen), self._signals.offset)
 
     def unread_p0(self, limit: int = 100) -> list[Signal]:
         """The newest unread P0 signals."""

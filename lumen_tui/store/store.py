@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lumen_tui.store.folder import Folder
 from lumen_tui.store.journal import Journal
-from lumen_tui.store.layout import Layout
 
 
-class Store:
+class Store(Folder):
     """Everything that writes goes through here. Opening it reads and creates nothing."""
 
     def __init__(self, root: Path) -> None:
-        self.layout = Layout(root)
+        super().__init__(root)
         self.signals = Journal(self.layout.signals)
         self.receipts = Journal(self.layout.receipts)
         self.nodes = Journal(self.layout.memory)
@@ -24,8 +24,3 @@ class Store:
         self.command_receipts = Journal(self.layout.command_receipts)
         self.events = Journal(self.layout.events)
         self.packets = Journal(self.layout.packets)
-
-    @property
-    def root(self) -> Path:
-        """The state folder."""
-        return self.layout.root

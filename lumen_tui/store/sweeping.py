@@ -5,14 +5,14 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from lumen_tui.store import files
+from lumen_tui.store import filing
 
 
 def sweep(folder: Path, before: float) -> int:
     """Remove what interrupted replaces left in `folder` before that moment (seconds since 1970); returns how many."""
     old = [path for path in folder.glob(".*.tmp") if _is_old(path, before)]
     for path in old:
-        files.remove(path)
+        filing.remove(path)
     return len(old)
 
 

@@ -14,30 +14,49 @@ from lumen_tui.store.taskread import BadTask, TaskFiles, make_view, read_json, r
 
 
 class ArchiveIndex:
-    """tasks/archive/YYYY/MM/<id>: names in memory, records read when shown."""
+    """tasks/archive/YYYY/MM/<id>: months looked at, names listed when asked for, records read when shown."""
 
     def __init__(self, layout: Layout) -> None:
         self._root = layout.archive
-        self._stamps: dict[Path, int] = {}
-        self._found: dict[Path, list[tuple[int, str]]] = {}
+        self._stamps: dict[str, int] = {}
+        self._stale: set[str] = set()  # months that changed since their names were listed
+        self._found: dict[str, dict[str, tuple[int, Path]]] = {}
         self._order: tuple[Path, ...] = ()
         self._cache: dict[Path, TaskView] = {}
 
     def refresh(self) -> bool:
+        """Look for changes; True where there are some. Lists nothing."""
         changed = False
-        for month in sorted(self._root.glob("[0-9][0-9][0-9][0-9]/[0-9][0-9]")):
+        for month in self._months():
             stamp = os.stat(month).st_mtime_ns
             if self._stamps.get(month) != stamp:
                 self._stamps[month] = stamp
-                self._found[month] = sorted((os.stat(month / name).st_mtime_ns, name) for name in task_names(month))
+                self._stale.add(month)
                 changed = True
-        if changed:
-            pairs = [(month, name) for month in sorted(self._found) for _, name in self._found[month]]
-            self._order = tuple(month / name for month, name in reversed(pairs))
         return changed
+
+    def _months(self) -> list[str]:
+        years = [year for year in _folders(str(self._root)) if len(year) - year.rindex("/") == 5]
+        return sorted(month for year in years for month in _folders(year) if len(month) - month.rindex("/") == 3)
+
+    def _list(self, month: str) -> None:
+        """The names of one month; only those that were not known before cost anything."""
+        known = self._found.get(month, {})
+        names = task_names(Path(month))
+        kept = {name: known[name] for name in names & known.keys()}
+        for name in names - known.keys():
+            path = Path(month, name)
+            kept[name] = (os.stat(path).st_mtime_ns, path)
+        self._found[month] = kept
 
     def rows(self) -> tuple[Path, ...]:
         """Folders of archived tasks, newest first."""
+        if self._stale:
+            for month in self._stale:
+                self._list(month)
+            self._stale = set()
+            months = [sorted(self._found[month].values(), reverse=True) for month in sorted(self._found, reverse=True)]
+            self._order = tuple(path for found in months for _, path in found)
         return self._order
 
     def view(self, folder: Path) -> TaskView | None:
@@ -55,11 +74,22 @@ class ArchiveIndex:
         return self._cache[folder]
 
     def folder(self, task_id: str) -> Path | None:
-        return next((path for path in self._order if path.name == task_id), None)
+        """Where the task stands; None where it is not archived."""
+        paths = (os.path.join(month, task_id) for month in reversed(self._months()))
+        return next((Path(path) for path in paths if os.path.isdir(path)), None)
 
     def find(self, task_id: str) -> TaskView | None:
         folder = self.folder(task_id)
         return self.view(folder) if folder else None
+
+
+def _folders(parent: str) -> list[str]:
+    """The folders in `parent` whose names are numbers."""
+    try:
+        with os.scandir(parent) as entries:
+            return [entry.path for entry in entries if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
 
 
 class TaskRows(Sequence[TaskView]):

@@ -13,7 +13,7 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.tasks import Exit, Spec, Status, derive_status
-from lumen_tui.store import files, plainly
+from lumen_tui.store import files, filing, locks, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -63,10 +63,10 @@ def add(layout: Layout, spec: Spec) -> Spec:
     if folder_of(layout, spec.id):
         raise Taken(spec.id)
     temporary = layout.tasks / f".{spec.id}.{os.urandom(6).hex()}.tmp"
-    files.make_folder(temporary)
+    filing.make_folder(temporary)
     try:
         files.replace(temporary / "spec.json", _render(spec))
-        files.move(temporary, target)
+        filing.move(temporary, target)
     except files.NotWritten as error:
         _discard(temporary)
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOTEMPTY, errno.EEXIST):
@@ -129,7 +129,7 @@ def status_of(folder: Path) -> Status:
     return derive_status(
         exit_status=ended.status if ended else "",
         ran=(folder / "run.json").exists(),
-        lock_held=files.is_locked(folder / "run.lock"),
+        lock_held=locks.is_locked(folder / "run.lock"),
         silent_for=0.0,
         stall_after=0.0,
     )
@@ -141,7 +141,7 @@ def edit_queued(layout: Layout, spec: Spec, before: Spec) -> None:
     The worker's own lock is held for that moment, so that no worker starts on half a change.
     """
     folder = layout.task(ids.check_name(spec.id, "task id"))
-    lock = files.try_lock(folder / "run.lock")
+    lock = locks.try_lock(folder / "run.lock")
     if lock is None:
         raise NotQueued(spec.id)
     try:

@@ -3,47 +3,58 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Set
 from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model import times
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.model.tasks import Exit, Run, Status, TaskView, derive_status
-from lumen_tui.store import files
+from lumen_tui.model.tasks import Run, Status, TaskView
+from lumen_tui.store import files, process
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.taskarchive import ArchiveIndex
-from lumen_tui.store.taskread import BadTask, TaskFiles, make_view, read_json, read_spec, tail_events, task_names
-
-TICK = 0.1  # seconds within which a file system may give two changes the same stamp
+from lumen_tui.store.taskread import BadTask, TaskFiles, read_spec, task_names
+from lumen_tui.store.tasksight import TICK, look
 
 
 class TaskIndex:
     """All tasks of one state folder."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+    def __init__(self, layout: Layout, *, at_once: int = 0) -> None:
+        """`at_once` is how many new tasks are read in one refresh, those that may be alive first; 0 for all."""
+        self._layout, self._at_once = layout, at_once
         self._live: dict[str, TaskFiles] = {}
+        self._unread: dict[str, None] = {}
         self._folder_stamp = -1
-        self._sorted: tuple[int, tuple[list[TaskView], list[TaskView], list[TaskView]]] | None = None
+        self._sorted: tuple[int, list[TaskView]] = (-1, [])
+        self._next: tuple[int, list[TaskView]] = (-1, [])
+        self._past: tuple[int, list[TaskView]] = (-1, [])
         self._moving: set[str] = set()  # tasks whose evidence can change without a file of theirs being written
         self._expected: set[str] = set()  # tasks on which the caller knows that something changed
         self.problems: dict[str, Problem] = {}
+        self._running = 0.0
         self.revision = 0
         self.archive = ArchiveIndex(layout)
 
-    def refresh(self, now: float, stall_after: dict[str, float], only: set[str] | None = None) -> bool:
+    def refresh(
+        self, now: float, stall_after: dict[str, float], only: set[str] | None = None, *, running: float | None = None
+    ) -> bool:  # fmt: skip
         """Look for changes; True where something changed.
 
         `stall_after` gives the silence in seconds after which a role's worker counts as stalled.
         `only` names the tasks that may have changed (from the watcher); None looks at all.
+        `running` is running time, by which silence is measured; without it the wall clock has to do.
         """
-        changed = self._list_folder(now)
+        self._running = now if running is None else running
+        before = self.loading
+        changed = self._list_folder(now) or before
+        if before:
+            self._take_some()
         names = self._live.keys() if only is None else self._moving | self._expected | (only & self._live.keys())
         self._expected = set()
         for name in list(names):
             task = self._live[name]
-            changed |= self._look(task, now, stall_after.get(task.spec.role, 120.0))
+            changed |= look(task, now, self._running, stall_after.get(task.spec.role, 120.0))
             self._sort_in(name, task)
         changed |= self.archive.refresh()
         self.revision += changed
@@ -73,9 +84,32 @@ class TaskIndex:
             self._expected.discard(gone)
         for gone in self.problems.keys() - names:
             del self.problems[gone]
-        for name in names - self._live.keys():
-            self._meet(name)
+        for gone in self._unread.keys() - names:
+            del self._unread[gone]
+        new = names - self._live.keys() - self._unread.keys()
+        many = 0 < self._at_once < len(new)
+        for name in new:
+            if many and not self._may_live(name):
+                self._unread[name] = None
+            else:
+                self._meet(name)
         return True
+
+    def _may_live(self, name: str) -> bool:
+        """Whether a worker may be at the task: two cheap looks, no read."""
+        folder = f"{self._layout.tasks}/{name}"
+        return os.access(f"{folder}/run.json", os.F_OK) and not os.access(f"{folder}/exit.json", os.F_OK)
+
+    def _take_some(self) -> None:
+        """The next few of those that were put off."""
+        for name in list(self._unread)[: self._at_once]:
+            del self._unread[name]
+            self._meet(name)
+
+    @property
+    def loading(self) -> bool:
+        """Whether there are tasks that were not read yet; none of them can be alive."""
+        return bool(self._unread)
 
     def _meet(self, name: str) -> bool:
         """Take in a task folder; False where its spec cannot be used (it is tried again at each look)."""
@@ -90,90 +124,65 @@ class TaskIndex:
             self.problems[name] = Problem(where=f"tasks/{name}/spec.json", what=str(error), hint=hint)
             return False
 
-    def _look(self, task: TaskFiles, now: float, stall_after: float) -> bool:
-        self._read_changes(task, now)
-        held = task.exit is None and task.run is not None and files.is_locked(task.folder / "run.lock")
-        if not held and task.run is not None and task.exit is None:
-            task.exit = read_json(task.folder / "exit.json", Exit)  # it may have ended between the two looks
-        status = derive_status(
-            exit_status=task.exit.status if task.exit else "", ran=task.run is not None, lock_held=held,
-            silent_for=now - max(task.last_event, task.started), stall_after=stall_after,
-        )  # fmt: skip
-        view = make_view(task, status)
-        if view == task.view:
-            return False
-        task.view = view
-        return True
-
-    def _read_changes(self, task: TaskFiles, now: float) -> None:
-        """Folder stamps tell of new files, the size of events.jsonl of new events: no read without a change."""
-        try:
-            stamp = (os.stat(task.folder).st_mtime_ns, os.stat(task.folder / "spec.json").st_mtime_ns)
-        except OSError:
-            return
-        known, was_fresh = task.stamp, task.fresh
-        if stamp != known or was_fresh:
-            task.stamp, task.fresh = stamp, now - max(stamp) / 1e9 < TICK
-            if known != (0, 0):
-                self._reread(task)
-            task.run = read_json(task.folder / "run.json", Run)
-            task.exit = read_json(task.folder / "exit.json", Exit)
-        size = _size(task.folder / "events.jsonl")
-        if size != task.events_size:
-            task.events_size = size
-            task.tail = tail_events(task.folder)
-            task.last_event = times.epoch(task.tail[-1].at) if task.tail else 0.0
-
-    def _reread(self, task: TaskFiles) -> None:
-        try:
-            task.spec = read_spec(task.folder)
-        except (BadTask, files.StoreError, OSError):
-            pass  # the last readable spec stands
-
     def expect(self, task_id: str) -> None:
         """Look at this task in the next refresh, whatever it was."""
         self._expected.add(task_id)
 
     def live(self) -> list[TaskView]:
         """Tasks that are not archived: who waits, who runs, who is next, what failed; older first among queued."""
-        return self._lists()[0]
+        if self._sorted[0] != self.revision:
+            self._sorted = (self.revision, self._in_order([task for task in self._live.values() if task.view]))
+        return self._sorted[1]
 
     def queued(self) -> list[TaskView]:
         """Tasks that wait for a worker, the next one first."""
-        return self._lists()[1]
+        if self._next[0] != self.revision:
+            waiting = [task for task in self._live.values() if task.view and task.view.status is Status.QUEUED]
+            self._next = (self.revision, self._in_order(waiting))
+        return self._next[1]
 
     def begun(self) -> list[TaskView]:
-        """Tasks that have or had a worker, or ended without one."""
-        return self._lists()[2]
+        """Tasks that have or had a worker, or ended without one, in no order."""
+        if self._past[0] != self.revision:
+            views = (task.view for task in self._live.values())
+            self._past = (self.revision, [view for view in views if view and view.status is not Status.QUEUED])
+        return self._past[1]
+
+    def running(self) -> dict[str, Run]:
+        """The attempts behind which a worker stands."""
+        tasks = (self._live[name] for name in self._moving)
+        return {task.spec.id: task.run for task in tasks if task.run and task.view and task.view.status.alive}
+
+    def unsettled(self) -> set[str]:
+        """The tasks with which something may be going on."""
+        return (self._moving | self._expected) & self._live.keys()
+
+    def is_leaderless(self, task_id: str) -> bool:
+        """Whether the task's lock is held although the worker that took it is gone."""
+        task = self._live[task_id]
+        return task.leader.pid > 0 and task.exit is None and not process.is_same(task.leader)
 
     def busy(self) -> bool:
         """Whether a worker lives or something else moves without a file being written."""
         return bool(self._moving)
 
-    def _lists(self) -> tuple[list[TaskView], list[TaskView], list[TaskView]]:
-        """The three lists, sorted anew only after a change."""
-        if self._sorted is None or self._sorted[0] != self.revision:
-            ended = {name for name, task in self._live.items() if task.view and task.view.status is Status.DONE}
-            views = [self._with_waits(task.view, ended) for task in self._live.values() if task.view]
-            views.sort(key=_order)
-            queued = [view for view in views if view.status is Status.QUEUED]
-            begun = [view for view in views if view.status is not Status.QUEUED]
-            self._sorted = (self.revision, (views, queued, begun))
-        return self._sorted[1]
-
-    def _with_waits(self, view: TaskView, ended: set[str]) -> TaskView:
-        if view.status is not Status.QUEUED or not view.spec.depends_on:
-            return view
-        waits = tuple(name for name in view.spec.depends_on if name in self._live and name not in ended)
-        return msgspec.structs.replace(view, waits_for=waits)
+    def _in_order(self, tasks: list[TaskFiles]) -> list[TaskView]:
+        unfinished = {name for name, one in self._live.items() if one.view and one.view.status is not Status.DONE}
+        pairs = sorted(((task, task.view) for task in tasks if task.view), key=_order)
+        return [_with_waits(view, unfinished) for _, view in pairs]
 
     def find(self, task_id: str) -> TaskView | None:
         """A task by its whole id, live or archived."""
+        if task_id in self._unread and self._meet(task_id):
+            del self._unread[task_id]
+            look(self._live[task_id], self._running, self._running, 0.0)
         task = self._live.get(task_id)
         return task.view if task and task.view else self.archive.find(task_id)
 
     def folder(self, task_id: str) -> Path | None:
         """Where a task's files stand now."""
+        if task_id in self._unread:
+            return self._layout.tasks / task_id
         if task_id in self._live:
             return self._live[task_id].folder
         return self.archive.folder(task_id)
@@ -185,15 +194,16 @@ _RANK = {
 }  # fmt: skip
 
 
-def _order(view: TaskView) -> tuple[int, str, float]:
+def _with_waits(view: TaskView, unfinished: Set[str]) -> TaskView:
+    if view.status is not Status.QUEUED or not view.spec.depends_on:
+        return view
+    waits = tuple(name for name in view.spec.depends_on if name in unfinished)
+    return msgspec.structs.replace(view, waits_for=waits)
+
+
+def _order(pair: tuple[TaskFiles, TaskView]) -> tuple[int, str, float]:
+    task, view = pair
     rank = _RANK[view.status]
     if rank == 2:
-        return rank, view.spec.priority, times.epoch(view.spec.created_at)
+        return rank, view.spec.priority, task.created
     return rank, "", view.started if rank < 2 else -view.finished
-
-
-def _size(path: Path) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return -1

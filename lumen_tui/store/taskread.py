@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.loop import Pause
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe
 from lumen_tui.store import files
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.nodeviews import clean
+from lumen_tui.store.process import ProcessId
 
 TAIL_EVENTS = 12
 _TAIL_BYTES = 8192
 _MAX_SPEC = 1024 * 1024
+_ID = re.compile(ids.NAME).fullmatch
 _T = TypeVar("_T")
 _event = msgspec.json.Decoder(TaskEvent)
 
@@ -94,23 +98,39 @@ class TaskFiles:
         self.events_size = -1
         self.run: Run | None = None
         self.exit: Exit | None = None
+        self.hold: Pause | None = None
         self.tail: tuple[TaskEvent, ...] = ()
         self.last_event = 0.0
+        self.heard = 0.0  # running time at which its last event was seen
         self.view: TaskView | None = None
+        self._created: tuple[str, float] = ("", 0.0)
 
     @property
     def started(self) -> float:
         """When the present attempt began, in seconds since 1970; 0 where none did."""
         return times.epoch(self.run.started_at) if self.run else 0.0
 
+    @property
+    def created(self) -> float:
+        """When the task was made, in seconds since 1970."""
+        if self._created[0] != self.spec.created_at:
+            self._created = (self.spec.created_at, times.epoch(self.spec.created_at))
+        return self._created[1]
 
-def make_view(task: TaskFiles, status: Status, *, archived: bool = False) -> TaskView:
-    """The task as the operator sees it."""
+    @property
+    def leader(self) -> ProcessId:
+        """The worker's process as run.json names it; pid 0 where it names none."""
+        run = self.run
+        return ProcessId(run.pid, run.start_ticks, run.boot_id) if run else ProcessId(0, 0, "")
+
+
+def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: str = "") -> TaskView:
+    """The task as the operator sees it; `why` is the reason for the status of one that has not ended."""
     ended, run = task.exit, task.run
     return TaskView(
         spec=task.spec, status=status, attempt=run.attempt if run else 0, started=task.started,
         finished=times.epoch(ended.finished_at) if ended else 0.0, last_event=task.last_event,
-        pid=run.pid if run and status.alive else 0, reason=safe(ended.reason) if ended else "",
+        pid=run.pid if run and status.alive else 0, reason=safe(ended.reason) if ended else why,
         usage=ended.usage if ended else Usage(), brain=safe(ended.brain) if ended else "",
         tail=task.tail, archived=archived,
     )  # fmt: skip
@@ -126,12 +146,4 @@ def task_names(folder: Path) -> set[str]:
                     names.add(entry.name)
     except OSError:
         return set()
-    return {name for name in names if _is_id(name)}
-
-
-def _is_id(name: str) -> bool:
-    try:
-        ids.check_name(name)
-    except ids.BadId:
-        return False
-    return True
+    return {name for name in names if _ID(name)}

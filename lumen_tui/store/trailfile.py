@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.trailrows import TABLES, TAKERS, fresh_lines, is_same_part, part_hashes
+from lumen_tui.store import files, filing
+from lumen_tui.store.trailrows import TABLES, TAKERS, VERSION, fresh_lines, is_same_part, part_hashes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
+    from pathlib import Path
+    from typing import Any
+
+    from lumen_tui.store.layout import Layout
 
 NODES, SIGNALS, EDGES = "nodes", "signals", "edges"
 ALL = (NODES, SIGNALS, EDGES)
@@ -27,11 +29,11 @@ def _known_part(db: sqlite3.Connection, source: str) -> tuple[Any, ...] | None:
 
 
 def _make_tables(db: sqlite3.Connection) -> None:
-    if db.execute("PRAGMA user_version").fetchone()[0] == TABLES.version:
+    if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
     db.execute("BEGIN IMMEDIATE")
-    if db.execute("PRAGMA user_version").fetchone()[0] != TABLES.version:  # another look may have made them
-        for statement in TABLES.script.split(";"):
+    if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:  # another look may have made them
+        for statement in TABLES.split(";"):
             db.execute(statement)
     db.execute("COMMIT")
 
@@ -70,7 +72,7 @@ class TrailFile:
         except sqlite3.DatabaseError as error:
             self._close_journals()
             if not isinstance(error, sqlite3.OperationalError):  # damaged; a busy or full disk is no reason
-                files.remove(path(self._layout))
+                filing.remove(path(self._layout))
         except (files.StoreError, OSError):
             self._close_journals()
         return self._filled(_IN_MEMORY)

@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
-from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, priority_rank
-from lumen_tui.store import files
+from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, NODE_TYPES, priority_rank
+from lumen_tui.store import files, rawjson
 from lumen_tui.store.lines import split_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    Lines = list[tuple[int, bytes]]
 
 _CHUNK = 1024 * 1024
 _EDGE = 4096  # bytes hashed at each end of the known part
 
-Lines = list[tuple[int, bytes]]
+_MANY = 1000  # lines from which a quick reader is worth its loading
 
-
-class Tables(NamedTuple):
-    """What makes the database, and the version that says it was made by this."""
-
-    version: int
-    script: str
-
-
-TABLES = Tables(
-    version=1,
-    script="""
+VERSION = 1  # says that the database was made by this
+TABLES = """
 DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS nodes; DROP TABLE IF EXISTS signals; DROP TABLE IF EXISTS edges;
 CREATE TABLE parts (source TEXT PRIMARY KEY, dev INT, ino INT, done INT, head INT, tail INT);
 CREATE TABLE nodes (id TEXT PRIMARY KEY, wu TEXT, kind TEXT, open INT, rank INT, created TEXT, project INT,
@@ -42,8 +34,7 @@ CREATE TABLE signals (wu TEXT, at INT, PRIMARY KEY (wu, at)) WITHOUT ROWID;
 CREATE TABLE edges (start TEXT, finish TEXT, kind TEXT, removed INT, at INT, PRIMARY KEY (finish, kind, start))
     WITHOUT ROWID;
 PRAGMA user_version = 1;
-""",
-)
+"""
 
 
 def part_hashes(fd: int, end: int) -> tuple[int, int]:
@@ -78,11 +69,8 @@ def fresh_lines(fd: int, start: int) -> Iterator[tuple[int, Lines]]:
 
 def _decoded(lines: Lines) -> Iterator[tuple[int, dict[str, Any]]]:
     for offset, line in lines:
-        try:
-            record = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue
-        if isinstance(record, dict):
+        record = rawjson.decode(line)
+        if record is not None:
             yield offset, record
 
 
@@ -128,22 +116,14 @@ def _kind(kind: str, tags: Any, meta: dict[str, Any]) -> str:
     return "note"
 
 
-class _SlimSignal(msgspec.Struct, gc=False):
-    wu_id: str = ""
-
-
-_slim_signal = msgspec.json.Decoder(_SlimSignal)
-
-
 def _take_signals(db: sqlite3.Connection, lines: Lines) -> None:
-    rows = []
-    for offset, line in lines:
-        if b'"wu_id"' not in line:
-            continue
-        try:
-            rows.append((_slim_signal.decode(line).wu_id, offset))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
+    about = [(offset, line) for offset, line in lines if b'"wu_id"' in line]
+    if len(about) < _MANY:
+        rows = [(_text(record, "wu_id"), offset) for offset, record in _decoded(about)]
+    else:
+        from lumen_tui.store import slimsignals
+
+        rows = list(slimsignals.units(about))
     db.executemany("INSERT OR REPLACE INTO signals VALUES (?, ?)", rows)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import files, frontmatter, plainly
+from lumen_tui.store import files, filing, frontmatter, locks, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -65,7 +65,7 @@ def add_unit(layout: Layout, unit: WorkUnit) -> WorkUnit:
 
     FileExistsError where the id is taken.
     """
-    with files.waiting_lock(layout.lock("work")):
+    with locks.waiting_lock(layout.lock("work")):
         taken = {path.stem for path in layout.work.rglob("WU-*.md")}
         if not unit.id:
             highest = max((_number(name) for name in taken if name[3:].isdigit()), default=0)
@@ -78,5 +78,5 @@ def add_unit(layout: Layout, unit: WorkUnit) -> WorkUnit:
 
 def retire_unit(layout: Layout, wu_id: str) -> None:
     """Take a work unit out of the list; its file moves to work/retired and its number is not used again."""
-    files.make_folder(layout.work / "retired")
-    files.move(layout.work_unit(wu_id), layout.work / "retired" / f"{ids.check_wu(wu_id)}.md")
+    filing.make_folder(layout.work / "retired")
+    filing.move(layout.work_unit(wu_id), layout.work / "retired" / f"{ids.check_wu(wu_id)}.md")

@@ -32,6 +32,7 @@ class ToolResult(Struct, frozen=True):
     data: dict[str, Any] = {}
     truncated: int = 0  # bytes of text that were left out
     summary: str = ""  # a few words for the live tail, such as `14 entries`
+    material: bool = False  # the text comes from outside: it is fenced before a model reads it
 
 
 class Request(Struct, frozen=True):
@@ -44,6 +45,7 @@ class Request(Struct, frozen=True):
     why: str = ""  # the rule that asks
     diff: str = ""  # what a change of a file would do to it
     rule: str = ""  # the narrow rule that "allow always" would save; empty where there is none
+    folder: str = ""  # a command's own folder, part of that rule
 
 
 class Answer(Struct, frozen=True):
@@ -66,6 +68,16 @@ def _ignore(text: str) -> None:
     pass
 
 
+@dataclass
+class Kept:
+    """What the calls of one task leave for later ones."""
+
+    web: set[str] = field(default_factory=set)  # hosts that something was read from: memory of it is not trusted
+    running: dict[str, Any] = field(default_factory=dict)  # commands in the background, by name
+    outputs: int = 0  # texts kept whole in outputs/
+    output_bytes: int = 0
+
+
 @dataclass(frozen=True)
 class Context:
     """Where a tool works. All time and all stopping comes from here, so that tests decide about both."""
@@ -83,6 +95,7 @@ class Context:
     progress: Callable[[str], None] = _ignore  # called now and then while a call lasts
     ask: Callable[[Request], Answer] = _nobody  # blocks until a person has decided; raises Stopped
     rules: Rules = field(default_factory=Rules)
+    kept: Kept = field(default_factory=Kept)
 
     def check(self) -> None:
         """Raise Stopped where the task was asked to end."""
@@ -93,6 +106,14 @@ class Context:
 REPORT_EVERY = 20.0  # seconds between two reports of progress
 
 
+def _no_text(arguments: Any) -> str:
+    return ""
+
+
+def _no_preview(context: Context, arguments: Any) -> str:
+    return ""
+
+
 class Tool(Struct, frozen=True):
     """One tool: how a model sees it and the function behind it. `arguments` is a msgspec Struct type."""
 
@@ -101,6 +122,11 @@ class Tool(Struct, frozen=True):
     arguments: Any
     run: Callable[[Context, Any], ToolResult]
     describe: Callable[[Any], str]  # a call in a few words, for the live tail
+    target: Callable[[Context, Any], str] = _no_preview  # the command, path or address that rules look at
+    folder: Callable[[Any], str] = _no_text  # the folder that a command named
+    preview: Callable[[Context, Any], str] = _no_preview  # the diff that it would make; ToolError where it cannot
+    risk: str = ""  # what could go wrong, in a plain sentence
+    schema: dict[str, Any] = {}  # where `arguments` does not give it
 
 
 def size_text(count: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -15,12 +16,14 @@ from lumen_tui.tools.paths import folder, resolve, special
 _CHUNK = 256 * 1024
 _MAX_BYTES = 200_000  # of one read_file
 _MAX_LINE = 2_000
+_PART = 50_000  # bytes of a file that is read by offset
 
 
 class ReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="the file; a relative path counts from the task's own folder")]
     first_line: Annotated[int, Meta(ge=1, description="where to begin")] = 1
     lines: Annotated[int, Meta(ge=1, le=5000, description="how many lines")] = 400
+    offset: Annotated[int, Meta(ge=0, description="begin at this byte instead, for very long lines; 0: at a line")] = 0
 
 
 class ListArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +72,8 @@ def read_file(context: Context, arguments: ReadArguments) -> ToolResult:
     path = resolve(context, arguments.path)
     if path.is_dir():
         raise ToolError(f"{arguments.path} is a folder; use list_dir")
+    if arguments.offset:
+        return _read_from(path, arguments.offset)
     lines, more = _read_lines(context, open_regular(path), arguments)
     last = arguments.first_line + len(lines) - 1
     text = "\n".join(lines)
@@ -76,6 +81,22 @@ def read_file(context: Context, arguments: ReadArguments) -> ToolResult:
         text += f"\n… the file goes on: call read_file with first_line={last + 1}"
     data = {"path": str(path), "lines": len(lines), "more": more}
     return ToolResult(text or "(empty)", data=data, summary=plural(len(lines), "line"))
+
+
+def _read_from(path: Path, offset: int) -> ToolResult:
+    """What stands in a file from a byte on, whatever its lines are."""
+    with os.fdopen(open_regular(path), "rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        stream.seek(offset)
+        data = stream.read(_PART)
+    if b"\0" in data:
+        raise ToolError("this is a binary file; use disk_usage for its size")
+    end = offset + len(data)
+    text = data.decode("utf-8", "replace")
+    if end < size:
+        text += f"\n… {size - end:,} more bytes: call read_file with offset={end}"
+    facts = {"path": str(path), "offset": offset, "end": end, "more": end < size}
+    return ToolResult(text or "(the file ends before this)", data=facts, summary=size_text(len(data)))
 
 
 def _kind(found: os.stat_result) -> str:

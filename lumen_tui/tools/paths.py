@@ -9,10 +9,13 @@ from pathlib import Path
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.sandbox.secrets import is_env_file
 
 _CONTROL = (
     "lumen.toml", "operator.toml", "commands.jsonl", "command-receipts.jsonl", "engine.lock", "approvals", "locks",
+    "constitution.json", "kill.json", "spend.jsonl",
 )  # fmt: skip
+OWN_FILES = "files"  # in the task's folder: where it may always write
 _PROCESS_SECRETS = re.compile(
     r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
 )
@@ -28,8 +31,7 @@ def resolve(context: Context, text: str) -> Path:
     """
     if not text or "\0" in text:
         raise ToolError("the path is empty or holds a NUL character")
-    wanted = os.path.join(context.folder, os.path.expanduser(text))
-    path = os.path.realpath(wanted)
+    path = os.path.realpath(_from_here(context, os.path.expanduser(text)))
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -41,6 +43,12 @@ def resolve(context: Context, text: str) -> Path:
     if why := forbidden(context, path):
         raise ToolError(why)
     return Path(path)
+
+
+def _from_here(context: Context, text: str) -> str:
+    """A relative path counts from the task's own files where it is there, else from its folder."""
+    own = os.path.join(context.folder, OWN_FILES, text)
+    return own if os.path.lexists(own) else os.path.join(context.folder, text)
 
 
 def folder(context: Context, text: str) -> Path:
@@ -63,6 +71,8 @@ def forbidden(context: Context, path: str) -> str:
     root = os.path.realpath(context.store.root)
     if is_below(path, root) and os.path.relpath(path, root).split(os.sep)[0] in _CONTROL:
         return f"{one_line(path)} belongs to the engine and the operator and is not read by workers"
+    if any(is_below(path, hidden) for hidden in context.rules.hidden) or is_env_file(os.path.basename(path)):
+        return f"{one_line(path)} is where keys or private data are kept, and is not read"
     roots = context.rules.roots
     if roots and not any(is_below(path, allowed) for allowed in (*roots, os.path.realpath(context.folder))):
         return f"{one_line(path)} is outside {', '.join(roots)}, where the constraints keep this task"

@@ -1,9 +1,11 @@
-"""Child processes of tools: own process group, no input, bounded output and time, and always an end."""
+"""Child processes of tools: in their walls, without input, with bounded output and time, and always an end."""
 
 from __future__ import annotations
 
 import os
+import select
 import selectors
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -11,22 +13,28 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
+from lumen_tui.tools.sandbox import cell, limits
+from lumen_tui.tools.sandbox.admission import Admission, admit
 
-_POLL = 0.1  # seconds between two looks at the stop flag
-_TERM_SECONDS = 1.0
+_POLL = 0.1  # seconds between two looks at the stop flag and at the limits
+_TERM_SECONDS = 2.0
 _READ = 64 * 1024
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "VIRTUAL_ENV")
 
 
 class Ran(Struct, frozen=True):
-    """How a pipeline ended. `exit_code` is that of its last command, negative for a signal."""
+    """How a pipeline ended. `exit_code` is that of its last command: 128 and more, or negative, for a signal."""
 
     output: bytes
     exit_code: int
     left_out: int = 0  # bytes of output that were thrown away
     timed_out: bool = False
     too_much: bool = False  # ended because it wrote far more than is kept
+    over: str = ""  # ended because of this limit: a sentence
+    tier: str = ""  # the walls it ran in
+    room: str = ""  # where it could write, in words
 
 
 def environment(context: Context) -> dict[str, str]:
@@ -37,11 +45,13 @@ def environment(context: Context) -> dict[str, str]:
 
 
 class Pipeline:
-    """One or more commands joined by pipes, in one process group."""
+    """One or more commands joined by pipes, each in its walls. ToolError where one cannot be started."""
 
-    def __init__(self, commands: list[list[str]], cwd: str, env: dict[str, str]) -> None:
-        self._children: list[subprocess.Popen[bytes]] = []
+    def __init__(self, admission: Admission, commands: list[list[str]], cwd: str, env: dict[str, str]) -> None:
+        self.admission = admission
+        self._commands: list[cell.Started] = []
         self._group = 0
+        self._watch = limits.Watch(admission.policy.caps, admission.policy.writable)
         self.output, sink = os.pipe()
         try:
             for number, argv in enumerate(commands, start=1):
@@ -54,47 +64,51 @@ class Pipeline:
 
     def _start(self, argv: list[str], cwd: str, env: dict[str, str], sink: int, *, last: bool) -> None:
         """Start one command that reads the one before. All errors and the last one's output go to `sink`."""
-        source = self._children[-1].stdout if self._children else None
-        child = subprocess.Popen(
-            argv, cwd=cwd, env=env, stdin=source or subprocess.DEVNULL, stdout=sink if last else subprocess.PIPE,
-            stderr=sink, process_group=self._group,
+        source = self._commands[-1].child.stdout if self._commands else None
+        started = cell.start(
+            self.admission.tier, self.admission.policy, argv, cwd, env, stdin=source or subprocess.DEVNULL,
+            stdout=sink if last else subprocess.PIPE, stderr=sink, group=self._group,
         )  # fmt: skip
         if source:
             source.close()
-        self._children.append(child)
-        self._group = self._group or child.pid
+        self._commands.append(started)
+        self._group = self._group or started.child.pid
 
     def wait(self, seconds: float) -> bool:
-        """Whether all of them ended within that time."""
-        try:
-            for child in self._children:
-                child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        """Whether all of them ended within that time, each of them."""
+        return all(_ended(one.child, seconds) for one in self._commands)
 
     @property
     def exit_code(self) -> int:
-        return self._children[-1].returncode or 0
+        return self._commands[-1].child.returncode or 0
 
     @property
     def ended(self) -> bool:
         """Whether every command has ended; one that was put in the background does not count."""
-        return all(child.poll() is not None for child in self._children)
+        return all(one.child.poll() is not None for one in self._commands)
+
+    def over(self) -> str:
+        """The limit that the commands broke, in a sentence, or empty."""
+        return self._watch.look([one.child.pid for one in self._commands if one.child.returncode is None])
+
+    def stood(self) -> bool:
+        """Whether all walls stood. Asked after the end; where they did not, nothing was run in them."""
+        return all(one.stood() for one in self._commands)
 
     def end(self) -> None:
-        """TERM, wait, KILL for the whole group: what a command left running in the background ends as well."""
+        """TERM, wait, KILL for all of them and what they started: what was left in the background ends as well."""
         os.close(self.output)
         if not self._group:
             return
         self._signal(signal.SIGTERM)
         if not self.wait(_TERM_SECONDS):
-            self._signal(signal.SIGKILL)
+            limits.end([one.child.pid for one in self._commands])
             self.wait(_TERM_SECONDS)
         self._signal(signal.SIGKILL)
-        for child in self._children:
-            if child.stdout:
-                child.stdout.close()
+        for one in self._commands:
+            one.close()
+            if one.child.stdout:
+                one.child.stdout.close()
 
     def _signal(self, number: signal.Signals) -> None:
         try:
@@ -103,13 +117,33 @@ class Pipeline:
             pass  # all gone
 
 
+def _ended(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether it ends in time. Popen.wait looks again and again, up to 50 ms too late."""
+    if child.poll() is not None:
+        return True
+    fd = os.pidfd_open(child.pid)
+    try:
+        ready = select.poll()
+        ready.register(fd, select.POLLIN)
+        ready.poll(1000 * seconds)
+    finally:
+        os.close(fd)
+    return child.poll() is not None
+
+
 @contextmanager
-def _started(context: Context, commands: list[list[str]], cwd: str, env: dict[str, str]) -> Iterator[Pipeline]:
-    """A pipeline that is ended on every way out, and not interrupted while it starts or ends."""
+def started(
+    context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, checked: bool = False
+) -> Iterator[Pipeline]:  # fmt: skip
+    """A pipeline that is ended on every way out, and not interrupted while it starts or ends.
+
+    `checked` is for commands that were found to change nothing: where there are no walls, all others ask first.
+    """
+    admission = admit(context, _words(commands), cwd, checked=checked)
     pipeline: Pipeline | None = None
     try:
         with context.guard():
-            pipeline = Pipeline(commands, cwd, env)
+            pipeline = Pipeline(admission, commands, cwd, env)
         yield pipeline
     finally:
         with context.guard():
@@ -117,49 +151,91 @@ def _started(context: Context, commands: list[list[str]], cwd: str, env: dict[st
                 pipeline.end()
 
 
+def _words(commands: list[list[str]]) -> str:
+    """What a person reads who is asked: the text itself where a shell gets it."""
+    if len(commands) == 1 and commands[0][:2] == ["/bin/sh", "-c"]:
+        return commands[0][2]
+    return " | ".join(map(shlex.join, commands))
+
+
 def run(
-    context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, seconds: float, keep: int
-) -> Ran:
+    context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, seconds: float, keep: int,
+    checked: bool = False,
+) -> Ran:  # fmt: skip
     """Run a pipeline for at most `seconds` and keep the first `keep` bytes it writes.
 
-    Raises Stopped where the task was asked to end meanwhile, ToolError where it cannot be started.
+    Raises Stopped where the task was asked to end meanwhile, ToolError where it cannot be started or may not.
     """
-    with _started(context, commands, cwd, env) as pipeline:
-        return _collect(context, pipeline, seconds, keep)
+    with started(context, commands, cwd, env, checked=checked) as pipeline:
+        ran = _Collector(context, pipeline, seconds, keep).collect()
+        if not (ran.timed_out or ran.too_much or ran.over) and not pipeline.stood():
+            raise _fallen(pipeline.admission.tier, ran.output)
+    return ran
 
 
-def _collect(context: Context, pipeline: Pipeline, seconds: float, keep: int) -> Ran:
-    began = context.monotonic()
-    ends, report_at = began + seconds, began + REPORT_EVERY
-    kept, seen = bytearray(), 0
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipeline.output, selectors.EVENT_READ)
-        while True:
-            context.check()
-            now = context.monotonic()
-            if now > ends:
-                return Ran(bytes(kept), -signal.SIGTERM, max(0, seen - keep), timed_out=True)
-            if now > report_at:
-                report_at = now + REPORT_EVERY
-                context.progress(f"running for {now - began:.0f} s, {seen:,} bytes of output")
-            ended = pipeline.ended  # asked first: what it wrote before is in the pipe
-            if not selector.select(0 if ended else _POLL):
-                if ended:
+def _fallen(tier: str, output: bytes) -> ToolError:
+    said = one_line(output.decode("utf-8", "replace"), 300)
+    return ToolError(
+        f"nothing was run: its sandbox ({tier}) could not be set up: {said}. See `lumen-tui doctor --sandbox`"
+    )
+
+
+class _Collector:
+    """Reads what a pipeline writes until it ends, or has to."""
+
+    def __init__(self, context: Context, pipeline: Pipeline, seconds: float, keep: int) -> None:
+        self._context, self._pipeline, self._keep = context, pipeline, keep
+        self._began = context.monotonic()
+        self._ends, self._report_at, self._look_at = self._began + seconds, self._began + REPORT_EVERY, self._began
+        self._kept, self._seen = bytearray(), 0
+
+    def collect(self) -> Ran:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._pipeline.output, selectors.EVENT_READ)
+            while True:
+                if stopped := self._stopped():
+                    return stopped
+                ended = self._pipeline.ended  # asked first: what it wrote before is in the pipe
+                if selector.select(0 if ended else _POLL):
+                    if not self._read():
+                        break
+                elif ended:
                     break
-                continue
-            if not (part := os.read(pipeline.output, _READ)):
-                break
-            kept += part[: max(0, keep - len(kept))]
-            seen += len(part)
-            if seen > 64 * max(keep, _READ):
-                return Ran(bytes(kept), -signal.SIGTERM, seen - keep, too_much=True)
-    _wait(context, pipeline, ends)
-    return Ran(bytes(kept), pipeline.exit_code, max(0, seen - keep))
+        return self._wait()
 
+    def _stopped(self) -> Ran | None:
+        """The end that has to be now: the time, a limit, too much output."""
+        self._context.check()
+        now = self._context.monotonic()
+        if now > self._ends:
+            return self._ran(-signal.SIGTERM, timed_out=True)
+        if self._seen > 64 * max(self._keep, _READ):
+            return self._ran(-signal.SIGTERM, too_much=True)
+        if now >= self._look_at:
+            self._look_at = now + _POLL
+            if over := self._pipeline.over():
+                return self._ran(-signal.SIGKILL, over=over)
+        if now > self._report_at:
+            self._report_at = now + REPORT_EVERY
+            self._context.progress(f"running for {now - self._began:.0f} s, {self._seen:,} bytes of output")
+        return None
 
-def _wait(context: Context, pipeline: Pipeline, ends: float) -> None:
-    """Wait for commands that closed their output; what is still there at the end of the time is ended."""
-    while not pipeline.wait(_POLL):
-        context.check()
-        if context.monotonic() > ends:
-            return
+    def _read(self) -> bool:
+        part = os.read(self._pipeline.output, _READ)
+        self._kept += part[: max(0, self._keep - len(self._kept))]
+        self._seen += len(part)
+        return bool(part)
+
+    def _wait(self) -> Ran:
+        """Wait for commands that closed their output."""
+        while not self._pipeline.wait(_POLL):
+            if stopped := self._stopped():
+                return stopped
+        return self._ran(self._pipeline.exit_code)
+
+    def _ran(self, code: int, *, timed_out: bool = False, too_much: bool = False, over: str = "") -> Ran:
+        admission = self._pipeline.admission
+        return Ran(
+            bytes(self._kept), code, max(0, self._seen - self._keep), timed_out, too_much, over, admission.tier,
+            cell.room(admission.policy),
+        )  # fmt: skip

@@ -11,6 +11,7 @@ from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.text import safe
 from lumen_tui.store import files
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.memory import label, source_of
 from lumen_tui.tools.rules import too_many_rows
 
 RESULT = "result.md"
@@ -47,27 +48,20 @@ def signal(context: Context, arguments: SignalArguments) -> ToolResult:
     record = Signal(
         id=ids.new_id("sig"), message=context.redact(safe(arguments.message)), created_at=times.iso(context.now()),
         sender=context.role.name, target_agent=safe(arguments.to), wu_id=context.spec.wu_id, lane=context.spec.lane,
-        priority=arguments.priority,
+        priority=arguments.priority, task_id=context.spec.id,
     )  # fmt: skip
     with context.guard():
         context.store.signals.append(record)
     return ToolResult(f"signal {record.id} sent", data={"id": record.id}, summary=ids.short(record.id))
 
 
-def _label(tag: str) -> str:
-    try:
-        return ids.check_label(safe(tag.strip()), "tag")
-    except ids.BadId as error:
-        raise ToolError(str(error)) from error
-
-
 def discover(context: Context, arguments: DiscoverArguments) -> ToolResult:
     title = " ".join(safe(arguments.title).split())
     content = f"{title}\n\n{safe(arguments.details).strip()}" if arguments.details.strip() else title
-    metadata = {"status": "open", "priority": arguments.priority, "task_id": context.spec.id, "trust": "worker"}
+    metadata = {"status": "open", "priority": arguments.priority, **source_of(context)}
     node = Node(
         id=ids.new_id("mem"), type="discovery", content=context.redact(content), created_at=times.iso(context.now()),
-        wu_id=context.spec.wu_id, tags=tuple(_label(tag) for tag in arguments.tags),
+        wu_id=context.spec.wu_id, tags=tuple(label(tag) for tag in arguments.tags),
         metadata={key: value for key, value in metadata.items() if value}, created_by=context.role.name,
     )  # fmt: skip
     with context.guard():

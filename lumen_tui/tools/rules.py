@@ -1,6 +1,6 @@
-"""What one task may do: the role's permissions, narrowed by the constraints that can be enforced.
+"""What one task may do: the role's permissions and rules, narrowed by the constraints that can be enforced.
 
-A constraint only ever takes something away. One that no rule can be made of stays in the prompt.
+A constraint only ever takes something away. One that no rule can be made of stays in the prompt, as advice.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model.roles import READ_TOOLS, Role
+from lumen_tui.model.approvals import AllowRule
+from lumen_tui.model.config import Config
+from lumen_tui.model.roles import ALL_TOOLS, BACKGROUND_TOOLS, REPORT_TOOLS, WRITE_TOOLS, Role
 from lumen_tui.model.tasks import Spec
+from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.tools import prose
 
 _READ_ONLY = re.compile(
     r"\bread[- ]?only\b|\b(?:do not|don't|never|must not|no) (?:\w+ )?(?:writ|modif|chang|delet|edit|alter|touch)"
@@ -30,15 +34,21 @@ _NO_NETWORK = re.compile(
 )
 _TOP = re.compile(
     r"\b(?:top|at most|no more than|max(?:imum)?|only|limit(?:ed)? to)(?: the)?(?: top| first)? (\d{1,4})"
-    r"(?! ?(?:steps?|calls?|tool|seconds?|minutes?|%|words?|lines?))\b",
+    r"(?! ?(?:steps?|calls?|tool|seconds?|minutes?|%|words?|lines?|times?|(?:shell |bash )?commands?|signals?"
+    r"|(?:web )?(?:fetches|requests?|pages?)|discover(?:y|ies)|(?:" + "|".join(ALL_TOOLS) + r")\b))\b",
     re.IGNORECASE,
 )
 _STEPS = re.compile(r"\b(?:at most|max(?:imum)?|no more than) (\d{1,4}) (?:steps?|(?:tool )?calls?)\b", re.IGNORECASE)
+_NOT = r"\b(?:no|without|never use|do not use|don't use)"
 _ROOT = re.compile(
     r"\b(?:only|stay|remain|confine\w*|restrict\w*|limit(?:ed)?)\b[^/~]{0,40}?"
     r"\b(?:in|into|inside|within|under|below|to|at|read|look at|use)\s+[`'\"]?([~/][^\s`'\",;]*)",
     re.IGNORECASE,
 )
+
+
+class BadRules(Exception):
+    """Rules that cannot be kept together with the rest; the task cannot begin."""
 
 
 class Rules(Struct, frozen=True):
@@ -51,19 +61,39 @@ class Rules(Struct, frozen=True):
     max_steps: int = 40
     max_rows: int = 0  # of any table or numbered list in the result; 0: no limit
     roots: tuple[str, ...] = ()  # file tools stay below these; empty: anywhere
+    hosts: tuple[str, ...] = ()  # where web_fetch may go; empty: nowhere
+    private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
+    hidden: tuple[str, ...] = ()  # real paths that no tool reads
+    role: str = ""
+    tool_rules: tuple[ToolRule, ...] = ()
+    asks: tuple[str, ...] = ()  # groups of calls that need a person's word
+    allows: tuple[AllowRule, ...] = ()  # of those, the calls that do not any more
     enforced: tuple[str, ...] = ()  # constraints that became a rule
     advice: tuple[str, ...] = ()  # constraints that only the prompt carries
 
 
-def derive(role: Role, spec: Spec) -> Rules:
-    """The rules of one task."""
+def derive(role: Role, spec: Spec, config: Config | None = None) -> Rules:
+    """The rules of one task. BadRules where they contradict each other."""
+    settings = config or Config()
     rules = Rules(
-        tools=frozenset(role.tools), shell=role.shell, write=role.write, network=role.network,
-        max_steps=max(1, role.limits.max_steps),
+        tools=frozenset(role.tools) | frozenset(role.custom_tools), shell=role.shell, write=role.write,
+        network=role.network, max_steps=max(1, role.limits.max_steps), role=role.name,
+        hosts=(*role.hosts, *settings.web.hosts), private=settings.web.private, tool_rules=role.rules,
+        asks=settings.approvals.ask, allows=settings.allow,
     )  # fmt: skip
     for constraint in spec.constraints:
         rules = _apply(rules, constraint)
-    return _settle(rules)
+    return check(_settle(rules))
+
+
+def check(rules: Rules) -> Rules:
+    """The rules, where they can be kept: what must be called has to be among the tools."""
+    for rule in rules.tool_rules:
+        if rule.kind in ("run_first", "required_before_exit") and rule.tool not in rules.tools:
+            raise BadRules(f"{rule.tool} must be called ({rule.kind}), but this task may not use it: mend the rules")
+    if len({rule.tool for rule in rules.tool_rules if rule.kind == "run_first"}) > 1:
+        raise BadRules("two tools cannot both come first: keep one run_first rule")
+    return rules
 
 
 def _apply(rules: Rules, constraint: str) -> Rules:
@@ -76,30 +106,38 @@ def _apply(rules: Rules, constraint: str) -> Rules:
 
 
 def _settle(rules: Rules) -> Rules:
-    """Without the right to write there is no unchecked shell; below a root there is none at all."""
+    """Without the right to write there is no unchecked shell; below a root there is none at all.
+
+    A tool that could do nothing is taken away, so that nobody is offered it.
+    """
     shell = rules.shell if rules.shell in ("read", "any") else "none"
     if shell == "any" and not rules.write:
         shell = "read"
     if rules.roots:
         shell = "none"
-    tools = rules.tools if shell != "none" else rules.tools - {"shell"}
-    return msgspec.structs.replace(rules, shell=shell, tools=tools)
+    gone = {"shell"} if shell == "none" else set[str]()
+    gone |= set() if shell == "any" else set(BACKGROUND_TOOLS)
+    gone |= set() if rules.write else set(WRITE_TOOLS)
+    gone |= set() if rules.hosts else {"web_fetch"}
+    return msgspec.structs.replace(rules, shell=shell, tools=rules.tools - gone)
 
 
 def _read_only(rules: Rules, text: str) -> Rules:
-    if not _READ_ONLY.search(text):
+    if not _READ_ONLY.search(prose.unconditional(text)):
         return rules
     return msgspec.structs.replace(rules, write=False, shell="none" if rules.shell == "none" else "read")
 
 
 def _no_shell(rules: Rules, text: str) -> Rules:
-    if not _NO_SHELL.search(text):
+    if not _NO_SHELL.search(prose.unconditional(text)):
         return rules
     return msgspec.structs.replace(rules, shell="none")  # noqa: S604 - a permission, not a subprocess
 
 
 def _no_network(rules: Rules, text: str) -> Rules:
-    return msgspec.structs.replace(rules, network=False) if _NO_NETWORK.search(text) else rules
+    if not _NO_NETWORK.search(prose.unconditional(text)):
+        return rules
+    return msgspec.structs.replace(rules, network=False, hosts=())
 
 
 def _top(rules: Rules, text: str) -> Rules:
@@ -124,14 +162,29 @@ def _root(rules: Rules, text: str) -> Rules:
 
 def _denied(rules: Rules, text: str) -> Rules:
     banned = {
-        tool for tool in READ_TOOLS
-        if re.search(rf"\b(?:no|without|never use|do not use|don't use) (?:the )?{tool}\b", text, re.IGNORECASE)
+        tool for tool in rules.tools - {"write_result"}
+        if re.search(rf"{_NOT} (?:the )?{re.escape(tool)}\b", prose.unconditional(text), re.IGNORECASE)
     }  # fmt: skip
     return msgspec.structs.replace(rules, tools=rules.tools - banned) if banned else rules
 
 
+def _only(rules: Rules, text: str) -> Rules:
+    kept = prose.only_tools(text)
+    return msgspec.structs.replace(rules, tools=rules.tools & {*kept, *REPORT_TOOLS}) if kept else rules
+
+
+def _asks(rules: Rules, text: str) -> Rules:
+    found = prose.groups_that_ask(text)
+    return msgspec.structs.replace(rules, asks=tuple(dict.fromkeys([*rules.asks, *found]))) if found else rules
+
+
+def _tool_rules(rules: Rules, text: str) -> Rules:
+    found = prose.tool_rules(text)
+    return msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *found)) if found else rules
+
+
 _CHANGES: tuple[Callable[[Rules, str], Rules], ...] = (
-    _read_only, _no_shell, _no_network, _top, _steps, _root, _denied,
+    _read_only, _no_shell, _no_network, _top, _steps, _root, _denied, _only, _asks, _tool_rules,
 )  # fmt: skip
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import subprocess
+import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -12,9 +11,10 @@ from msgspec import Meta, Struct
 from lumen_tui.tools import gitread, process, programs, words
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.paths import folder, is_below
+from lumen_tui.tools.sandbox.paths import ready_workspace
 
 _KEEP = 200_000  # bytes of output
-_NO_NETWORK = ["unshare", "--user", "--map-current-user", "--net", "--"]
+_WALL = re.compile(rb"Read-only file system|Permission denied|Operation not permitted|not permitted", re.IGNORECASE)
 
 
 class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,16 +24,21 @@ class ShellArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def shell(context: Context, arguments: ShellArguments) -> ToolResult:
-    cwd = str(folder(context, arguments.cwd or str(context.folder)))
+    cwd = str(folder(context, arguments.cwd or home(context)))
     if paths_of_kernel(cwd):
         raise ToolError("commands are not run inside /proc: name a file there instead")
     env = process.environment(context)
     if context.rules.shell == "any":
-        return _run(context, arguments, [_unchecked(context, arguments.command, env)], cwd, env)
+        return _run(context, arguments, [unchecked(arguments.command)], cwd, env)
     if context.rules.shell == "read":
         commands, cwd = _checked(context, arguments.command, cwd)
-        return _run(context, arguments, commands, cwd, {**env, **gitread.environment()})
+        return _run(context, arguments, commands, cwd, {**env, **gitread.environment()}, checked=True)
     raise ToolError("this role has no shell")
+
+
+def home(context: Context) -> str:
+    """Where a command starts that names no folder: in the task's files where it may write, else in its folder."""
+    return ready_workspace(context) if context.rules.write else str(context.folder)
 
 
 def paths_of_kernel(cwd: str) -> bool:
@@ -54,57 +59,46 @@ def _checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]],
     return prepared, cwd
 
 
-def _unchecked(context: Context, command: str, env: dict[str, str]) -> list[str]:
+def unchecked(command: str) -> list[str]:
+    """The argument list for a command line of any kind."""
     if "\0" in command:
         raise ToolError("the command holds a NUL character")
-    argv = ["/bin/sh", "-c", command]
-    if context.rules.network:
-        return argv
-    if not _can_cut_network(env["PATH"]):
-        raise ToolError(
-            "this task may not use the network, and this system cannot take it away from a command (no unprivileged "
-            "`unshare --net`): give the role network = true, or shell = read"
-        )
-    return [*_NO_NETWORK, *argv]
-
-
-@functools.cache
-def _can_cut_network(path: str) -> bool:
-    try:
-        tried = subprocess.run(
-            [*_NO_NETWORK, "true"], env={"PATH": path}, stdin=subprocess.DEVNULL, capture_output=True, timeout=10,
-            check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return tried.returncode == 0
+    return ["/bin/sh", "-c", command]
 
 
 def _run(
-    context: Context, arguments: ShellArguments, commands: list[list[str]], cwd: str, env: dict[str, str]
-) -> ToolResult:
-    ran = process.run(context, commands, cwd, {**env, "PWD": cwd}, seconds=arguments.seconds, keep=_KEEP)
+    context: Context, arguments: ShellArguments, commands: list[list[str]], cwd: str, env: dict[str, str], *,
+    checked: bool = False,
+) -> ToolResult:  # fmt: skip
+    ran = process.run(
+        context, commands, cwd, {**env, "PWD": cwd}, seconds=arguments.seconds, keep=_KEEP, checked=checked
+    )  # fmt: skip
     text = ran.output.decode("utf-8", "replace")
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
-    notes = _notes(ran, arguments.seconds)
-    good = ran.exit_code == 0 and not ran.timed_out and not ran.too_much
+    found = notes(ran, arguments.seconds)
+    good = ran.exit_code == 0 and not ran.timed_out and not ran.too_much and not ran.over
     return ToolResult(
-        text + "".join(f"\n[{note}]" for note in notes) or "(no output)", ok=good,
+        text + "".join(f"\n[{note}]" for note in found) or "(no output)", ok=good,
         data={"exit_code": ran.exit_code, "output": text}, truncated=ran.left_out,
-        summary=plural(lines, "line") if good else (notes or ["failed"])[0],
+        summary=plural(lines, "line") if good else (found or ["failed"])[0],
     )  # fmt: skip
 
 
-def _notes(ran: process.Ran, seconds: float) -> list[str]:
+def notes(ran: process.Ran, seconds: float) -> list[str]:
+    """What there is to say about the end of a command besides its output."""
     found = []
-    if ran.left_out:
-        found.append(f"output cut: {ran.left_out:,} bytes left out")
-    if ran.too_much:
+    if ran.over:
+        found.append(f"ended: {ran.over}")
+    elif ran.too_much:
         found.append("ended: it wrote far more than is kept")
     elif ran.timed_out:
         found.append(f"ended after {seconds:g} seconds")
     elif ran.exit_code:
         found.append(f"exit code {ran.exit_code}")
+        if ran.tier not in ("", "ask") and _WALL.search(ran.output):
+            found.append(f"sandbox {ran.tier}: it can write in {ran.room}, and nowhere else")
+    if ran.left_out:
+        found.append(f"output cut: {ran.left_out:,} bytes left out")
     return found
 
 
@@ -118,5 +112,6 @@ SHELL = Tool(
     "Run a command and get its output and exit code. Roles that only read get plain commands with pipes (ls, cat, "
     "head, tail, wc, du, df, stat, sort, uniq, cut, grep, find, ps, git log/show/diff/status/blame and others): no "
     "redirection, no lists, no substitution, nothing that writes.",
-    ShellArguments, shell, describe,
+    ShellArguments, shell, describe, target=lambda context, arguments: arguments.command.strip(),
+    folder=lambda arguments: arguments.cwd, risk="It runs a command that may change files.",
 )  # fmt: skip

@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.store.config import load_config
 from lumen_tui.store.files import StoreError
-from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, size_text
+from lumen_tui.tools import background, calls, custom, fence, foreign
+from lumen_tui.tools.agent import tools_of
+from lumen_tui.tools.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
+from lumen_tui.tools.base import Answer, Context, Request, Tool, ToolError, ToolResult
+from lumen_tui.tools.calls import Asked
+from lumen_tui.tools.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files import LIST_DIR, READ_FILE
+from lumen_tui.tools.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
+from lumen_tui.tools.outputs import Outputs
 from lumen_tui.tools.report import DISCOVER, SIGNAL, WRITE_RESULT
-from lumen_tui.tools.rules import derive
+from lumen_tui.tools.rules import Rules, check, derive
+from lumen_tui.tools.sandbox import secrets
+from lumen_tui.tools.schemas import schema_of
 from lumen_tui.tools.search import FIND, GREP
 from lumen_tui.tools.shell import SHELL
 from lumen_tui.tools.usage import DISK_USAGE
+from lumen_tui.tools.verdict import GRACE_STEPS, Past, allowing, ended_by, unmet, verdict
+from lumen_tui.tools.web import WEB_FETCH
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
-    for tool in (READ_FILE, LIST_DIR, FIND, GREP, DISK_USAGE, SHELL, WRITE_RESULT, SIGNAL, DISCOVER)
+    for tool in (
+        READ_FILE, LIST_DIR, FIND, GREP, DISK_USAGE, SHELL, SHELL_START, SHELL_OUTPUT, SHELL_STOP, WRITE_FILE,
+        EDIT_FILE, APPLY_PATCH, WEB_FETCH, MEMORY_SEARCH, RECALL, REMEMBER, READ_SIGNALS, WRITE_RESULT, SIGNAL,
+        DISCOVER,
+    )
 }  # fmt: skip
-MAX_TEXT = 60_000  # bytes of one result that are handed on
-_GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
+_MOST_REFUSED = 8  # calls in a row that are refused before they are made
+_REMEMBERED = 32  # calls of which is known what they gave
 
 
 class StepLimit(Exception):
     """The task used up its steps and went on calling tools."""
+
+
+class Stuck(StepLimit):
+    """The task asks again and again for what it does not get."""
 
 
 class Declaration(Struct, frozen=True):
@@ -41,73 +64,179 @@ class Declaration(Struct, frozen=True):
     schema: dict[str, Any]
 
 
-def schema_of(arguments: Any) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments, without references."""
-    _, components = msgspec.json.schema_components([arguments])
-    schema: dict[str, Any] = components[arguments.__name__]
-    return {key: value for key, value in schema.items() if key != "title"}
-
-
 class Toolbox:
-    """The tools of one task. `call` never raises for what a caller did wrong: it answers with a clear error."""
+    """The tools of one task. `call` never raises for what a caller did wrong: it answers with a clear error.
+
+    BadRules where the rules of role, task and custom tools cannot be kept together.
+    """
 
     def __init__(self, role: Role, spec: Spec, context: Context) -> None:
-        self.rules = derive(role, spec)
+        self._config = _settings(context)
+        own = custom.load(context.store.layout, role)
+        made = {name: custom.as_tool(one, context.store.layout) for name, one in own.items()}
+        self._tools: dict[str, Tool] = {**tools_of(role.name, TOOLS), **made}
+        rules = derive(role, spec, self._config)
+        extra: tuple[ToolRule, ...] = tuple(rule for one in own.values() for rule in one.rules)
+        hidden = secrets.standing(context.environ.get("HOME", ""), self._config.sandbox.hidden)
+        self.rules: Rules = check(
+            msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *extra), hidden=tuple(hidden))
+        )
         self._context = dataclasses.replace(context, rules=self.rules)
-        self._bytes_left = max(0, role.limits.max_output_bytes)
-        self.steps = 0
+        self._outputs = Outputs(self._context, role.limits.max_output_bytes)
+        self._past = Past()
+        self._refused = 0
+        self.mark = fence.new_mark()
+
+    @property
+    def steps(self) -> int:
+        """Calls so far."""
+        return self._past.steps
+
+    @property
+    def over(self) -> str:
+        """The tool that ended the task by a rule, where one did: nothing more is to be called."""
+        return ended_by(self.rules, self._past)
+
+    def unmet(self) -> str:
+        """Why the task must not end yet: what its rules still need. Empty where it may."""
+        return unmet(self.rules, self._past)
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        background.stop_all(self._context)
 
     def declarations(self) -> list[Declaration]:
         """What the task may use."""
         return [
-            Declaration(tool.name, tool.description, schema_of(tool.arguments))
-            for name, tool in TOOLS.items() if name in self.rules.tools
+            Declaration(tool.name, tool.description, tool.schema or schema_of(tool.arguments))
+            for name, tool in self._tools.items() if name in self.rules.tools
         ]  # fmt: skip
 
     def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
         """A call in a few words; safe, on one line."""
-        try:
-            tool = TOOLS[name]
-            return one_line(tool.describe(msgspec.convert(arguments, tool.arguments)), 200)
-        except (KeyError, msgspec.ValidationError):
+        tool = self._tools.get(name)
+        if tool is None:
             return one_line(name, 60)
+        try:
+            return one_line(tool.describe(calls.convert(tool, arguments)), 200)
+        except ToolError:
+            return one_line(name, 60)
+
+    def fenced(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> ToolResult:
+        """The result as a model gets it: what came from outside stands between marks."""
+        return fence.fenced(result, self.describe(name, arguments), self.mark)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Carry out one call. Raises Stopped, and StepLimit where the caller goes on after its last step."""
         self._context.check()
-        self.steps += 1
+        self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
-            self._check_steps(name)
-            tool, checked = self._admit(name, arguments)
-            return self._limit(tool.run(self._context, checked))
+            asked, ask = self._admit(name, arguments)
         except (ToolError, StoreError, OSError) as error:
-            return ToolResult(self._context.redact(safe(str(error))), ok=False, summary="refused or failed")
+            return self._refuse(error)
+        self._refused = 0
+        return self._carry_out(asked, dataclasses.replace(self._context, ask=ask))
 
-    def _check_steps(self, name: str) -> None:
-        over = self.steps - self.rules.max_steps
-        if over > _GRACE_STEPS:
-            raise StepLimit(f"the limit of {self.rules.max_steps} steps is used up")
-        if over > 0 and name != "write_result":
-            raise ToolError(f"all {self.rules.max_steps} steps are used: write the result now")
+    def permit(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Whether a back end may make this call by itself; it counts as one. Blocks where a person is asked.
 
-    def _admit(self, name: str, arguments: Mapping[str, Any]) -> tuple[Tool, Any]:
-        if name not in self.rules.tools or name not in TOOLS:
-            allowed = ", ".join(tool for tool in TOOLS if tool in self.rules.tools) or "none"
-            raise ToolError(f"the tool {one_line(name, 60)!r} is not among those of this task: {allowed}")
-        tool = TOOLS[name]
+        Raises as `call` does. Only for tools that read: what would be changed could change before it is.
+        """
+        self._context.check()
+        self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
-            return tool, msgspec.convert(arguments, tool.arguments)
-        except msgspec.ValidationError as error:
-            fields = ", ".join(tool.arguments.__struct_fields__)
-            raise ToolError(f"{name}: {error}; its arguments are {fields}") from error
+            asked, _ = self._admit(name, arguments)
+            foreign.check(self._context, asked)
+        except (ToolError, StoreError, OSError) as error:
+            return self._refuse(error)
+        self._refused = 0
+        self._note(asked, ToolResult(f"not seen: step {self._past.steps}"))
+        return ToolResult("")
 
-    def _limit(self, result: ToolResult) -> ToolResult:
-        """The result made safe and cut to what may still be handed on; says how much was cut."""
-        encoded = self._context.redact(safe(result.text)).encode("utf-8", "replace")
-        room = min(MAX_TEXT, self._bytes_left)
-        cut = max(0, len(encoded) - room)
-        text = encoded[:room].decode("utf-8", "ignore")
-        self._bytes_left -= len(encoded) - cut
-        if cut:
-            text += f"\n[cut: {cut:,} bytes ({size_text(cut)}) left out; ask for less at a time]"
-        return msgspec.structs.replace(result, text=text, truncated=result.truncated + cut)
+    def _refuse(self, error: Exception) -> ToolResult:
+        self._refused += 1
+        if self._past.steps - self.rules.max_steps > GRACE_STEPS:
+            raise StepLimit(f"the limit of {self.rules.max_steps} steps is used up")
+        if self._refused >= _MOST_REFUSED:
+            raise Stuck(f"{self._refused} calls in a row were refused, the last because {one_line(str(error), 200)}")
+        return self._failed(error)
+
+    def _failed(self, error: Exception) -> ToolResult:
+        return ToolResult(self._context.redact(safe(str(error))), ok=False, summary="refused or failed")
+
+    def _admit(self, name: str, arguments: Mapping[str, Any]) -> tuple[Asked, Callable[[Request], Answer]]:
+        """The call, where it may be made, and how it can ask; blocks while a person is asked. ToolError for no."""
+        tool = self._tools.get(name)
+        if tool is None or name not in self.rules.tools:
+            allowed = ", ".join(tool for tool in self._tools if tool in self.rules.tools) or "none"
+            raise ToolError(f"the tool {one_line(name, 60)!r} is not among those of this task: {allowed}")
+        asked = calls.understand(self._context, tool, arguments)
+        found = verdict(self.rules, asked.call, self._past)
+        if found.say == "deny":
+            raise ToolError(found.reason)
+        ask = self._asker(asked)
+        if found.say == "ask":
+            self._get_word(asked, found.reason, ask)
+        return asked, ask
+
+    def _get_word(self, asked: Asked, why: str, ask: Callable[[Request], Answer]) -> None:
+        """Ask a person. What was shown must still be what would happen when the answer comes."""
+        diff = asked.tool.preview(self._context, asked.arguments)
+        answer = ask(Request(tool=asked.tool.name, summary="", why=why, diff=diff))
+        if not answer.allowed:
+            by = f" by {one_line(answer.by, 60)}" if answer.by else ""
+            raise ToolError(f"refused{by}: {answer.reason or 'no reason was given'}")
+        if asked.tool.preview(self._context, asked.arguments) != diff:
+            raise ToolError("what would be changed has changed while a person was asked: look at it and call again")
+
+    def _asker(self, asked: Asked) -> Callable[[Request], Answer]:
+        """Asks about one call, once: the rules, what holds the command and the tool itself share the answer."""
+        answers: list[Answer] = []
+
+        def ask(request: Request) -> Answer:
+            if not answers:
+                answers.append(self._always(asked) or self._context.ask(self._request(asked, request)))
+            return answers[0]
+
+        return ask
+
+    def _always(self, asked: Asked) -> Answer | None:
+        """The yes of a rule that a person saved, perhaps a moment ago."""
+        rules = msgspec.structs.replace(self.rules, allows=_settings(self._context).allow)
+        rule = allowing(rules, asked.call)
+        return Answer(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
+
+    def _request(self, asked: Asked, request: Request) -> Request:
+        """The whole question: what the asking part knows, and what is known of every call."""
+        summary = one_line(self._context.redact(asked.tool.describe(asked.arguments)), 300)
+        return msgspec.structs.replace(
+            request, tool=asked.tool.name, summary=summary, arguments=asked.canonical, folder=asked.call.folder,
+            risk=request.risk or asked.tool.risk, rule=calls.narrow_rule(asked.call),
+        )  # fmt: skip
+
+    def _carry_out(self, asked: Asked, context: Context) -> ToolResult:
+        name = asked.tool.name
+        try:
+            result = self._outputs.limit(asked.tool.run(context, asked.arguments))
+            result = msgspec.structs.replace(result, material=name not in fence.OWN_WORDS)
+        except (ToolError, StoreError, OSError) as error:
+            result = self._failed(error)
+        self._note(asked, result)
+        return result
+
+    def _note(self, asked: Asked, result: ToolResult) -> None:
+        past, name = self._past, asked.tool.name
+        gave = hashlib.sha256(result.text.encode("utf-8", "replace")).hexdigest()
+        self._past = msgspec.structs.replace(
+            past, made=(*past.made, name), good=(*past.good, name) if result.ok else past.good,
+            seen=(*past.seen, (asked.call.hash, gave))[-_REMEMBERED:],
+        )  # fmt: skip
+
+
+def _settings(context: Context) -> Config:
+    """What is in force now. Settings of [approvals] that cannot be read leave everything asking."""
+    config, problems = load_config(context.store.layout)
+    if any(problem.what.startswith(("approvals.", "approvals:")) for problem in problems):
+        strict = ("write", "shell:any", "web_fetch", "custom", "remember")
+        return msgspec.structs.replace(config, approvals=msgspec.structs.replace(config.approvals, ask=strict))
+    return config

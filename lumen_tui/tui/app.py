@@ -90,7 +90,7 @@ class LumenApp(App[int], inherit_bindings=False):
 
     def _keep_screen(self) -> None:
         """Leave the room's last screen for the first paint of the next one."""
-        if self.read_only or self.is_headless or not self.room.snapshot.root:
+        if self.read_only or self.is_headless or not self.room.snapshot.root or self.room.snapshot.loading < 1:
             return
         lines = [strip.text.rstrip() for strip in self.room._compositor.render_strips()]
         lastframe.save(self.room.snapshot.root, (self.size.width, self.size.height), lines, self.clock())

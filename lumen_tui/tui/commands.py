@@ -32,7 +32,7 @@ class RoomCommand:
 _PLAIN = {
     "slash": "/", "colon": ":", "question_mark": "?", "full_stop": ".", "asterisk": "*", "exclamation_mark": "!",
     "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
-    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "minus": "-", "plus": "+",
+    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "comma": ",", "dollar_sign": "$", "minus": "-", "plus": "+",
 }  # fmt: skip
 _NAMED = {shown: key for key, shown in _PLAIN.items()}
 
@@ -64,7 +64,6 @@ COMMANDS: tuple[RoomCommand, ...] = (
        foot=True),
     _c("similar", "s", "similar", "Decide once for every open discovery like this one, after a look at the list.",
        DISCOVERIES, writes=True, foot=True),
-    _c("why", "w", "why", "Where the discovery comes from, in full.", DISCOVERIES),
     _c("pin", "x", "pin", "Pin the node so that it never fades, or unpin it.", DECAY, writes=True, foot=True),
     _c("archive_node", "a", "archive", "Archive the node now, with a reason.", DECAY, writes=True, foot=True),
     _c("touch", "T", "touch", "Touch the node: its age counts from now.", DECAY, writes=True, foot=True),
@@ -98,13 +97,20 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("send_signal", "i", "signal", "Send a signal.", writes=True, foot=True),
     _c("roles", "r", "roles", "Hire, fire and adjust the workers' roles.", foot=True),
     _c("redo", "U", "redo", "Do again what you took back.", writes=True),
+    _c("why", "w", "why", "What caused the row, or the last loop, and what came of it, with tokens and cost."),
     _c("zoom", "z", "zoom", "Give the pane the whole screen, and back.", foot=True),
     _c("copy", "y", "copy", "Copy the marked rows, or this one, as text."),
     _c("edit", "e", "edit", "Edit in $EDITOR: a queued task's objective, elsewhere the settings.", writes=True),
     _c("beat", "B", "beat", "Ask the engine for a beat now.", writes=True),
-    _c("pause", "P", "pause", "Pause the engine, or let it go on.", writes=True),
+    _c("pause", "P", "pause", "Pause everything, the loop, a role or a worker, or let it go on.", writes=True),
     _c("engine", "S", "start engine", "Start an engine where none drives.", writes=True),
+    _c("budget", "dollar_sign", "budget", "What today costs, against its caps; r in it makes room for today."),
+    _c("kill", "ctrl+k", "kill", "End every worker at once, after its name is typed; once killed, let the agent go on.",
+       writes=True),
+    _c("freshness", "F", "freshness", "What the agent takes for facts, when each was last confirmed, what drifted."),
+    _c("evolution", "E", "evolution", "What was learnt from sessions, and why; accept, reject, go back to a version."),
     _c("log", "L", "log", "What the engine did."),
+    _c("problems", "X", "problems", "The files that cannot be read, and what to do about each."),
     _c("journal", "J", "journal", "What the operators decided, newest first; u takes one of yours back."),
     _c("back", "escape", "back", "Drop the filter, the marks or the zoom."),
     _c("quit", "q", "quit", "Leave the room."),

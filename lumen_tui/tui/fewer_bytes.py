@@ -1,14 +1,79 @@
-"""Partial updates that begin where the change begins.
+"""Partial updates that begin where the change begins, and say of colours only what changes.
 
 Textual's compositor crops an update at the right edge of the changed region but not at the left one: a changed
-clock at the end of a row sends the whole row. Over SSH that is most of what an almost idle room sends.
+clock at the end of a row sends the whole row. Rich ends every segment with a reset and begins the next with both
+colours. Over SSH these two are most of what the room sends.
 """
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
 from rich.console import Console
 from rich.control import Control
 from textual._compositor import ChopsUpdate
+
+_COLOURS = re.compile("\x1b\\[([0-9;]*)m")
+_MOVES = re.compile("(?:\x1b\\[[0-9;]*H)*")
+_LENGTHS = {"2": 5, "5": 3}  # numbers of a colour by the kind that stands behind 38 or 48
+
+
+class Pen(NamedTuple):
+    """How a terminal draws: the numbers of SGR for attributes and for each colour, empty for the terminal's own."""
+
+    attributes: str = ""
+    ink: str = ""
+    ground: str = ""
+
+
+_PLAIN = Pen()
+
+
+@lru_cache(maxsize=1024)
+def _pen(numbers: str) -> Pen:
+    """What `1;38;2;1;2;3` asks for, from a reset on."""
+    attributes, ink, ground = [], "", ""
+    rest = [number for number in numbers.split(";") if number not in ("", "0")]
+    while rest:
+        size = _LENGTHS.get(rest[1] if len(rest) > 1 else "", 1) if rest[0] in ("38", "48") else 1
+        code, rest = rest[:size], rest[size:]
+        tens = int(code[0]) // 10
+        if tens in (3, 9):
+            ink = ";".join(code)
+        elif tens in (4, 10):
+            ground = ";".join(code)
+        else:
+            attributes += code
+    return Pen(";".join(attributes), ink, ground)
+
+
+@lru_cache(maxsize=4096)
+def _change(was: Pen, now: Pen) -> str:
+    """The shortest sequence from one to the other."""
+    if was == now:
+        return ""
+    lost = was.attributes != now.attributes or (was.ink and not now.ink) or (was.ground and not now.ground)
+    if lost and was != _PLAIN:
+        return f"\x1b[{';'.join(part for part in ('0', *now) if part)}m" if now != _PLAIN else "\x1b[0m"
+    parts = [new for old, new in zip(was, now, strict=True) if old != new]
+    return f"\x1b[{';'.join(parts)}m"
+
+
+def thrifty(text: str) -> str:
+    """The same picture: colours are set where they change, and reset at the end."""
+    pieces = _COLOURS.split(text)  # text, numbers, text, numbers, … text
+    drawn, wanted = _PLAIN, _PLAIN
+    parts = [pieces[0]]
+    for numbers, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+        wanted = _pen(numbers)
+        if not _MOVES.fullmatch(piece):
+            parts.append(_change(drawn, wanted))
+            drawn = wanted
+        parts.append(piece)
+    parts.append(_change(drawn, _PLAIN))
+    return "".join(parts)
 
 
 def _render_segments(self: ChopsUpdate, console: Console) -> str:
@@ -21,7 +86,7 @@ def _render_segments(self: ChopsUpdate, console: Console) -> str:
             whole = start == x and stop == end
             parts.append(Control.move_to(start, y).segment.text)
             parts.append((strip if whole else strip.crop(start - x, stop - x)).render(console))
-    return "".join(parts)
+    return thrifty("".join(parts))
 
 
 def install() -> None:

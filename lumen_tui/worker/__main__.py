@@ -25,7 +25,7 @@ import msgspec  # noqa: E402
 from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
-from lumen_tui.store import files  # noqa: E402
+from lumen_tui.store import files, locks  # noqa: E402
 from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.redact import redactor  # noqa: E402
 from lumen_tui.worker import orphans  # noqa: E402
@@ -46,7 +46,7 @@ def take_lock(folder: Path, environ: dict[str, str]) -> int:
     inherited = environ.pop(LOCK_VARIABLE, "")
     os.environ.pop(LOCK_VARIABLE, None)
     if not inherited:
-        fd = files.try_lock(path)
+        fd = locks.try_lock(path)
         if fd is None:
             raise NoLock(f"{path} is held: a worker is at this task already")
         return fd
@@ -101,7 +101,7 @@ def _last_event(task: Task, status: str, reason: str) -> None:
 def run(folder: Path, environ: dict[str, str]) -> int:
     """Everything between the lock and exit.json."""
     began = time.monotonic()
-    stopper = Stopper(folder, time.monotonic)
+    stopper = Stopper(folder, time.monotonic, time.time)
     world = World(folder, time.time, time.monotonic, environ, stopper, redactor(environ))
     tally = Tally()
     stopper.arm()
@@ -110,6 +110,7 @@ def run(folder: Path, environ: dict[str, str]) -> int:
     ended = Exit(
         task_id=folder.name, status=status, finished_at=iso(time.time()), attempt=tally.attempt, reason=reason,
         seconds=round(time.monotonic() - began, 3), usage=tally.usage, brain=tally.brain,
+        session=tally.session,
     )  # fmt: skip
     files.replace(folder / "exit.json", msgspec.json.encode(ended))
     return 0 if status == "done" else 1

@@ -1,20 +1,111 @@
-"""Asking a person for a word on a tool call."""
+"""Asking a person for a word on a tool call: a file that asks, a file that answers, and a wait that outlives both."""
 
 from __future__ import annotations
 
+import socket
+import time
+
+from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.model.tasks import Spec
-from lumen_tui.tools.base import Answer, Request
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.times import iso
+from lumen_tui.store import approvals, process
+from lumen_tui.store.config import load_config
+from lumen_tui.tools.base import Answer, Request, Stopped, ToolError
+from lumen_tui.worker.masking import masked
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import World
+
+_LOOK = 0.1  # seconds between two looks for an answer
+_MOST_TURNS = 1000  # times that one task may ask about the very same call
+_OTHER_CALL = "the answer on file is for another call: it counts as no"
 
 
 class Asking:
     """Asks for one task."""
 
-    def __init__(self, world: World, spec: Spec, events: Recorder) -> None:
-        self._world, self._spec, self._events = world, spec, events
+    def __init__(self, world: World, spec: Spec, events: Recorder, attempt: int = 1) -> None:
+        self._world, self._spec, self._events, self._attempt = world, spec, events, attempt
+        self._layout = world.store.layout
 
     def ask(self, request: Request) -> Answer:
-        """What a person says to the call. Where nobody can be asked, no."""
-        self._events.event("note", f"needs a person's word: {request.summary}", tool=request.tool, ok=False)
-        return Answer(allowed=False, reason="it needs a person's word, and nobody can be asked yet")
+        """What a person says to the call; blocks until somebody has said it or the time is over. Raises Stopped.
+
+        The time does not count against the task's limit.
+
+        An answer that was given while no worker waited for it counts, once. A call that was refused stays refused.
+        """
+        call = call_hash(request.tool, request.arguments)
+        with self._world.stopper.untimed():
+            approval = self._open(request, call)
+            answer = self._take(approval) or self._wait(approval)
+        return self._settled(approval, answer, call)
+
+    def _open(self, request: Request, call: str) -> Approval:
+        """The question on file: one that still counts from an earlier attempt, else a new one."""
+        for turn in range(_MOST_TURNS):
+            approval_id = approvals.id_for(self._spec.id, call, turn)
+            known = approvals.read(self._layout, approval_id)
+            if known is None:
+                with self._world.stopper.guard():
+                    return approvals.ask(self._layout, self._new(approval_id, call, request))
+            if self._counts(known):
+                return known
+        raise ToolError(f"a person was asked {_MOST_TURNS} times about this call: that is enough")
+
+    def _counts(self, known: Approval) -> bool:
+        """Whether a question on file still speaks for the call: it is open, its yes was not used, or it is a no."""
+        answer = approvals.decision(self._layout, known.id)
+        if answer is None:
+            return True
+        acted = approvals.acted(self._layout, known.id)
+        if answer.allowed or answer.ended == "withdrawn":
+            return answer.allowed and acted is None
+        return not answer.ended or acted is None or acted.attempt == self._attempt
+
+    def _new(self, approval_id: str, call: str, request: Request) -> Approval:
+        now, me = self._world.now(), process.myself()
+        redact = self._world.redact
+        minutes = load_config(self._layout)[0].approvals.expires_minutes
+        return Approval(
+            id=approval_id, task_id=self._spec.id, tool=request.tool, hash=call, role=self._spec.role,
+            asked_at=iso(now), expires_at=iso(now + minutes * 60), arguments=masked(request.arguments, redact),
+            summary=one_line(redact(request.summary), 300), risk=safe(redact(request.risk)), why=safe(request.why),
+            diff=safe(redact(request.diff)), rule=request.rule if redact(request.rule) == request.rule else "",
+            folder=request.folder, attempt=self._attempt, host=socket.gethostname(), pid=me.pid,
+            start_ticks=me.start_ticks, boot_id=me.boot_id,
+        )  # fmt: skip
+
+    def _wait(self, approval: Approval) -> Decision:
+        """Until there is an answer."""
+        self._events.event(
+            "waiting", f"waits for a person: {approval.summary}", tool=approval.tool, approval=approval.id,
+            until=approval.expires,
+        )  # fmt: skip
+        while True:
+            if self._world.stopper.stopped():
+                raise Stopped
+            if answer := self._take(approval):
+                return answer
+            if self._world.now() >= approval.expires:
+                self._expire(approval)
+            else:
+                time.sleep(_LOOK)
+
+    def _take(self, approval: Approval) -> Decision | None:
+        """The answer, where there is one. Not interrupted: an answer that was taken is acted on or told."""
+        with self._world.stopper.guard():
+            return approvals.take(self._layout, approval, self._attempt, self._world.now())
+
+    def _expire(self, approval: Approval) -> None:
+        with self._world.stopper.guard():
+            approvals.expire(self._layout, approval, self._world.now())
+
+    def _settled(self, approval: Approval, answer: Decision, call: str) -> Answer:
+        fits = answer.hash == call or bool(answer.ended)
+        allowed = answer.allowed and answer.hash == call
+        reason = answer.reason if fits else _OTHER_CALL
+        said = "allowed" if allowed else "refused"
+        text = f"{said} by {answer.by}" + (f": {reason}" if reason else "")
+        self._events.event("answered", text, tool=approval.tool, ok=allowed, approval=approval.id)
+        return Answer(allowed=allowed, reason=reason, by=answer.by)

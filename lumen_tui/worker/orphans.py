@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
+
+from lumen_tui.tools.sandbox import limits
 
 _PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _PR_SET_DUMPABLE = 4
@@ -27,21 +28,12 @@ def adopt() -> None:
 def end_all() -> None:
     """KILL every child there is, and what they leave, until none is left."""
     for _ in range(_ROUNDS):
-        children = _children()
+        children = limits.children(os.getpid())
         if not children:
             return
+        limits.end(children)
         for pid in children:
             try:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-            except (ProcessLookupError, ChildProcessError, PermissionError):
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
                 pass
-
-
-def _children() -> list[int]:
-    me = os.getpid()
-    try:
-        with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as listed:
-            return [int(pid) for pid in listed.read().split()]
-    except (OSError, ValueError):
-        return []

@@ -19,7 +19,7 @@ class Recorder:
 
     def __init__(
         self, journal: Journal, attempt: int, now: Callable[[], float], redact: Callable[[str], str],
-        guard: Callable[[], AbstractContextManager[None]],
+        guard: Callable[..., AbstractContextManager[None]],
     ) -> None:  # fmt: skip
         self._journal, self._attempt, self._now = journal, attempt, now
         self._redact, self._guard = redact, guard
@@ -32,5 +32,5 @@ class Recorder:
         record = TaskEvent(
             at=iso(self._now()), kind=kind, text=clean, tool=tool, ok=ok, attempt=self._attempt, data=data
         )
-        with self._guard():
+        with self._guard(step=kind == "call"):  # between two calls a worker may be asked to rest or to end
             self._journal.append(record)

@@ -1,41 +1,185 @@
-"""What a task's model calls cost, counted as they happen and held against its budget."""
+"""What a task's model calls cost: set aside in the ledger before each call and settled after it."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
+from lumen_tui.model import budget
+from lumen_tui.model.budget import Cap
+from lumen_tui.model.config import BudgetConfig
+from lumen_tui.model.spendbook import HOLD, WAIT, Amount, Book, Entry
 from lumen_tui.model.tasks import Spec, Usage
+from lumen_tui.model.text import one_line
+from lumen_tui.model.times import iso, span
 from lumen_tui.providers.base import ProviderError
+from lumen_tui.store import files, process
+from lumen_tui.store.config import load_config
+from lumen_tui.store.killfile import read_kill
+from lumen_tui.store.ledger import Ledger, new_call, unreserved
+from lumen_tui.store.stamped import Stamped
+from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import Tally, World
 
+_LOOK = 0.25  # seconds between two looks for room
+_AGAIN = 30.0  # seconds after which a waiting worker tries, whatever it saw
+_CLOSED = "the ledger cannot be written, so no call is made"
+
 
 class Spending:
-    """Sets aside what a call can cost before it is made, and settles what it did cost."""
+    """Sets aside what a call can cost before it is made, waits where there is no room, settles what it did cost."""
 
     def __init__(self, world: World, tally: Tally, spec: Spec, events: Recorder) -> None:
         self._world, self._tally, self._spec, self._events = world, tally, spec, events
+        layout = world.store.layout
+        self._ledger = Ledger(layout)
+        self._settings = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout)[0].budget)
+        self._me = process.myself()
+        self._mark()
+        self._call: Entry | None = None  # the hold that is not settled
 
     def reserve(self, most: Usage, model: str) -> None:
-        """Set aside the most a call can cost. ProviderError where the budget has no room for it."""
-        used, budget = self._tally.usage, self._spec.budget
-        over = 0 < budget.tokens < used.tokens + most.tokens or 0 < budget.usd < used.usd + most.usd
-        if over:
-            raise ProviderError(f"the task's budget has no room for another call of {model}: {self._so_far()}")
+        """Set aside the most a call can cost, after a wait where the day has no room for it.
+
+        ProviderError where the task's own budget has none. Stopped where the agent was killed.
+        """
+        self._call = None  # nobody told what the last one cost: it counts in full
+        worked = self._lap()
+        why, short = self._try(most, model, worked, 0.0)
+        if why and short:
+            self._wait(why, most, model, worked)
+        elif why:
+            raise ProviderError(why)
 
     def spent(self, usage: Usage) -> None:
-        """Count one call. ProviderError where the task's budget is used up."""
-        before = self._tally.usage
-        total = Usage(
+        """Count one call. ProviderError where nobody had reserved it and the task's budget is used up now."""
+        before, call = self._tally.usage, self._call
+        self._tally.usage = Usage(
             input_tokens=before.input_tokens + usage.input_tokens,
             output_tokens=before.output_tokens + usage.output_tokens, usd=before.usd + usage.usd,
         )  # fmt: skip
-        self._tally.usage = total
+        self._call = None
+        self._settle(call, usage)
+        total = f"{self._tally.usage.tokens:,} tokens, ${self._tally.usage.usd:.4f} so far"
         self._events.event(
-            "usage", self._so_far(), input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd
+            "usage", total, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd
         )
-        budget = self._spec.budget
-        if 0 < budget.tokens <= total.tokens or 0 < budget.usd <= total.usd:
-            raise ProviderError(f"the task's budget is used up: {self._so_far()}")
+        if call is None:
+            self._check_own()
 
-    def _so_far(self) -> str:
-        total = self._tally.usage
-        return f"{total.tokens:,} tokens, ${total.usd:.4f} so far"
+    def _try(self, most: Usage, model: str, worked: float, waited: float) -> tuple[str, bool]:
+        """Why there is no room now, and whether waiting may help; ("", False) once the call is set aside."""
+        self._look_for_kill()
+        self._settings.refresh()
+        hold = self._entry(HOLD, most, model, seconds=worked, waited=waited)
+        short: list[Cap] = []
+        try:
+            with self._world.stopper.guard():
+                why = self._ledger.hold(hold, self._decide(hold, Amount(most.tokens, most.usd), short))
+        except files.StoreError as error:
+            raise ProviderError(f"{_CLOSED}: {error}") from error
+        if not why:
+            self._call = hold
+            self._mark()
+        return why, bool(short) and not short[-1].own
+
+    def _decide(self, hold: Entry, most: Amount, short: list[Cap]) -> Callable[[Book], str]:
+        config: BudgetConfig = self._settings.value
+
+        def decide(book: Book) -> str:
+            for cap in budget.caps(book, config, hold, self._spec.budget):
+                if why := budget.short_of(cap, most):
+                    short.append(cap)
+                    return why
+            return ""
+
+        return decide
+
+    def _wait(self, why: str, most: Usage, model: str, worked: float) -> None:
+        """Wait until there is room: a cap was raised, a new day began, or somebody's call cost less than was set aside.
+
+        The time limit stands still meanwhile; a reason to stop ends the wait.
+        """
+        world = self._world
+        began = world.monotonic()
+        self._tell(why, most, model)
+        with world.stopper.untimed():
+            while True:
+                self._sleep_until_news()
+                waited = world.monotonic() - began
+                left, may_wait = self._try(most, model, worked, waited)
+                if left and not may_wait:
+                    raise ProviderError(left)
+                if not left:
+                    break
+        self._mark()
+        self._events.event("note", f"goes on after {span(waited)}: there is room again. It had waited because {why}")
+
+    def _tell(self, why: str, most: Usage, model: str) -> None:
+        self._events.event("waiting", why, budget=True)
+        try:
+            with self._world.stopper.guard():
+                self._ledger.append(self._entry(WAIT, most, model, text=why))
+        except files.StoreError as error:
+            raise ProviderError(f"{_CLOSED}: {error}") from error
+
+    def _sleep_until_news(self) -> None:
+        day, ends = self._day(), self._world.monotonic() + _AGAIN
+        while self._world.monotonic() < ends:
+            time.sleep(_LOOK)
+            self._look_for_kill()
+            if self._ledger.changed() or self._settings.refresh() or self._day() != day:
+                return
+
+    def _settle(self, call: Entry | None, usage: Usage) -> None:
+        now, worked = self._world.now(), self._lap()
+        try:
+            with self._world.stopper.guard():
+                if call is None:
+                    model = self._tally.brain
+                    self._ledger.append(unreserved(self._entry(HOLD, usage, model, seconds=worked)))
+                    return
+                self._ledger.settle(call.id, call.day, now, tokens=usage.tokens, usd=usage.usd, seconds=worked)
+        except files.StoreError as error:
+            raise ProviderError(
+                f"what the call cost could not be recorded, so no further one is made: {error}"
+            ) from error
+
+    def _check_own(self) -> None:
+        config: BudgetConfig = self._settings.value
+        book = self._ledger.refresh()
+        for cap in budget.task_caps(book, config, self._spec.id, self._spec.role, self._spec.budget):
+            if budget.reached(cap):
+                raise ProviderError(f"{cap.name} is used up: {cap.words}")
+
+    def _look_for_kill(self) -> None:
+        if kill := read_kill(self._world.store.layout):
+            self._world.stopper.ask("cancelled", kill.words)
+            raise Stopped
+
+    def _mark(self) -> None:
+        """The time from here on is not counted yet."""
+        self._since, self._limit = self._world.monotonic(), self._world.stopper._ends
+
+    def _lap(self) -> float:
+        """Seconds of work since the last line, once. A wait for a person or a rest is none.
+
+        The moment at which the time limit ends moves on by just as much as does not count.
+        """
+        since, limit = self._since, self._limit
+        self._mark()
+        idle = self._limit - limit if limit and self._limit else 0.0
+        return round(max(0.0, self._since - since - idle), 3)
+
+    def _day(self) -> str:
+        return budget.day_of(self._world.now(), self._settings.value.day_starts)
+
+    def _entry(
+        self, kind: str, usage: Usage, model: str, *, seconds: float = 0.0, waited: float = 0.0, text: str = ""
+    ) -> Entry:
+        return Entry(
+            new_call(), kind, iso(self._world.now()), self._day(), self._spec.id, self._tally.attempt,
+            self._spec.role, one_line(model, 100), usage.tokens, usage.usd, seconds, waited, self._me.pid,
+            self._me.start_ticks, self._me.boot_id, text=text,
+        )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Every reason to stop, in one place: stop.json, a signal, the time limit."""
+"""Every reason to stop or to rest, in one place: stop.json, hold.json, a signal, the time limit."""
 
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import span
-from lumen_tui.store import files
+from lumen_tui.store import files, pauses
 from lumen_tui.tools.base import Stopped
 
 STOP_FILE = "stop.json"
@@ -23,6 +24,7 @@ _AGAIN = 5.0  # seconds after which a Stopped that somebody swallowed is raised 
 class _Stop(msgspec.Struct, frozen=True):
     status: str = "cancelled"
     reason: str = ""
+    after: str = "now"  # or `step`: when the tool call is done that runs now
 
 
 class Stopper:
@@ -32,11 +34,15 @@ class Stopper:
     expression engine; it raises Stopped there unless `guard` says that something must not be torn apart.
     """
 
-    def __init__(self, folder: Path, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, folder: Path, monotonic: Callable[[], float], now: Callable[[], float] = time.time
+    ) -> None:  # fmt: skip
         self.status = ""
         self.reason = ""
-        self._file = folder / STOP_FILE
-        self._monotonic = monotonic
+        self._file, self._folder = folder / STOP_FILE, folder
+        self._after_step: _Stop | None = None
+        self._resting = False
+        self._monotonic, self._now = monotonic, now
         self._ends = 0.0
         self._limit = 0.0
         self._guards = 0
@@ -53,6 +59,16 @@ class Stopper:
         """Stop as failed `seconds` from now."""
         self._limit, self._ends = seconds, self._monotonic() + seconds
 
+    @contextmanager
+    def untimed(self) -> Iterator[None]:
+        """The time inside does not count against the limit."""
+        began, ends = self._monotonic(), self._ends
+        self._ends = 0.0
+        try:
+            yield
+        finally:
+            self._ends = ends and ends + self._monotonic() - began
+
     def stopped(self) -> bool:
         """Whether the task must end."""
         return bool(self.status)
@@ -61,7 +77,7 @@ class Stopper:
         """Look for a reason to stop."""
         if self.status:
             return
-        if self._file.exists():
+        if self._after_step is None and self._file.exists():
             self._read()
         elif self._ends and self._monotonic() > self._ends:
             self.ask("failed", f"timed out after {span(self._limit)}")
@@ -71,16 +87,42 @@ class Stopper:
             stop = msgspec.json.decode(files.read(self._file) or b"{}", type=_Stop)
         except (msgspec.MsgspecError, files.StoreError, OSError):
             stop = _Stop(reason="stop.json is there but cannot be read")
+        if stop.after == "step":
+            self._after_step = stop
+            return
         self.ask(stop.status, stop.reason)
 
     @contextmanager
-    def guard(self) -> Iterator[None]:
-        """Nothing inside is interrupted."""
+    def guard(self, *, step: bool = False) -> Iterator[None]:
+        """Nothing inside is interrupted. `step` says that one tool call has ended and another begins inside."""
+        if step and self._armed and not self._guards:
+            self._between_steps()
         self._guards += 1
         try:
             yield
         finally:
             self._guards -= 1
+
+    def _between_steps(self) -> None:
+        """Rest where that is asked for; raise Stopped where the task is to end after a step."""
+        if pauses.held(self._folder):
+            self._rest()
+        self.look()
+        if self._after_step is not None:
+            self.ask(self._after_step.status, self._after_step.reason)
+        if self.status:
+            raise Stopped
+
+    def _rest(self) -> None:
+        """Do nothing until the hold is taken away or over, or there is a reason to stop. The limit stands still."""
+        self._resting = True
+        try:
+            with self.untimed():
+                while (hold := pauses.held(self._folder)) and not hold.over(self._now()) and not self.status:
+                    time.sleep(TICK)
+                    self.look()
+        finally:
+            self._resting = False
 
     def arm(self) -> None:
         """Take the signals and begin to look."""
@@ -102,7 +144,11 @@ class Stopper:
         self.ask("cancelled", f"ended by {signal.Signals(number).name}")
 
     def _on_tick(self, number: int, frame: FrameType | None) -> None:
+        if self._resting:
+            return
         self.look()
+        if self._armed and not self._guards and (hold := pauses.held(self._folder)) and hold.after == "now":
+            self._rest()
         now = self._monotonic()
         if self.status and self._armed and not self._guards and now >= self._raise_at:
             self._raise_at = now + _AGAIN

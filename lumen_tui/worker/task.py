@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from lumen_tui.model import agent
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
+from lumen_tui.model.transcript import session_id
 from lumen_tui.providers.base import (
     Conversation,
     Job,
     Outcome,
+    Permit,
     Provider,
     ProviderError,
+    Ran,
     Reply,
     Reserve,
     Said,
@@ -30,12 +36,19 @@ from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.roles import load_role
 from lumen_tui.store.store import Store
-from lumen_tui.tools.base import Context, ToolResult
+from lumen_tui.tools import deposit
+from lumen_tui.tools.acts import acts
+from lumen_tui.tools.agent import earlier
+from lumen_tui.tools.base import Context, ToolError, ToolResult
+from lumen_tui.tools.rules import BadRules
+from lumen_tui.tools.sandbox.admission import told
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import Asking
-from lumen_tui.worker.briefing import system_prompt
+from lumen_tui.worker.briefing import system_prompt, told_rules
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
+from lumen_tui.worker.transcript import Transcript
+from lumen_tui.worker.walled import launch
 from lumen_tui.worker.world import Tally, World
 
 
@@ -65,9 +78,13 @@ def read_attempt(folder: Path) -> int:
         return 1
 
 
-def _role(store: Store, name: str) -> Role:
+def _role(store: Store, spec: Spec) -> Role:
+    name = spec.role
+    if (name == agent.ROLE) != bool(agent.loop_of(spec.id)):
+        raise BadTask(f"role {agent.ROLE} and ids such as {agent.task_id(1)} are the engine's own: choose others")
     try:
-        return load_role(store.layout, name)
+        role = load_role(store.layout, name)
+        return agent.with_tools(role) if name == agent.ROLE else role
     except FileNotFoundError:
         raise BadTask(f"there is no role {one_line(name, 80)!r}: hire it, or give the task another") from None
     except (BadFile, ValueError) as error:
@@ -81,22 +98,27 @@ class Task:
         self._world, self._tally = world, tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
-        self._role = _role(world.store, self.spec.role)
+        self._role = _role(world.store, self.spec)
+        tally.session = session_id(self.spec, tally.attempt)
         self._config, self._problems = _config(world.store)
         self._events = Recorder(
             Journal(world.folder / "events.jsonl"), tally.attempt, world.now, world.redact, world.stopper.guard
         )
+        self._transcript = Transcript(
+            world.store.layout.transcript(tally.session), world.folder, world.now, world.redact, world.stopper.guard
+        )
         self._spending = Spending(world, tally, self.spec, self._events)
-        self._toolbox = Toolbox(self._role, self.spec, self._context())
+        self._context = self._make_context()
+        self._toolbox = _toolbox(self._role, self.spec, self._context)
         self._written = False
 
-    def _context(self) -> Context:
+    def _make_context(self) -> Context:
         world = self._world
         return Context(
             role=self._role, spec=self.spec, store=world.store, folder=world.folder, now=world.now,
             monotonic=world.monotonic, stopped=world.stopper.stopped, redact=world.redact, environ=world.environ,
             guard=world.stopper.guard, progress=lambda text: self._events.event("note", text),
-            ask=Asking(world, self.spec, self._events).ask,
+            ask=Asking(world, self.spec, self._events, self._tally.attempt).ask,
         )  # fmt: skip
 
     @property
@@ -106,25 +128,38 @@ class Task:
 
     def run(self) -> Outcome:
         """Work. Raises Stopped; everything else that goes wrong becomes a failed outcome."""
-        self._events.event("started", f"role {self._role.name}: {one_line(self.spec.objective, 200)}")
+        began = f"role {self._role.name}: {one_line(self.spec.objective, 200)}"
+        self._events.event("started", began, session=self._tally.session, sandbox=self._walls())
         for problem in self._problems:
             self._events.event("note", f"{problem.where}: {problem.what}")
-        for text in self._toolbox.rules.enforced:
-            self._events.event("note", f"enforced: {text}")
+        for text in told_rules(self._toolbox.rules):
+            self._events.event("note", text)
         try:
             outcome = self._converse()
         except (ProviderError, StepLimit) as error:
             outcome = Outcome(ok=False, reason=str(error))
+        finally:
+            self._toolbox.close()
         return self._settle(outcome)
+
+    def _walls(self) -> str:
+        """The sandbox tier of its commands. BadTask where it needs some and none is run."""
+        try:
+            return told(self._context, self._toolbox.rules.shell)
+        except ToolError as error:
+            raise BadTask(str(error)) from error
 
     def finished(self, status: str, reason: str) -> None:
         """The last event."""
         self._events.event("finished", one_line(reason, 160) or status, ok=status == "done", status=status)
+        self._transcript.end(status, reason)
 
     def _converse(self) -> Outcome:
         provider = choose_provider(self._config.models, self._role, self.spec, self._world.environ)
         self._tally.brain = provider.brain
-        conversation = provider.converse(self._job())
+        job = self._job()
+        self._transcript.begin(job, provider.brain)
+        conversation = provider.converse(job)
         try:
             return self._drive(conversation, provider)
         finally:
@@ -141,42 +176,92 @@ class Task:
             reply = None
             if isinstance(step, ToolCall):
                 reply = self._call(step)
-            elif isinstance(step, Said):
-                self._events.event(step.kind, step.text, **step.data)
-            elif isinstance(step, Reserve):
-                self._spending.reserve(step.usage, step.model)
-            elif isinstance(step, Spent):
-                self._spending.spent(step.usage)
+                if reply.ok and step.name == deposit.NAME:
+                    return Outcome(ok=True)
+            elif isinstance(step, Permit):
+                reply = self._permit(step)
+            else:
+                self._take(step)
+
+    def _take(self, step: Said | Reserve | Spent | Ran) -> None:
+        """Everything that a back end says and is not answered."""
+        if isinstance(step, Said):
+            self._events.event(step.kind, step.text, **step.data)
+            self._transcript.said(step.kind, step.text)
+        elif isinstance(step, Reserve):
+            self._spending.reserve(step.usage, step.model)
+            self._transcript.reserved(step.model)
+        elif isinstance(step, Ran):
+            self._ran(step)
+        else:
+            self._transcript.spent(step.usage, ok=step.ok)
+            self._spending.spent(step.usage)
 
     def _call(self, call: ToolCall) -> ToolResult:
         name = one_line(call.name, 60)
         self._events.event("call", self._toolbox.describe(call.name, call.arguments), tool=name)
+        self._transcript.called(call.name, call.arguments)
         result = self._toolbox.call(call.name, call.arguments)
+        self._transcript.answered(result)
         text = result.summary if result.ok else one_line(result.text, 300)
         cut = {"cut": result.truncated} if result.truncated else {}
         self._events.event("result", text, tool=name, ok=result.ok, **cut)
-        self._written = self._written or (call.name == "write_result" and result.ok)
+        self._written = self._written or (call.name in ("write_result", deposit.NAME) and result.ok)
+        return self._toolbox.fenced(call.name, call.arguments, result)
+
+    def _permit(self, step: Permit) -> ToolResult:
+        """Whether a back end may use a tool of its own."""
+        self._events.event("call", self._toolbox.describe(step.call.name, step.call.arguments), tool=step.name)
+        result = self._toolbox.permit(step.call.name, step.call.arguments)
+        if not result.ok:
+            self._ran(Ran(step.call, step.name, result.text, ok=False))
         return result
+
+    def _ran(self, step: Ran) -> None:
+        """What such a tool gave."""
+        text = f"{step.text.count(chr(10)) + 1:,} lines" if step.ok else one_line(step.text, 300)
+        self._transcript.called(step.name, step.call.arguments)
+        self._transcript.answered(ToolResult(step.text, step.ok, summary=text))
+        self._events.event("result", text, tool=step.name, ok=step.ok)
 
     def _settle(self, outcome: Outcome) -> Outcome:
         """A good end has a result: the final answer becomes one where none was written."""
+        self._transcript.answer(outcome.text)
         if not outcome.ok:
             self._events.event("error", outcome.reason, ok=False)
             return outcome
         if not self._written and outcome.text.strip():
-            files.replace(self._world.folder / "result.md", self._world.redact(outcome.text).encode())
+            self._keep(outcome.text)
             self._written = True
         if not self._written:
             return Outcome(ok=False, reason="it ended without a result")
+        if missing := self._toolbox.unmet():
+            return Outcome(ok=False, reason=f"it ended too early: {missing}")
         return outcome
+
+    def _keep(self, text: str) -> None:
+        """The final answer as the result, or as the deposit of a loop that ended without one."""
+        if self._role.name == agent.ROLE:
+            deposit.keep_words(self._context, text)
+        else:
+            files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
     def _job(self) -> Job:
         rules = self._toolbox.rules
+        before = earlier(acts(self._context)) if self._tally.attempt > 1 else ""
         return Job(
-            system=system_prompt(self._role, rules), objective=self.spec.objective, context=self.spec.context,
+            system=system_prompt(self._role, rules, self._toolbox.mark), objective=self.spec.objective,
+            context=f"{before}\n\n{self.spec.context}".strip(),
             constraints=self.spec.constraints, advice=rules.advice, tools=tuple(self._toolbox.declarations()),
-            now=self._world.now,
+            now=self._world.now, launch=partial(launch, replace(self._context, rules=rules)),
         )  # fmt: skip
+
+
+def _toolbox(role: Role, spec: Spec, context: Context) -> Toolbox:
+    try:
+        return Toolbox(role, spec, context)
+    except BadRules as error:
+        raise BadTask(str(error)) from error
 
 
 def _as_outcome(value: Any) -> Outcome:

@@ -34,3 +34,4 @@ class Tally:
     brain: str = ""
     usage: Usage = field(default_factory=Usage)
     attempt: int = 1
+    session: str = ""  # the transcript of this attempt

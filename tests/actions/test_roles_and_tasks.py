@@ -8,7 +8,7 @@ from lumen_tui.engine.actions import fields
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import records, tasks
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import files, roles, taskfiles
+from lumen_tui.store import filing, locks, roles, taskfiles
 from lumen_tui.store.roles import list_roles, load_role
 
 ROLE = '+++\npurpose = "Keeps old things."\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
@@ -127,8 +127,8 @@ def test_the_same_key_gives_the_same_task_even_from_the_archive(desk):
     first = desk.do("task.new", objective="count", key="nightly-2026-11-21")
     assert desk.do("task.new", objective="count", key="nightly-2026-11-21").target == first.target
     month = desk.store.layout.archive / "2026" / "11"
-    files.make_folder(month)
-    files.move(desk.store.layout.task(first.target), month / first.target)
+    filing.make_folder(month)
+    filing.move(desk.store.layout.task(first.target), month / first.target)
     assert desk.do("task.new", objective="count", key="nightly-2026-11-21").target == first.target
     assert desk.do("task.new", objective="count", key="nightly-2026-11-22").target != first.target
 
@@ -154,7 +154,7 @@ def test_cancel_asks_the_engine(desk):
 
 
 def test_engine_verbs_reach_the_engine_that_holds_the_lock(desk):
-    lock = files.try_lock(desk.store.layout.engine_lock)
+    lock = locks.try_lock(desk.store.layout.engine_lock)
     assert lock is not None
     for verb in ("beat", "pause", "resume", "stop"):
         desk.do(f"engine.{verb}")
@@ -165,7 +165,7 @@ def test_edit_only_while_the_task_waits(desk):
     task = desk.do("task.new", objective="count").target
     desk.do("task.edit", task_id=task, changes={"objective": "count lines", "priority": "p1"})
     assert taskfiles.read_spec(desk.store.layout, task).priority == "P1"
-    lock = files.try_lock(desk.store.layout.task(task) / "run.lock")
+    lock = locks.try_lock(desk.store.layout.task(task) / "run.lock")
     assert lock is not None
     assert taskfiles.status_of(desk.store.layout.task(task)) is Status.RUNNING
     before = desk.files()

@@ -33,8 +33,9 @@ class Shell:
         )  # fmt: skip
 
     def files(self) -> dict[str, bytes]:
-        """Every file below the state folder, without the empty lock files."""
+        """Every file below the state folder, without the empty lock files and what is derived."""
         found = sorted(path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
+        found = [path for path in found if path.parent != self.layout.index]
         return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
 
 

@@ -14,14 +14,15 @@ ROLE = '+++\npurpose = "Keeps old things."\ntier = "haiku"\ntools = ["read_file"
 
 
 def test_a_discovery_from_the_first_note_to_the_work_unit_and_back(shell):
+    assert shell("wu", "new", "Session manager", "--id", "WU-042").returncode == 0
     made = shell("create", "Race in the session manager", "--type", "bug", "--priority", "P1", "--wu", "WU-042",
                  "--tags", "auth,race-condition")  # fmt: skip
     node = made.stdout.strip()
     listed = shell("triage").stdout
     assert all(word in listed for word in (node, "P1", "WU-042", "Race in the session manager", "#auth"))
     promoted = shell("triage", "--promote", node[:8], "--lane", "Framework: Core")
-    assert (promoted.returncode, "WU-001" in promoted.stdout) == (0, True)
-    unit = json.loads(shell("wu", "show", "WU-001", "--json").stdout)
+    assert (promoted.returncode, "WU-043" in promoted.stdout) == (0, True)
+    unit = json.loads(shell("wu", "show", "WU-043", "--json").stdout)
     assert (unit["type"], unit["discovered_in"], unit["lane"]) == ("bug", node, "Framework: Core")
     assert shell("undo").returncode == 0
     assert [one["id"] for one in json.loads(shell("triage", "--json").stdout)] == [node]
@@ -199,7 +200,10 @@ def test_a_folder_that_is_missing_or_open_to_others_is_refused(here, monkeypatch
 def test_every_command_has_help_with_an_example(here, capsys):
     from lumen_tui.cli.parser import COMMANDS, build_parser
 
-    groups = {"task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install"}
+    groups = {
+        "task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install", "approvals": "list",
+        "fact": "add", "constitution": "approve",
+    }  # fmt: skip
     for command in COMMANDS:
         words = [command, *([groups[command]] if command in groups else [])]
         assert main([*words, "--help"]) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.cli import hot, light
-from lumen_tui.model import times
+from lumen_tui.model import jsontext, times
 from lumen_tui.store.layout import default_root
 
 REPO = Path(__file__).resolve().parents[2]
@@ -38,17 +38,24 @@ def cold(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
         ("create", "a race", "--type", "bug", "--tags", "auth,session", "--priority", "P0"),
         ("inbox",),
         ("inbox", "--count"),
+        ("mem:signal", "by its documented name", "--wu", "WU-042"),
+        ("mem-inbox", "--wu", "WU-042", "-l", "Framework: Core", "-c"),
+        ("create", "nowhere", "--wu", "none"),
         ("inbox", "--reader", "bo", "--limit", "5", "--no-mark"),
     ],
 )
 def test_hot_verbs_load_nothing_heavy(shell, words):
     assert shell("signal", "there").returncode == 0
+    assert shell("wu", "new", "Session manager", "--id", "WU-042", "--lane", "Framework: Core").returncode == 0
+    assert shell("start", "--wu", "WU-042").returncode == 0
+    assert shell("signal", "there", "--lane", "Framework: Core").returncode == 0, "the lanes are remembered"
     ran = cold(shell.root, *words)
     assert (ran.returncode, ran.stderr.replace("nothing unread for ana\n", "")) == (0, "")
 
 
 def test_a_hot_signal_and_a_full_one_write_the_same_fields(shell):
-    words = ("--wu", "WU-042", "--lane", "Core", "--priority", "p0", "--to", "bo", "--type", "question")
+    assert shell("wu", "new", "Session manager", "--id", "WU-042", "--lane", "Core").returncode == 0
+    words = ("--wu", "wu-042", "--lane", "Core", "--priority", "p0", "--to", "bo", "--type", "question")
     assert cold(shell.root, "signal", "the same", *words).returncode == 0
     assert shell("signal", "the same", *words, "--reply-to", "").returncode == 0
     one, two = map(json.loads, shell.layout.signals.read_text().splitlines())
@@ -59,11 +66,19 @@ def test_a_hot_signal_and_a_full_one_write_the_same_fields(shell):
     assert one["sender"] == "ana"
 
 
-def test_a_hot_node_and_a_full_one_write_the_same_fields(shell):
-    words = ("--type", "idea", "--tags", "x, y", "--priority", "P2", "--wu", "WU-1")
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [((), ("WU-001", True)), (("--wu", "wu-001"), ("WU-001", True)), (("--wu=none",), ("", False)),
+     (("--wu", ""), ("", False))],
+)  # fmt: skip
+def test_a_hot_node_and_a_full_one_write_the_same_fields(shell, where, expected):
+    assert shell("wu", "new", "Session manager", "--id", "WU-001").returncode == 0
+    assert shell("start", "--wu", "WU-001").returncode == 0
+    words = ("--type", "idea", "--tags", "x, y", "--priority", "P2", *where)
     assert cold(shell.root, "create", "the same", *words).returncode == 0
     assert shell("create", "the same", *words, "--discovered-from", "").returncode == 0
-    one, two = map(json.loads, shell.layout.memory.read_text().splitlines())
+    _, one, two = map(json.loads, shell.layout.memory.read_text().splitlines())
+    assert (one.get("wu_id", ""), "session_id" in one) == expected
     for record in (one, two):
         record.pop("id")
         record.pop("created_at")
@@ -79,6 +94,20 @@ def test_a_hot_node_and_a_full_one_write_the_same_fields(shell):
         ("signal", "a", "--wu"),
         ("signal", "a", "--wu", "--lane"),
         ("signal", "a", "--wu", "WU-x"),
+        ("signal", "a", "--wu", "WU-999"),
+        ("create", "a", "--wu", "WU-999"),
+        ("create", "a", "--session", "ses-nobody"),
+        ("inbox", "--wu", "WU-999"),
+        ("mem:hook", "Stop"),
+        ("mem:signal", "-m", "a"),
+        ("checkpoint", "a", "b"),
+        ("checkpoint", "a"),
+        ("checkpoint", "a", "--wu", "WU-999"),
+        ("checkpoint", "--help"),
+        ("ready",),
+        ("ready", "--wu", "WU-999"),
+        ("ready", "--take"),
+        ("ready", "extra"),
         ("signal", "a", "--bogus", "b"),
         ("signal", "a", "--priority", "P9"),
         ("signal", " "),
@@ -142,4 +171,4 @@ def test_dates_are_read_as_the_model_reads_them(seconds):
 
 def test_json_by_hand_is_json():
     value = {"a": 'q"\\\n\x00é😀', "b": [1, True, "x"], "c": {"d": ""}}
-    assert json.loads(light.dumps(value)) == value
+    assert json.loads(jsontext.dumps(value)) == value

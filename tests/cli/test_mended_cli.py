@@ -21,7 +21,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.headless import demo, run_task
 from lumen_tui.model.text import is_safe, plain
-from lumen_tui.store import files
+from lumen_tui.store import files, locks
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
 
@@ -123,7 +123,7 @@ def test_a_signal_in_run_cancels_the_task_and_ends_its_worker(shell, number):
     assert "the task is cancelled and its worker ended" in said
     [ended] = shell.layout.tasks.rglob("exit.json")
     assert json.loads(ended.read_text())["status"] == "cancelled"
-    wait_for(lambda: not files.is_locked(ended.parent / "run.lock"), seconds=5)
+    wait_for(lambda: not locks.is_locked(ended.parent / "run.lock"), seconds=5)
 
 
 def _until(stream: IO[str], word: str) -> str:
@@ -258,7 +258,7 @@ def test_a_demo_that_was_left_is_removed_unless_an_engine_drives_it(tmp_path, mo
     monkeypatch.setattr(demo, "_LOOKS", 2)
     root = tmp_path / "lumen-demo-x" / "state"
     Layout(root).create()
-    held = files.try_lock(Layout(root).engine_lock)
+    held = locks.try_lock(Layout(root).engine_lock)
     assert held is not None
     demo.drop_demo(root)
     assert root.is_dir()

@@ -21,13 +21,21 @@ class FakeClock:
     """Wall time and running time, moved by hand."""
 
     def __init__(self, now: float = START) -> None:
-        self.wall, self.ran = now, 1000.0
+        self.wall, self.ran, self.slept = now, 1000.0, 0.0
 
     def now(self) -> float:
         return self.wall
 
     def running(self) -> float:
         return self.ran
+
+    def awake(self) -> float:
+        return self.ran - self.slept
+
+    def sleep(self, seconds: float) -> None:
+        """The machine sleeps."""
+        self.pass_time(seconds)
+        self.slept += seconds
 
     def pass_time(self, seconds: float) -> float:
         """Let time go by; returns the new `now`."""

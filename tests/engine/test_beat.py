@@ -13,7 +13,7 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
-from lumen_tui.store import files
+from lumen_tui.store import files, locks
 from lumen_tui.store.taskread import read_json
 
 
@@ -27,7 +27,7 @@ def packets(world) -> list[Packet]:
 
 async def finish(world, task_id: str) -> None:
     folder = world.layout.task(task_id)
-    await world.until(lambda: (folder / "exit.json").exists() and not files.is_locked(folder / "run.lock"))
+    await world.until(lambda: (folder / "exit.json").exists() and not locks.is_locked(folder / "run.lock"))
 
 
 async def test_a_task_is_started_finished_collected_once_and_archived(world):
@@ -328,6 +328,6 @@ async def test_a_cancel_that_comes_right_behind_the_start_ends_the_worker(world)
     world.do("task.cancel", task_id=task_id)
     await world.beat()
     await world.engine().tending.wait_for_endings()
-    assert not files.is_locked(world.layout.task(task_id) / "run.lock")
+    assert not locks.is_locked(world.layout.task(task_id) / "run.lock")
     await world.beat()
     assert world.status(task_id) == "cancelled"

@@ -15,7 +15,7 @@ import pytest
 
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.store import files
+from lumen_tui.store import locks
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskread import read_json
@@ -88,7 +88,7 @@ def test_a_signal_ends_the_engine_cleanly(root, engine, number, code):
     assert child.wait(10) == code
     beat = read_json(Layout(root).heartbeat, Heartbeat)
     assert beat is not None and beat.phase == "stopped"
-    assert not files.is_locked(Layout(root).engine_lock)
+    assert not locks.is_locked(Layout(root).engine_lock)
 
 
 def test_the_engine_runs_a_task_that_comes_while_it_sleeps(root, engine):
@@ -102,7 +102,7 @@ def test_kill_9_while_a_worker_runs_adopts_it_and_collects_its_result_once(root,
     first = engine()
     task_id = new_task(root, "What are the 3 largest files in /?")
     folder = Layout(root).task(task_id)
-    until(lambda: files.is_locked(folder / "run.lock"))
+    until(lambda: locks.is_locked(folder / "run.lock"))
     first.kill()
     first.wait()
     engine()
@@ -132,7 +132,7 @@ def test_run_uses_the_engine_that_is_there_and_prints_the_answer(root, engine):
 def test_run_without_an_engine_is_one_of_its_own(root):
     found = run(root, "run", "What are the 2 largest files in /etc?")
     assert (found.returncode, "| 2 |" in found.stdout) == (0, True)
-    assert not files.is_locked(Layout(root).engine_lock)
+    assert not locks.is_locked(Layout(root).engine_lock)
 
 
 def test_run_of_something_that_nobody_can_do_fails_and_names_what_would_help(root):

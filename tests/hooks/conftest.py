@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import hookjournal, locks
 from lumen_tui.store.layout import Layout
 
 REPO = Path(__file__).resolve().parents[2]
@@ -29,6 +29,10 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "PreCompact": {"trigger": "auto", "custom_instructions": ""},
     "SessionStart": {"source": "startup", "model": "claude-sonnet-5-5"},
     "Stop": {"stop_hook_active": False, "last_assistant_message": "done"},
+    "PostToolUseFailure": {
+        "tool_name": "Bash", "tool_input": {"command": "false"}, "error": "Exit code 1", "is_interrupt": False,
+        "tool_use_id": "toolu_02ABC",
+    },
 }  # fmt: skip
 
 
@@ -84,7 +88,7 @@ class Agent:
     def quiet(self) -> None:
         """Until the background has nothing left to do."""
         lock = self.root / hookjournal.LOCK
-        self.wait(lambda: not files.is_locked(lock))
+        self.wait(lambda: not locks.is_locked(lock))
 
     def checkpoints(self) -> list[dict[str, Any]]:
         nodes = [json.loads(line) for line in self.layout.memory.read_bytes().splitlines()]

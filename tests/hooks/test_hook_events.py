@@ -12,7 +12,7 @@ import pytest
 
 from lumen_tui.engine.hooks import job
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import files, hookjournal, locks
 from lumen_tui.store.hookevents import HookEvents
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
@@ -31,6 +31,7 @@ HEAVY = (
     "enum",
     "tomllib",
 )
+LIBRARIES = ("msgspec", "typing", "argparse", "json", "asyncio", "subprocess", "tomllib", "inspect", "dataclasses")
 MOST_MODULES = 40  # of ours and of the library, beyond those of a bare interpreter
 PROBE = """
 import sys
@@ -55,7 +56,7 @@ def test_every_event_is_noted_and_only_a_start_says_something(agent):
         ("5f0c-1", "WU-042", "ana", str(agent.project))
     }
     assert (noted[0]["tool"], noted[1]["agent"], noted[2]["why"]) == ("Edit", "Explore", "auto")
-    assert [line.get("ask") for line in noted] == [None, "subagent_stop", "pre_compact", None, None]
+    assert [line.get("ask") for line in noted] == [None, "subagent_stop", "pre_compact", None, None, None]
 
 
 def test_of_thirty_tool_calls_the_last_makes_a_checkpoint_and_each_session_is_counted_by_itself(agent):
@@ -78,7 +79,7 @@ def test_of_thirty_tool_calls_the_last_makes_a_checkpoint_and_each_session_is_co
 
 
 def test_many_hooks_at_once_start_one_process_and_each_request_is_answered(agent):
-    lock = files.try_lock(agent.root / hookjournal.LOCK)
+    lock = locks.try_lock(agent.root / hookjournal.LOCK)
     data = agent.sample("SubagentStop")
     running = [
         subprocess.Popen(agent.command("SubagentStop"), stdin=subprocess.PIPE, env=agent.environ, cwd=agent.project)
@@ -123,6 +124,18 @@ def test_a_hook_loads_nothing_heavy(agent, event):
     assert (ran.returncode, ran.stdout, heavy) == (0, "", [])
     assert int(count) <= MOST_MODULES
     agent.quiet()
+
+
+def test_a_start_loads_no_library_for_what_it_says(agent):
+    agent("SessionStart")
+    command = [sys.executable, "-I", "-S", "-c", PROBE.format(heavy=LIBRARIES), str(REPO), "hook", "SessionStart"]
+    ran = subprocess.run(
+        [*command, "--state", str(agent.root)], input=agent.sample("SessionStart").decode(), capture_output=True,
+        text=True, timeout=60, env={"LUMEN_OPERATOR": "ana", "HOME": "/nonexistent"}, cwd=agent.project, check=False,
+    )  # fmt: skip
+    _, *heavy = ran.stderr.split()
+    assert (ran.returncode, heavy) == (0, [])
+    assert "WU-042" in ran.stdout
 
 
 def test_the_cost_of_a_hook_does_not_grow_with_the_journal(agent):
@@ -191,6 +204,15 @@ def test_the_session_of_the_nearest_folder_is_the_one(agent):
     assert [line["wu"] for line in agent.lines()] == ["WU-043", "WU-042"]
 
 
+def test_of_two_agents_in_one_folder_each_has_its_own_session(agent):
+    agent.lumen("wu", "new", "Other", "--id", "WU-043")
+    agent.lumen("start", "--wu", "WU-043", "--from", "bo")
+    agent("PostToolUse")
+    assert agent.raw("PostToolUse", agent.sample("PostToolUse"), LUMEN_OPERATOR="bo").returncode == 0
+    assert agent.raw("PostToolUse", agent.sample("PostToolUse"), LUMEN_OPERATOR="cy").returncode == 0
+    assert [line["wu"] for line in agent.lines()] == ["WU-042", "WU-043", "WU-043"]
+
+
 def test_the_settings_are_followed(agent):
     agent.settings("[memory.enforcement.auto_checkpoint]\ninterval_tool_calls = 2\n")
     for _ in range(4):
@@ -255,7 +277,7 @@ def test_a_background_job_that_fails_needs_a_person_until_one_succeeds(agent):
 
 
 def test_a_request_that_nobody_answers_needs_a_person_after_a_while(agent):
-    files.try_lock(agent.root / hookjournal.LOCK)
+    locks.try_lock(agent.root / hookjournal.LOCK)
     agent("SubagentStop")
     hooks = HookEvents(agent.layout)
     hooks.refresh()
@@ -264,7 +286,7 @@ def test_a_request_that_nobody_answers_needs_a_person_after_a_while(agent):
 
 
 def test_a_killed_job_is_made_up_for_by_the_next(agent):
-    lock = files.try_lock(agent.root / hookjournal.LOCK)
+    lock = locks.try_lock(agent.root / hookjournal.LOCK)
     agent("SubagentStop")  # its process died before it did anything
     files.os.close(lock)
     agent("SubagentStop")

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.config import Config
+from lumen_tui.store.approvals import acted_path, decision_path
 from lumen_tui.store.layout import Layout
 
 
@@ -16,6 +17,9 @@ def layout_names(root: Path) -> set[str]:
     paths = [path for name, path in vars(layout).items() if isinstance(path, Path) and name != "root"]
     assert len(paths) > 20
     made = [layout.task("tsk-1"), layout.work_unit("WU-043"), layout.role("name"), layout.retired_role("name")]
+    made += [layout.approval("tsk-1"), decision_path(layout, "tsk-1"), acted_path(layout, "tsk-1")]
+    made += [layout.approvals, layout.done_approvals, layout.custom_tools, layout.custom_tool("name")]
+    made.append(layout.pauses)
     return {str(path.relative_to("/state")) for path in [*paths, *made, layout.lock("name")]}
 
 
@@ -35,7 +39,10 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
     assert len(names) > 20
     known = layout_names(root)
     task_files = {
+        "acts.jsonl",
         "collected.json",
+        "deposit.json",
+        "sleep.json",
         "spec.json",
         "run.json",
         "run.lock",
@@ -43,7 +50,10 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "result.md",
         "exit.json",
         "stop.json",
+        "hold.json",
         "worker.log",
+        "files",
+        "outputs/<n>.txt",
     }
     known |= {f"tasks/tsk-1/{name}" for name in task_files}
     assert [name for name in names if _shape(name) not in known] == []

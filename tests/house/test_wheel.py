@@ -21,6 +21,7 @@ NEEDED = (
     "styles",
     "state/lumen.toml",
     "state/README.md",
+    "state/evolved/constitution.md",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.cli import mem
+from lumen_tui.cli import mem, spelling
 from lumen_tui.cli.main import main
 from lumen_tui.store.layout import Layout
 
@@ -90,6 +90,22 @@ DOCUMENTED = (
     ("mem:export", "-l", "project", "-f", "json"),
     ("mem:index", "-n", "--json"),
     ("state:doctor", "--json"),
+    ("state:cleanup", "--dry-run", "--json"),
+    ("state-cleanup", "--dry-run", "--signals-only"),
+    ("agent:session", "--wu", "WU-042", "--tier", "2"),
+    (
+        "agent-log-issue",
+        "--category",
+        "tooling",
+        "--severity",
+        "minor",
+        "--title",
+        "lint is slow",
+        "--description",
+        "x",
+    ),
+    ("agent:session-end",),
+    ("session", "start", "--wu", "WU-042", "-a", "claude-code"),
     ("session", "status"),
     ("session", "handoff", "tests are red", "--wu", "WU-042"),
     ("session", "stop"),
@@ -119,10 +135,10 @@ def test_each_documented_example_runs(worked, words):
 
 def test_every_row_has_an_example():
     names = {mem.spelled(list(words)) for words in DOCUMENTED}
-    assert names == set(mem._ROWS) - {"session start"}
+    assert names == set(mem.ROWS)
 
 
-@pytest.mark.parametrize("name", [name for name in mem._ROWS if ":" in name and name != "signal:cleanup"])
+@pytest.mark.parametrize("name", [name for name in mem.ROWS if ":" in name and name != "signal:cleanup"])
 def test_every_row_is_known_with_a_hyphen_and_has_help(shell, name):
     code, said = shell.code(name.replace(":", "-"), "--help")
     assert (code, said.splitlines()[0].split()[:3]) == (0, ["usage:", "lumen-tui", name])
@@ -168,9 +184,76 @@ def test_a_discovery_takes_the_work_unit_of_the_open_session(shell):
     shell("mem:start", "--wu", "WU-043", "-q")
     named = shell("mem:create", "in the first one", "-s", started)
     assert [shell.node(one).get("wu_id") for one in (alone, within, named)] == [None, "WU-042", "WU-042"]
+    assert [shell.node(one).get("session_id") for one in (alone, within, named)] == [None, started, started]
     assert shell.node(within)["tags"] == ["bug"]
     (edge,) = shell.records("relationships.jsonl")
     assert (edge["from_id"], edge["to_id"]) == (within, alone)
+
+
+@pytest.mark.parametrize("nowhere", [("--wu", "none"), ("--wu", ""), ("--wu=",)])
+def test_a_discovery_of_no_work_unit_says_so(shell, nowhere):
+    started = shell("mem:start", "--wu", "WU-042", "-q")
+    assert "wu_id" not in shell.node(shell("mem:create", "about the kitchen", *nowhere))
+    both = shell.node(shell("mem:create", "about the kitchen", "-s", started, *nowhere))
+    assert ("wu_id" in both, both["session_id"]) == (False, started)
+
+
+def test_a_session_of_another_work_unit_is_refused(shell):
+    started = shell("mem:start", "--wu", "WU-042", "-q")
+    shell("wu", "new", "Other", "--id", "WU-043")
+    assert shell.code("mem:create", "x", "-s", started, "--wu", "WU-043")[0] == 2
+    assert f"session {started} is on WU-042" in shell.err
+
+
+def test_an_agent_session_begins_logs_an_issue_and_ends(shell):
+    started = shell("agent:session", "--wu", "WU-042", "--tier", "1", "-q")
+    shown = json.loads(shell("session", "status", "--json"))
+    assert (shown["session_id"], shown["agent_type"], shown["context_tier"]) == (started, "claude-code", "core")
+    words = ("--category", "workflow", "--severity", "blocker", "--title", "gates hang", "--description", "no output")
+    made = shell("agent-log-issue", *words, "--resolution", "killed it", "--tags", "gates,ci", "--files", "a.py")
+    node = shell.node(made)
+    assert node["content"] == "gates hang\nno output\nResolution: killed it\nFiles: a.py"
+    assert (node["type"], node["metadata"]["priority"]) == ("discovery", "P0")
+    assert node["tags"] == ["issue", "workflow", "gates", "ci"]
+    assert (node["wu_id"], node["session_id"]) == ("WU-042", started)
+    assert started in shell("agent-session-end")
+    assert shell.code("agent:session-end")[0] == 3
+    for wrong, near in (("--severity", "major"), ("--tier", "3")):
+        verb = "agent:session" if wrong == "--tier" else "agent:log-issue"
+        assert shell.code(verb, "--wu", "WU-042", *(("--title", "x") if verb[-1] == "e" else ()), wrong, "majr")[0] == 2
+        assert near in shell.err
+    assert shell.code("agent:log-issue", "--category", "x")[0] == 2
+
+
+def test_the_session_words_run_as_documented(shell):
+    started = shell("session", "start", "--wu", "WU-042", "-a", "claude-code", "-c", "minimal", "-q")
+    shown = json.loads(shell("session", "status", "--json"))
+    assert (shown["session_id"], shown["context_tier"], shown["ended_at"]) == (started, "minimal", "")
+    shell("session", "handoff", "-n", "tests are red")
+    assert shell.records("memory.jsonl")[-1]["session_id"] == started
+    assert started in shell("session", "stop")
+    assert shell.code("session", "status")[0] == 3
+    assert "tests are red" in shell("session", "start", "--wu", "WU-042")
+
+
+def test_the_state_is_cleaned_in_one_go(shell):
+    old = {"created_at": "2020-01-01T00:00:00Z", "sender": "bo", "read": True}
+    with shell.layout.signals.open("a") as file:
+        file.writelines(json.dumps({"id": f"sig-{number}", "message": "x", **old}) + "\n" for number in range(3))
+    with shell.layout.memory.open("a") as file:
+        old_note = {"id": "mem-old", "type": "note", "content": "x", "lifecycle": "session", "created_by": "bo"}
+        file.write(json.dumps({**old_note, "created_at": "2020-01-01T00:00:00Z"}) + "\n")
+    looked = json.loads(shell("state:cleanup", "--dry-run", "--json"))
+    assert (looked["dry_run"], looked["signals"]["removed"]) == (True, 3)
+    assert [one["id"] for one in looked["memory"]["nodes"]] == ["mem-old"]
+    assert len(shell.records("signals.jsonl")) == 3
+    assert shell("state-cleanup", "--memory-only").startswith("memory: ")
+    assert len(shell.records("signals.jsonl")) == 3
+    assert shell.node("mem-old")["metadata"]["status"] == "archived"
+    assert shell("state-cleanup").startswith("signals: ")
+    assert shell.records("signals.jsonl") == []
+    assert shell.code("state-cleanup")[0] == 3
+    assert shell.code("state-cleanup", "--memory-only", "--signals-only")[0] == 2
 
 
 def test_triage_promotes_and_archives_after_a_look(shell):
@@ -209,7 +292,7 @@ def test_the_hand_off_reaches_the_next_session(shell):
     ],
 )  # fmt: skip
 def test_times_as_the_documentation_writes_them(text, ours):
-    assert mem._time(text) == ours
+    assert spelling._time(text) == ours
 
 
 def test_a_base_folder_is_the_state_folder_or_holds_it(shell, tmp_path, capsys):

@@ -104,7 +104,7 @@ def settled(desk, reader: str) -> list[str]:
     while index.refresh():
         pass
     found = desk.unread(reader)
-    assert [row.signal.id for row in reversed(index.unread_rows(100_000))] == found
+    assert [row.signal.id for row in reversed(index.rows()) if row.unread] == found
     return found
 
 
@@ -219,16 +219,77 @@ def test_signals_that_come_between_the_judgement_and_the_lock_stay(desk, monkeyp
     real = compaction._rewrite
     came = []
 
-    def late(layout, judged, now):
+    def late(*given):
         came.extend(desk.signals(1, age=90))
         if len(came) == 1:
             desk.store.signals.rewrite(lambda lines: lines)  # another rewrite: the judgement is void
-        return real(layout, judged, now)
+        return real(*given)
 
     monkeypatch.setattr(compaction, "_rewrite", late)
     desk.do("cleanup.signals")
     assert gone(desk) == old + came[:1]
     assert desk.ids("signals.jsonl") == came[1:]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.9, 1.0])
+def test_it_can_be_stopped_at_any_moment(desk, share):
+    kept = desk.signals(2, age=6)
+    leaves = desk.signals(9000, age=8)
+    desk.read("ana", leaves[-1])
+
+    def stop(done: float) -> None:
+        if done >= share:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        desk.do("cleanup.signals", watch=stop)
+    assert settled(desk, "ana") == []
+    assert desk.ids("signals.jsonl") == kept + leaves
+    assert not list(desk.root.rglob(".*.tmp"))
+    desk.do("cleanup.signals")
+    assert desk.ids("signals.jsonl") == kept
+    assert gone(desk) == leaves, "what the first run copied is not copied again"
+
+
+def test_writers_and_readers_are_not_held_up(desk):
+    """While it is at it, signals and receipts are appended; what those say is in force afterwards."""
+    leaves = desk.signals(9000, age=8)
+    kept = desk.signals(3, age=6)
+    desk.read("ana", leaves[100])
+    shares, late = [], []
+
+    def busy(done: float) -> None:
+        shares.append(done)
+        late.extend(desk.signals(1))
+        if len(shares) == 2:
+            desk.read("bo", leaves[200])
+            desk.read("ana", kept[0])
+
+    desk.do("cleanup.signals", ttl="7d", unread_ttl="7d", watch=busy)
+    assert shares == sorted(shares)
+    assert len(shares) > 3
+    assert shares[-1] == 1.0
+    assert gone(desk) == leaves
+    assert desk.ids("signals.jsonl") == kept + late
+    assert settled(desk, "ana") == kept[1:] + late
+    assert settled(desk, "bo") == kept + late
+    assert receipts.orphans(desk.layout) == 0
+
+
+def test_lines_of_any_length_and_form_are_sorted_alike(desk):
+    """Blocks whose lines all leave are copied in one go; odd lines among them must not differ for it."""
+    long = desk.signals(1, age=8, note="x" * 65_350)
+    odd = desk.signals(1, age=8, archived_at="once before")
+    files.append(desk.layout.signals, b'{"id": "sig-spaced", "created_at": "2026-01-01T00:00:00Z" } \n')
+    leaves = desk.signals(9000, age=8, note="a }")
+    desk.read("ana", leaves[-1])
+    desk.do("cleanup.signals")
+    assert gone(desk) == [*long, *odd, "sig-spaced", *leaves]
+    records = [json.loads(line) for line in (desk.root / "memory/archive.jsonl").read_bytes().splitlines()]
+    assert "archive_reason" not in records[0], "no room for the marks"
+    assert {one["archive_reason"] for one in records[1:]} == {"read, and its time is over"}
+    assert records[1]["archived_at"] != "once before"
+    assert desk.ids("signals.jsonl") == []
 
 
 def test_the_room_follows_a_cleanup(desk):

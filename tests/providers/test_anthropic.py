@@ -1,126 +1,36 @@
-"""The Anthropic provider against a local server that speaks the Messages API."""
+"""The Anthropic provider: the real SDK against a local server that speaks the Messages API."""
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, ClassVar
+from types import SimpleNamespace
 
 import pytest
-from msgspec import Struct, field
+from lumen_apiserver import fail, held, huge, rubbish, text, think, tool, tools, use
 
-from lumen_tui.model.config import ModelsConfig
-from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Spec
-from lumen_tui.providers.anthropic import Anthropic
-from lumen_tui.providers.base import Job, Outcome, ProviderError, Said, Spent, ToolCall
-from lumen_tui.providers.choose import choose_provider, model_id, provider_name
+from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
 from lumen_tui.providers.prices import cost
 
-ROLE = Role(name="researcher", purpose="p", tier="sonnet")
-SPEC = Spec(id="tsk-a", objective="o")
+PLAIN = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 
 
-class Reply(Struct):
-    text: str
-    ok: bool = True
-    data: dict[str, Any] = {}
-
-
-class Tool(Struct):
-    name: str = "list_dir"
-    description: str = "lists"
-    schema: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {"path": {}}})
-
-
-def message(content: list[dict[str, Any]], stop: str) -> dict[str, Any]:
-    return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": stop,
-        "stop_sequence": None, "usage": {"input_tokens": 100, "output_tokens": 20},
-    }  # fmt: skip
-
-
-def text(words: str, stop: str = "end_turn") -> tuple[int, dict[str, Any]]:
-    return 200, message([{"type": "text", "text": words}], stop)
-
-
-def failure(status: int, words: str = "no") -> tuple[int, dict[str, Any]]:
-    return status, {"type": "error", "error": {"type": "some_error", "message": words}}
-
-
-class Server(HTTPServer):
-    answers: ClassVar[list[tuple[int, dict[str, Any]]]] = []
-    asked: ClassVar[list[dict[str, Any]]] = []
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        key = f"{self.headers.get('x-api-key')} {self.headers.get('authorization')}"  # which one depends on the SDK
-        Server.asked.append({"path": self.path, "key": key, **body})
-        status, answer = Server.answers.pop(0) if len(Server.answers) > 1 else Server.answers[0]
-        data = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.send_header("retry-after-ms", "5")
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    Server.answers, Server.asked = [], []
-    found = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=found.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield found
-    found.shutdown()
-    found.server_close()
-
-
-def talk(server: Server, *answers: tuple[int, dict[str, Any]], reply: Reply | None = None) -> tuple[list[Any], Outcome]:
-    Server.answers = list(answers)
-    env = {"ANTHROPIC_API_KEY": "sk-ant-test-key", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}"}
-    job = Job(system="be good", objective="list it", context="old", constraints=("Read only",), tools=(Tool(),))
-    conversation = Anthropic("claude-haiku-4-5", env).converse(job)
-    steps: list[Any] = []
-    answer = None
-    while True:
-        try:
-            step = conversation.send(answer)
-        except StopIteration as end:
-            return steps, end.value
-        steps.append(step)
-        answer = (reply or Reply("a\nb")) if isinstance(step, ToolCall) else None
-
-
-def test_one_round_with_a_tool(server):
-    use = [
-        {"type": "text", "text": "I look."},
-        {"type": "tool_use", "id": "tu_1", "name": "list_dir", "input": {"path": "/tmp"}},
-    ]
-    steps, outcome = talk(server, (200, message(use, "tool_use")), text("Two entries."))
-    assert outcome == Outcome(ok=True, text="Two entries.")
-    assert [type(step) for step in steps] == [Spent, Said, ToolCall, Spent]
-    assert steps[2] == ToolCall("list_dir", {"path": "/tmp"})
-    assert steps[0].usage.tokens == 120
-    assert steps[0].usage.usd == pytest.approx(0.0002)
-    first, second = Server.asked
-    assert first["path"] == "/v1/messages"
-    assert "sk-ant-test-key" in first["key"]
-    assert first["system"] == "be good"
-    assert first["tools"][0]["input_schema"]["type"] == "object"
-    assert "<context>\nold\n</context>" in first["messages"][0]["content"]
-    assert "- Read only" in first["messages"][0]["content"]
-    assert second["messages"][1]["content"][1]["id"] == "tu_1"
-    result = second["messages"][2]["content"][0]
-    assert (result["tool_use_id"], result["content"], result["is_error"]) == ("tu_1", "a\nb", False)
+def test_one_round_with_a_tool(desk, api):
+    api.say(tool("list_dir", path="/tmp", say="I look.", how={"usage": PLAIN}), text("Two entries.", usage=PLAIN))
+    talk = desk.talk()
+    assert talk.outcome == Outcome(ok=True, text="Two entries.")
+    assert talk.order == "RSTRS"
+    assert talk.of(ToolCall) == [ToolCall("list_dir", {"path": "/tmp"})]
+    assert talk.said() == ["I look.", "Two entries."]
+    assert talk.of(Spent)[0].usage.tokens == 120
+    assert talk.usd == pytest.approx(0.0004)
+    first, second = api.asked
+    assert (first.path, first.key, first.stream) == ("/v1/messages", desk.environ["ANTHROPIC_API_KEY"], True)
+    assert first.system_text == "be good"
+    assert first.body["tools"][0]["input_schema"]["type"] == "object"
+    assert "<context>\nold\n</context>" in first.first_text
+    assert "- Read only" in first.first_text
+    assert second.results == ("a\nb",)
+    assert second.messages[1]["content"][1]["type"] == "tool_use"
 
 
 @pytest.mark.parametrize(
@@ -128,74 +38,255 @@ def test_one_round_with_a_tool(server):
     [
         ("claude-haiku-5-5", (1_000, 0, 0, 1_000), 0.0006), ("claude-haiku-5-5", (200_000, 0, 0, 1_000), 0.1025),
         ("claude-opus-5-5", (0, 1_000_000, 0, 0), 5.0), ("claude-haiku-4-5-20251001", (1_000_000, 0, 0, 0), 1.0),
-        ("some-new-model", (1_000_000, 0, 0, 1_000_000), 60.0),
+        ("claude-sonnet-5-5", (0, 0, 1_000_000, 0), 0.2), ("some-new-model", (1_000_000, 0, 0, 1_000_000), 60.0),
     ],
 )  # fmt: skip
 def test_the_price_of_a_call(model, tokens, dollars):
     assert cost(model, *tokens).usd == pytest.approx(dollars)
 
 
-def test_a_refused_call_is_marked_as_an_error(server):
-    use = [{"type": "tool_use", "id": "tu_1", "name": "shell", "input": {}}]
-    talk(server, (200, message(use, "tool_use")), text("ok"), reply=Reply("refused", ok=False))
-    assert Server.asked[1]["messages"][2]["content"][0]["is_error"] is True
+def test_every_call_is_reserved_before_and_never_costs_more(desk, api):
+    api.say(tools(use("list_dir", path="/a"), use("other"), say="x" * 3000), tool("other", n=2), text("done"))
+    talk = desk.talk(long_reply)
+    pairs = list(zip(talk.of(Reserve), talk.of(Spent), strict=True))
+    assert talk.order == "RSTTRSTRS"
+    for most, real in pairs:
+        assert most.model == "claude-haiku-4-5"
+        assert most.usage.input_tokens >= real.usage.input_tokens
+        assert most.usage.usd >= real.usage.usd > 0
 
 
-def test_a_rate_limit_is_waited_out(server):
-    steps, outcome = talk(server, failure(429), text("fine"))
-    assert outcome.text == "fine"
-    assert len(Server.asked) == 2
-    assert len(steps) == 1
+def long_reply(call):
+    return SimpleNamespace(text=f"{call.name} " * 4000, ok=True, data={})
+
+
+def test_the_cache_is_marked_read_and_priced(desk, api):
+    desk.job["objective"] = "long " * 2000
+    api.say(tool("list_dir", path="/a"), tool("list_dir", path="/b"), text("done"))
+    talk = desk.talk()
+    first, second, third = (step.usage for step in talk.of(Spent))
+    body = api.asked[1].body
+    assert body["system"][0]["cache_control"] == body["tools"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert "cache_control" not in body["tools"][0]
+    marked = [place for place, m in enumerate(body["messages"]) if any("cache_control" in b for b in m["content"])]
+    assert marked == [0, 2]
+    assert first.input_tokens < second.input_tokens < third.input_tokens
+    assert second.usd < first.usd / 5
+    assert third.usd < first.usd / 5
+
+
+def test_a_refused_call_is_marked_as_an_error(desk, api, reply):
+    api.say(tool("shell"), text("ok"))
+    desk.talk(reply("refused", ok=False))
+    assert api.asked[1].messages[2]["content"][0]["is_error"] is True
+
+
+def test_text_is_told_in_a_few_pieces_that_make_the_whole(desk, api):
+    words = " ".join(f"word{number}" for number in range(4000))
+    api.say(text(words, piece=7))
+    talk = desk.talk()
+    assert "".join(talk.said()) == talk.outcome.text == words
+    assert len(talk.said()) < 20
+
+
+def test_a_slow_stream_is_told_as_it_comes(desk, api):
+    api.say(text("one two three four five six seven", piece=5))
+    ticks = iter(range(10_000))
+    desk._now = lambda: 1000.0 + next(ticks)
+    assert len(desk.talk().said()) >= 4
+
+
+def test_thinking_goes_back_to_the_model_as_it_came(desk, api):
+    api.say(think("hm", tool("list_dir")), text("done"))
+    talk = desk.talk()
+    assert talk.said() == ["done"]
+    assert api.asked[1].messages[1]["content"][0] == {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "said"),
+    ("status", "words", "said", "tries"),
     [
-        (401, "invalid x-api-key", "ANTHROPIC_API_KEY was refused"), (404, "model", "set its id under"),
-        (400, "prompt is too long: 300000 tokens", "too long for the model"), (413, "x", "too long for the model"),
-        (400, "bad", "refused (400): "), (429, "slow", "rate limit"), (529, "busy", "overloaded"),
-        (500, "oops", "failed (500)"), (403, "not you", "may not"),
+        (401, "invalid x-api-key", "ANTHROPIC_API_KEY was refused", 1), (404, "model", "set its id under", 1),
+        (400, "prompt is too long: 300000 tokens", "too long for the model", 1), (413, "x", "too long", 1),
+        (400, "bad", "refused (400): bad", 1), (429, "slow", "rate limit", 3), (529, "busy", "overloaded", 3),
+        (500, "oops", "failed (500)", 3), (403, "not you", "may not do this (403): not you", 1),
+        (400, "Your credit balance is too low", "no credit left", 1), (402, "pay", "no credit left", 1),
     ],
 )  # fmt: skip
-def test_errors_are_plain(server, status, words, said):
-    with pytest.raises(ProviderError) as error:
-        talk(server, failure(status, words))
-    assert said in str(error.value)
-    assert "sk-ant-test-key" not in str(error.value)
+def test_errors_are_plain_and_tried_again_only_where_that_helps(desk, api, status, words, said, tries):
+    desk.settings["tries"] = 3
+    api.say(fail(status, words))
+    talk = desk.talk()
+    assert said in talk.error
+    assert len(api.asked) == tries
+    assert desk.environ["ANTHROPIC_API_KEY"] not in talk.error
+    assert talk.order == "RS" * tries
+    assert talk.usd == 0
+    assert not any(step.ok for step in talk.of(Spent))
 
 
-def test_an_answer_that_was_cut_goes_on(server):
-    _, outcome = talk(server, text("part one", "max_tokens"), text("part two"))
-    assert outcome.ok
-    assert Server.asked[1]["messages"][-1]["role"] == "user"
-    _, outcome = talk(server, text("again", "max_tokens"))
-    assert not outcome.ok
-    assert "length limit" in outcome.reason
+def test_waits_double_and_do_as_they_are_told(desk, api):
+    api.say(fail(529), fail(429, retry_after=7), fail(500), fail(503), text("fine"))
+    talk = desk.talk()
+    assert talk.outcome.text == "fine"
+    assert talk.waits == pytest.approx([0.75, 7.35, 3.0, 6.0])
+    waiting = [step for step in talk.steps if getattr(step, "kind", "") == "wait"]
+    assert [step.data["try"] for step in waiting] == [2, 3, 4, 5]
+    assert waiting[1].data["until"] == pytest.approx(desk.time + 7.35, abs=1)
+    assert waiting[1].text == "trying again in 7.4 s (3 of 8): the rate limit was reached (429)"
 
 
-def test_a_refusal_is_a_failure(server):
-    _, outcome = talk(server, text("", "refusal"))
-    assert not outcome.ok
-    assert "declined" in outcome.reason
+def test_a_wait_that_is_too_long_ends_the_task(desk, api):
+    api.say(fail(429, retry_after=7200))
+    talk = desk.talk()
+    assert talk.waits == []
+    assert "asks to wait 2 h" in talk.error
 
 
-def test_no_server_and_no_key():
-    env = {"ANTHROPIC_API_KEY": "k" * 20, "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
-    with pytest.raises(ProviderError, match="ANTHROPIC_API_KEY is not set"):
-        choose_provider(ModelsConfig(provider="anthropic"), ROLE, SPEC, {})
-    provider = choose_provider(ModelsConfig(), ROLE, SPEC, env)
-    assert provider.brain == "anthropic claude-sonnet-5-5"
+def test_a_server_that_says_not_to_try_again_is_believed(desk, api):
+    api.say(fail(500, headers={"x-should-retry": "false"}))
+    assert "failed (500)" in desk.talk().error
+    assert len(api.asked) == 1
 
 
-def test_the_choice_of_provider_and_model():
-    config = ModelsConfig(sonnet="my-sonnet")
-    assert provider_name(config, {}) == "offline"
-    assert provider_name(config, {"ANTHROPIC_API_KEY": "x"}) == "anthropic"
-    assert provider_name(ModelsConfig(provider="offline"), {"ANTHROPIC_API_KEY": "x"}) == "offline"
-    assert choose_provider(config, ROLE, SPEC, {}).brain == "offline"
-    assert model_id(config, ROLE, SPEC) == "my-sonnet"
-    assert model_id(config, ROLE, Spec(id="a", objective="o", model="opus")) == "claude-opus-5-5"
-    assert model_id(config, ROLE, Spec(id="a", objective="o", model="some-id")) == "some-id"
-    for name in ("openai", "claude", "nonsense"):
-        with pytest.raises(ProviderError, match="not available: set provider"):
-            choose_provider(ModelsConfig(provider=name), ROLE, SPEC, {})
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (text("x " * 400, cut_after=6), "cut the connection in the middle"), (rubbish(), "sent no usable answer"),
+        (text("x " * 400, fail_after=6), "overloaded"), (rubbish("", "text/event-stream"), "sent no usable answer"),
+        (rubbish("event: message_start\ndata: {no\n\n", "text/event-stream"), "sent no usable answer"),
+        (rubbish("event: message_start\ndata: " + "[" * 100_000 + "\n\n", "text/event-stream"), "no usable answer"),
+        (rubbish('event: message_start\ndata: {"type":"message_start"}\n\n', "text/event-stream"), "no usable answer"),
+        (fail(502, raw="<html>bad gateway", content_type="text/html"), "failed (502)"),
+    ],
+)  # fmt: skip
+def test_a_broken_answer_is_asked_for_again(desk, api, broken, said):
+    desk.settings["tries"] = 2
+    api.say(broken, text("whole"))
+    talk = desk.talk()
+    assert talk.outcome == Outcome(ok=True, text="whole")
+    assert [step.ok for step in talk.of(Spent)] == [False, True]
+    assert said in talk.said("wait")[0]
+    api.say(broken)
+    assert said in desk.talk().error
+
+
+def test_what_a_cut_answer_cost_is_counted(desk, api):
+    desk.settings["tries"] = 1
+    api.say(text("x" * 4000, cut_after=30))
+    usage = desk.talk().of(Spent)[0].usage
+    assert usage.input_tokens > 100
+    assert usage.output_tokens > 200
+
+
+@pytest.mark.parametrize("slow", [{"first_byte": 3.0}, {"between": 3.0}])
+def test_silence_has_an_end(desk, api, slow):
+    desk.settings |= {"tries": 1, "first_byte_seconds": 0.02, "silence_seconds": 0.1}
+    api.say(text("x", **slow))
+    assert "was silent for too long" in desk.talk().error
+
+
+def test_the_limit_of_silence_is_another_than_that_of_the_first_byte(desk, api):
+    desk.settings |= {"tries": 1, "first_byte_seconds": 0.2, "silence_seconds": 5.0}
+    api.say(held(text("x"), after=1))
+    later = threading.Timer(0.4, api.release)
+    later.start()
+    assert desk.talk().outcome.ok
+    later.join()
+
+
+def test_no_server_there(desk):
+    desk.settings["tries"] = 2
+    desk.environ["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:1"
+    talk = desk.talk()
+    assert "cannot be reached" in talk.error
+    assert "ANTHROPIC_BASE_URL" in talk.error
+    assert (talk.usd, len(talk.waits)) == (0, 1)
+
+
+def test_an_answer_that_was_cut_goes_on(desk, api):
+    api.say(text("part one", "max_tokens"), text("part two"))
+    assert desk.talk().outcome.ok
+    assert api.asked[1].last_text.startswith("Your answer reached its length limit")
+    api.say(text("again", "max_tokens"))
+    talk = desk.talk()
+    assert not talk.outcome.ok
+    assert "length limit" in talk.outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("stop", "said"),
+    [("refusal", "declined"), ("model_context_window_exceeded", "no longer fits"), ("moon\x1b[2J", "with moon")],
+)  # fmt: skip
+def test_other_ends_are_failures(desk, api, stop, said):
+    api.say(text("well", stop))
+    talk = desk.talk()
+    assert not talk.outcome.ok
+    assert said in talk.outcome.reason
+    assert "\x1b" not in talk.outcome.reason
+
+
+def test_ten_megabytes_are_ended(desk, api):
+    api.say(huge(10_000_000))
+    talk = desk.talk()
+    assert "passed 2,000,000 characters" in talk.error
+    assert len(api.asked) == 1
+    assert sum(map(len, talk.said())) < 200_000
+    api.say(tool("list_dir", path="y" * 3_000_000, how={"piece": 100_000}))
+    assert "passed 2,000,000 characters" in desk.talk().error
+
+
+def test_the_same_call_over_and_over_is_told_once_and_then_ended(desk, api):
+    api.say(tool("list_dir", path="/"))
+    talk = desk.talk()
+    assert talk.order.count("T") == 3
+    assert "this is call 4 of list_dir in a row" in api.asked[4].results[0]
+    assert not talk.outcome.ok
+    assert "again and again, although it was told" in talk.outcome.reason
+    assert len(api.asked) == 5
+
+
+def test_polling_may_go_on_for_longer(desk, api, reply):
+    numbers = iter(range(100))
+    api.say(tool("list_dir", path="/"))
+    talk = desk.talk(lambda call: reply(f"{next(numbers)} lines"))
+    assert talk.order.count("T") == 11
+
+
+def test_calls_of_tools_that_there_are_not_are_ended(desk, api, reply):
+    numbers = iter(range(100))
+    api.otherwise(lambda request: tool("rm_rf", n=next(numbers)))
+    talk = desk.talk(reply("the tool 'rm_rf' is not among those of this task", ok=False))
+    assert "tools that there are not" in talk.outcome.reason
+    assert len(api.asked) == 6
+
+
+def test_arguments_that_are_no_object_are_handed_back(desk, api):
+    api.say(tool("list_dir", '{"path": '), tool("list_dir", "[1]"), text("sorry"))
+    talk = desk.talk()
+    assert talk.outcome.ok
+    assert talk.of(ToolCall) == []
+    assert "no JSON object" in api.asked[1].results[0]
+
+
+def test_ids_that_come_twice_and_broken_letters(desk, api):
+    api.say(tools(use("list_dir", call_id="a b"), use("list_dir", path="\ud800x", call_id="a b")), text("\udfffok"))
+    talk = desk.talk()
+    assert [call.arguments for call in talk.of(ToolCall)] == [{}, {"path": "?x"}]
+    assert talk.outcome.text == "?ok"
+    assert [block["id"] for block in api.asked[1].messages[1]["content"]] == ["a_b", "a_b_1"]
+
+
+def test_a_stop_closes_the_connection_and_leaves_no_answer_behind(desk, api):
+    class Stopped(BaseException):
+        pass
+
+    def stop() -> float:
+        if api.asked:
+            raise Stopped
+        return 1.0
+
+    api.say(held(text("x " * 4000), after=20))
+    desk._now = stop
+    with pytest.raises(Stopped):
+        desk.talk()

@@ -44,7 +44,7 @@ async def test_a_task_is_described_chosen_and_sent(room):
         put(app.screen, "constraints", "read only\n\n stay in /tmp ")
         put(app.screen, "limit", "20m")
         await pilot.press("tab", "left")
-        assert "builder on sonnet · 9 tools, may write, any command · 20 m · 40 steps" in app.shown
+        assert f"builder on sonnet · {len(ALL_TOOLS)} tools, may write, any command · 20 m · 40 steps" in app.shown
         await pilot.press("enter")
         assert app.answers == [
             {

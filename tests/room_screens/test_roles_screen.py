@@ -105,6 +105,8 @@ async def test_the_editor_gets_the_operators_own_file_with_its_remarks(room, sco
     editor('grep -q "a remark of the operator" "$1" && sed -i s/haiku/opus/ "$1"')
     async with room(RolesScreen(scouted, newest(scouted))) as (app, pilot):
         await pilot.press("e")
+        await until(pilot, lambda: "Save aide?" in app.shown)
+        await pilot.press("s")
         await until(pilot, lambda: "aide adjusted" in app.shown)
         assert newest(scouted).roles[0].tier == "opus"
 
@@ -120,6 +122,8 @@ async def test_a_broken_text_is_named_by_its_line_kept_and_taken_up_again(room, 
         assert newest(scouted).roles[0].tier == "haiku"
         editor('sed -i s/gpt/sonnet/ "$1"')
         await pilot.press("e")
+        await until(pilot, lambda: "Save aide?" in app.shown)
+        await pilot.press("s")
         await until(pilot, lambda: "aide adjusted" in app.shown)
         role = newest(scouted).roles[0]
         assert (role.tier, role.prompt) == ("sonnet", "Look far ahead.")

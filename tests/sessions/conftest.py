@@ -15,7 +15,7 @@ import pytest
 from lumen_tui.engine.actions import ready
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import Done
-from lumen_tui.model.handoff import Page
+from lumen_tui.model.page import Page
 from lumen_tui.store import lanes, nodes
 from lumen_tui.store.store import Store
 

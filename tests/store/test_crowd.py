@@ -78,26 +78,26 @@ def test_looking_at_a_lock_never_makes_it_seem_taken(tmp_path: Path) -> None:
     """`is_locked` shares the lock for a moment; whoever wants it must not take that for a holder."""
     from threading import Event, Thread
 
-    from lumen_tui.store import files
+    from lumen_tui.store import locks
 
     path = tmp_path / "engine.lock"
-    os.close(files.try_lock(path))
+    os.close(locks.try_lock(path))
     stop = Event()
 
     def watch() -> None:
         while not stop.is_set():
-            files.is_locked(path)
+            locks.is_locked(path)
 
     watchers = [Thread(target=watch) for _ in range(3)]
     for watcher in watchers:
         watcher.start()
     try:
-        held = files.try_lock(path)
+        held = locks.try_lock(path)
         assert held is not None
-        assert files.try_lock(path) is None
+        assert locks.try_lock(path) is None
         os.close(held)
         for _ in range(500):
-            fd = files.try_lock(path)
+            fd = locks.try_lock(path)
             assert fd is not None
             os.close(fd)
     finally:

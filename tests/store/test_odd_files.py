@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import files
+from lumen_tui.store import files, filing, locks
 from lumen_tui.store.journal import Follower, Journal
 
 AT_ONCE = 0.1  # seconds
@@ -88,8 +88,8 @@ def test_nothing_is_read(odd: Path) -> None:
 
 
 def test_nothing_is_locked(odd: Path) -> None:
-    at_once(lambda: files.try_lock(odd))
-    at_once(lambda: files.waiting_lock(odd).__enter__())
+    at_once(lambda: locks.try_lock(odd))
+    at_once(lambda: locks.waiting_lock(odd).__enter__())
 
 
 def test_nothing_is_rewritten(odd: Path) -> None:
@@ -124,13 +124,13 @@ def test_a_replace_of_a_directory_is_refused(tmp_path: Path) -> None:
 def test_modes_are_private_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        files.make_folder(tmp_path / "state" / "tasks" / "archive" / "2026")
+        filing.make_folder(tmp_path / "state" / "tasks" / "archive" / "2026")
         root = tmp_path / "state"
         files.append(root / "a.jsonl", b"x\n")
         files.replace(root / "b.json", b"x")
         Journal(root / "a.jsonl").rewrite(lambda lines: lines)
-        os.close(files.try_lock(root / "c.lock"))
-        with files.waiting_lock(root / "d.lock"):
+        os.close(locks.try_lock(root / "c.lock"))
+        with locks.waiting_lock(root / "d.lock"):
             pass
     finally:
         os.umask(before)
@@ -149,7 +149,7 @@ def test_a_missing_folder_is_told_and_not_made(tmp_path: Path) -> None:
 def test_a_folder_is_not_made_over_a_file(tmp_path: Path) -> None:
     (tmp_path / "tasks").write_bytes(b"x")
     with pytest.raises(files.Refused):
-        files.make_folder(tmp_path / "tasks")
+        filing.make_folder(tmp_path / "tasks")
 
 
 def test_too_long_a_record_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -12,8 +13,9 @@ import pytest
 
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
+from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.store.store import Store
-from lumen_tui.tools.base import Context
+from lumen_tui.tools.base import Answer, Context, Request
 from lumen_tui.tools.redact import redactor
 from lumen_tui.tools.toolbox import Toolbox
 
@@ -34,12 +36,13 @@ def make_box(state: Store) -> MakeBox:
         shell: str = "read", write: bool = False, network: bool = False, tools: tuple[str, ...] = ALL_TOOLS,
         constraints: tuple[str, ...] = (), stopped: Callable[[], bool] = bool,
         monotonic: Callable[[], float] = time.monotonic, progress: Callable[[str], None] = str,
-        limits: Limits | None = None,
+        limits: Limits | None = None, rules: tuple[ToolRule, ...] = (), hosts: tuple[str, ...] = (),
+        custom_tools: tuple[str, ...] = (), ask: Callable[[Request], Answer] | None = None,
         environ: Mapping[str, str] | None = None, **spec: Any,
     ) -> Toolbox:  # fmt: skip
         role = Role(
             name="researcher", purpose="p", tools=tools, shell=shell, write=write, network=network,
-            limits=limits or Limits(),
+            limits=limits or Limits(), rules=rules, hosts=hosts, custom_tools=custom_tools,
         )  # fmt: skip
         task = Spec(id="tsk-a", objective="o", constraints=constraints, **spec)
         env = {"PATH": os.environ["PATH"], "HOME": str(state.root), **(environ or {})}
@@ -47,6 +50,15 @@ def make_box(state: Store) -> MakeBox:
             role=role, spec=task, store=state, folder=state.layout.task("tsk-a"), now=lambda: 1_700_000_000.0,
             monotonic=monotonic, progress=progress, stopped=stopped, redact=redactor(env), environ=env,
         )  # fmt: skip
-        return Toolbox(role, task, context)
+        return Toolbox(role, task, dataclasses.replace(context, ask=ask) if ask else context)
 
     return make
+
+
+@pytest.fixture
+def granted(tmp_path: Path, state: Store) -> Path:
+    """A folder that workers may change."""
+    folder = tmp_path / "granted"
+    folder.mkdir()
+    state.layout.config.write_text(f'[sandbox]\nwritable = ["{folder}"]\n')
+    return folder

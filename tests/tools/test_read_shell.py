@@ -87,16 +87,15 @@ def place(tmp_path: Path, state: object) -> Path:
     return folder
 
 
-def living(group: int) -> list[str]:
-    """The processes of a group; ended ones that nobody waited for do not count."""
+def living(words: str) -> list[str]:
+    """The processes with this command line; ended ones that nobody waited for have none."""
     found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
+            if line.read_text().rstrip("\0") == words:
+                found.append(line.parent.name)
         except OSError:
             continue
-        if int(fields[2]) == group and fields[0] not in "ZX":
-            found.append(stat.parent.name)
     return found
 
 
@@ -159,11 +158,10 @@ def test_a_stop_ends_the_running_command(make_box, place):
     began = time.monotonic()
     with pytest.raises(Stopped):
         make_box("any", write=True, network=True, stopped=stop.is_set).call(
-            "shell", {"command": "echo $$ > pid; sleep 60 & sleep 60", "cwd": str(place)}
+            "shell", {"command": "sleep 60.173 & setsid sleep 60.173 & sleep 60.173", "cwd": str(place)}
         )
     assert time.monotonic() - began < 3
-    group = int((place / "pid").read_text())
-    assert living(group) == []
+    assert living("sleep\x0060.173") == []
 
 
 def test_a_command_that_takes_too_long_is_ended(make_box, place):

@@ -15,8 +15,9 @@ from lumen_tui.tools.toolbox import StepLimit
 def test_only_the_tools_of_the_role(make_box):
     box = make_box(tools=("list_dir", "write_result"))
     assert [tool.name for tool in box.declarations()] == ["list_dir", "write_result"]
-    for name in (*ALL_TOOLS, "write_file", "", "__class__"):
+    for name in (*ALL_TOOLS, "rm", "", "__class__", "create_task"):
         if name not in ("list_dir", "write_result"):
+            box = make_box(tools=("list_dir", "write_result"))
             assert "not among those of this task" in box.call(name, {}).text
 
 

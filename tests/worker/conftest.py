@@ -6,16 +6,14 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lumen_tui.store import files
+from lumen_tui.store import files, locks
 from lumen_tui.store.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +32,7 @@ class WorkerTask:
         """Start a worker as the engine does."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.layout.root), "PYTHONPATH": str(ROOT), **environ}
         fds: tuple[int, ...] = ()
-        if lock and (fd := files.try_lock(self.folder / "run.lock")) is not None:
+        if lock and (fd := locks.try_lock(self.folder / "run.lock")) is not None:
             env["LUMEN_LOCK_FD"] = str(fd)
             fds = (fd,)
         with open(self.folder / "worker.log", "ab") as log:
@@ -105,50 +103,34 @@ def make_task(tmp_path: Path) -> Iterator[MakeTask]:
             child.wait()
 
 
-class Scripted(ThreadingHTTPServer):
-    """A server that speaks the Messages API from a script: (tool, arguments), a text, or seconds to wait."""
+USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 
-    daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+class Scripted:
+    """The model API server with a script: (tool, arguments), a text, or seconds to wait."""
+
+    def __init__(self, api: Any) -> None:
         self.script: list[object] = []
-        self.asked: list[str] = []
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        self.closing = threading.Event()
+        self.usage = dict(USAGE)
+        self.url = api.url
+        self._api = api
+        api.otherwise(self._next)
 
+    @property
+    def asked(self) -> list[str]:
+        return [request.path for request in self._api.asked]
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Scripted
+    def _next(self, request: Any) -> Any:
+        from lumen_apiserver import text, tool
 
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.server.asked.append(self.path)
-        step = self.server.script.pop(0) if self.server.script else "done"
+        step = self.script.pop(0) if self.script else "done"
         if isinstance(step, float):
-            self.server.closing.wait(step)
-            return
-        content, stop = {"type": "text", "text": step}, "end_turn"
+            return text("late", first_byte=step)
         if isinstance(step, tuple):
-            content, stop = {"type": "tool_use", "id": "t", "name": step[0], "input": step[1]}, "tool_use"
-        usage = {"input_tokens": 100, "output_tokens": 20}
-        body = json.dumps({"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [content],
-                           "stop_reason": stop, "stop_sequence": None, "usage": usage}).encode()  # fmt: skip
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+            return tool(step[0], step[1], how={"usage": self.usage})
+        return text(str(step), usage=self.usage)
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    found = Scripted()
-    threading.Thread(target=found.serve_forever, args=(0.02,), daemon=True).start()
-    yield found
-    found.closing.set()
-    found.shutdown()
-    found.server_close()
+def server(api: Any) -> Scripted:
+    return Scripted(api)

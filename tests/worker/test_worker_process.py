@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from lumen_tui.store import files
+from lumen_tui.store import files, locks
 
 SLOW_ROLE = """+++
 purpose = "p"
@@ -180,13 +180,13 @@ def test_a_hang_up_does_no_harm(make_task):
 
 def test_the_lock_is_held_while_it_lives_and_free_after_a_kill(make_task):
     task = slow(make_task)
-    assert files.is_locked(task.folder / "run.lock")
+    assert locks.is_locked(task.folder / "run.lock")
     again = task.start(lock=False)
     assert again.wait(10) == 2
     assert "is held" in task.log
     os.killpg(task.children[0].pid, signal.SIGKILL)
     task.children[0].wait(5)
-    task.until(lambda: not files.is_locked(task.folder / "run.lock"), 3)
+    task.until(lambda: not locks.is_locked(task.folder / "run.lock"), 3)
     assert not (task.folder / "exit.json").exists()
 
 

@@ -12,6 +12,7 @@ from lumen_tui.store import nodes, roles, taskfiles
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
 
+_ALIKE = 80  # percent of likeness from which an id may be meant by another
 _NEARLY = 0.9  # likeness from which a new lane is taken for a slip of the keyboard
 
 
@@ -54,7 +55,15 @@ def _found(path: Path, text: str, kind: str, what: str) -> str:
             f"{text!r} is the beginning of several ids: give more of it", candidates=error.candidates
         ) from error
     except LookupError:
-        raise ActionError(f"there is no {what} {text!r}") from None
+        raise ActionError(f"there is no {what} {text!r}", candidates=_alike(path, text)) from None
+
+
+def _alike(path: Path, text: str) -> tuple[str, ...]:
+    """The ids in a journal that `text` may stand for, all but a letter or two."""
+    from rapidfuzz import fuzz, process
+
+    known = nodes.all_ids(path)
+    return tuple([name for name, _, _ in process.extract(text, known, scorer=fuzz.ratio, limit=3, score_cutoff=_ALIKE)])
 
 
 def node_ids(store: Store, given: str | Iterable[str]) -> list[str]:

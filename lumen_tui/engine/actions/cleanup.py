@@ -14,9 +14,9 @@ from lumen_tui.model import times
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE
 from lumen_tui.model.retention import Retention, is_pending_decision
-from lumen_tui.store import compaction, sessions, work
+from lumen_tui.store import compaction, judging, sessions, work
 from lumen_tui.store.ageindex import AgeIndex
-from lumen_tui.store.compaction import Counts
+from lumen_tui.store.judging import Counts, Watch, unwatched
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.nodes import Ambiguous, Raw
 from lumen_tui.store.nodescan import newest_nodes
@@ -144,32 +144,39 @@ def nodes(
     return msgspec.structs.replace(done, summary=closed + done.summary)
 
 
-def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> compaction.Rule:
+def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> judging.Rule:
     """From what the operator wrote; ValueError where it is no duration or no number."""
     if max_entries < 0:
         raise ValueError(f"--max-entries {max_entries} is below zero")
-    return compaction.Rule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
+    return judging.Rule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
 
 
 def signal_plan(
-    store: Store, *, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500
-) -> Counts:
+    store: Store, *, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
+    watch: Watch = unwatched,
+) -> Counts:  # fmt: skip
     """What a cleanup of the signals would do."""
-    return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now)
+    return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
+
+
+class Cleaned(Done, frozen=True, kw_only=True):
+    """A cleanup of the signals that was carried out."""
+
+    counts: Counts
 
 
 def signals(
     store: Store, *, by: str, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
-    force: bool = False,
-) -> Done:  # fmt: skip
+    force: bool = False, watch: Watch = unwatched,
+) -> Cleaned:  # fmt: skip
     """Move signals whose time is over to memory/archive.jsonl, and drop receipts that belong to nothing."""
     if not force:
         putaway.refuse_after_jump(store, now)
-    counts = compaction.compact(store.layout, signal_rule(ttl, unread_ttl, max_entries), now)
+    counts = compaction.compact(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
     moved = counts.removed
     if not moved and not counts.orphaned:
-        return Done(summary="nothing to clean up")
+        return Cleaned(summary="nothing to clean up", counts=counts)
     said = f"{moved} signal{'' if moved == 1 else 's'} moved to memory/archive.jsonl, {counts.kept} kept"
     if counts.orphaned:
         said += f"; {counts.orphaned} orphaned receipt{'' if counts.orphaned == 1 else 's'} removed"
-    return Done(summary=said, target="memory/archive.jsonl")
+    return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts)

@@ -5,17 +5,21 @@ Each has a budget in characters that is never exceeded, and says what it had no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from lumen_tui.engine.actions import places, ready
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.refusal import ActionError
 from lumen_tui.model import times
-from lumen_tui.model.handoff import Block, Cut, Page, author
-from lumen_tui.model.records import Node
+from lumen_tui.model.page import Block, Cut
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import lanes as lane_files
-from lumen_tui.store.store import Store
+from lumen_tui.store import unitviews
 from lumen_tui.store.trail import DISCOVERY, SUMMARY, Trail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lumen_tui.model.page import Page
+    from lumen_tui.model.views import NodeView
+    from lumen_tui.store.folder import Folder
 
 CONTEXT_SIZE, RECOVERY_SIZE = 4096, 2048  # characters
 SMALLEST = 200
@@ -51,9 +55,9 @@ class _Builder:
             while waiting and self.add(waiting[0]):
                 waiting.pop(0)
         if waiting:
-            self.cut.append(Cut(name, len(waiting), "no room left"))
+            self._leave_out(name, len(waiting), "no room left")
         if more > 0:
-            self.cut.append(Cut(name, more, "over the limit of entries"))
+            self._leave_out(name, more, "over the limit of entries")
 
     def text_block(self, name: str, text: str, room: int) -> None:
         """Prose, cut at `room` characters."""
@@ -63,7 +67,10 @@ class _Builder:
             return
         self.add(whole if len(whole) <= room else whole[: room - 1] + "…")
         if len(whole) > room:
-            self.cut.append(Cut(name, len(whole) - room + 1, "characters of the text"))
+            self._leave_out(name, len(whole) - room + 1, "characters of the text")
+
+    def _leave_out(self, section: str, count: int, why: str) -> None:
+        self.cut.append(Cut(section=section, left_out=count, why=why))
 
     def block(self, wu_id: str) -> Block:
         text = "\n".join(self.lines)
@@ -71,7 +78,7 @@ class _Builder:
 
 
 def context(
-    store: Store, *, by: str, now: float, wu_id: str = "", max_size: int = CONTEXT_SIZE, lane: str = "",
+    store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = CONTEXT_SIZE, lane: str = "",
     max_recent_summaries: int = 5, max_project_nodes: int = 10,
 ) -> Block:  # fmt: skip
     """The work unit, then its summaries, its open discoveries, then what holds for the whole project.
@@ -94,17 +101,30 @@ def context(
         ]
     builder.section("Summaries", [_node_line(one, now, 2 * _ENTRY) for one in summaries], more[0])
     builder.section("Open discoveries", [_node_line(one, now) for one in discoveries], more[1])
-    builder.section("Project", [_node_line(one, now) for one in project[:max_project_nodes]], more[2])
+    project = project[:max_project_nodes]
+    marks = _marks(store, project, now)
+    lines = [" ".join(filter(None, (_node_line(one, now), marks.get(one.id)))) for one in project]
+    builder.section("Project", lines, more[2])
     return builder.block(where.wu_id)
 
 
-def _on_lane(node: Node, lane: str) -> bool:
+def _marks(store: Folder, shown: Iterable[NodeView], now: float) -> dict[str, str]:
+    """What goes beside the facts among these nodes that are not fresh."""
+    if not any("fact" in node.tags for node in shown):
+        return {}
+    from lumen_tui.store import facts  # only here, where it is worth its import
+
+    return facts.marks(store.layout, now)
+
+
+def _on_lane(node: NodeView, lane: str) -> bool:
     named = node.metadata.get("lane")
     return not lane or named in (None, "", lane)
 
 
-def _head(store: Store, builder: _Builder, wu_id: str, now: float) -> None:
-    unit = ready.clean_struct(lane_files.read_unit(store.layout, wu_id))
+def _head(store: Folder, builder: _Builder, wu_id: str, now: float) -> None:
+    found = unitviews.read(store.root, wu_id)
+    unit = ready.cleaned(found) if found else None
     if unit is None:
         builder.add(f"# {wu_id}")
         return
@@ -117,13 +137,13 @@ def _head(store: Store, builder: _Builder, wu_id: str, now: float) -> None:
     builder.text_block("Work unit", unit.body, int(builder.max_size * _BODY_SHARE))
 
 
-def _node_line(node: Node, now: float, limit: int = _ENTRY) -> str:
+def _node_line(node: NodeView, now: float, limit: int = _ENTRY) -> str:
     priority = f"[{node.priority}] " if node.priority else ""
     age = ready.ago(max(0.0, now - times.epoch(node.created_at, now)))
-    return f"- {priority}{one_line(node.content, limit)} ({author(node)}, {age}, {node.id})"
+    return f"- {priority}{one_line(node.content, limit)} ({node.author}, {age}, {node.id})"
 
 
-def recover(store: Store, *, by: str, now: float, wu_id: str = "", max_size: int = RECOVERY_SIZE) -> Block:
+def recover(store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = RECOVERY_SIZE) -> Block:
     """After a compaction or a crash: what was going on, the last checkpoint, the last signals, the files."""
     found = ready.page(store, by=by, now=now, wu_id=wu_id)
     builder = _Builder(max_size)

@@ -9,7 +9,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import history, nodes
+from lumen_tui.store import history, nodebulk, nodes
 from lumen_tui.store.nodes import Raw
 from lumen_tui.store.store import Store
 
@@ -52,18 +52,19 @@ def edit_nodes(
 
     `said` becomes the summary, with `{}` for what was changed.
     """
-    actions: list[Action] = []
+    done = Done(summary="")
 
     def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal done
         chosen = [here(found, node_id) for node_id in node_ids]
         changes = [patch(node, decide(node), by=by, now=now) for node in chosen]
-        actions.append(
-            new_action(verb, changes, summary=said.replace("{}", named(chosen)), by=by, now=now, reason=reason)
-        )
-        return chosen, history.action_lines(actions[0])
+        summary = said.replace("{}", named(chosen))
+        action = new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
+        done = Done(summary=summary, target=node_ids[0], action_id=action.id)
+        return chosen, history.action_lines(action)
 
-    nodes.change(store.layout, node_ids, edit)
-    return Done(summary=actions[0].summary, target=node_ids[0], action_id=actions[0].id)
+    nodebulk.change(store.layout, node_ids, edit)
+    return done
 
 
 def here(found: dict[str, Raw], node_id: str) -> Raw:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from lumen_tui.engine.actions import checks
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.loop import Command
-from lumen_tui.store import files
+from lumen_tui.store import locks
 from lumen_tui.store.store import Store
 
+_WHEN = ("step", "task", "now")
 
-def ask(store: Store, verb: str, *, by: str, now: float, target: str = "", reason: str = "") -> str:
+
+def ask(
+    store: Store, verb: str, *, by: str, now: float, target: str = "", reason: str = "", until: str = "",
+    after: str = "",
+) -> str:  # fmt: skip
     """Append one command; returns its id, under which the receipt comes."""
-    command = Command(id=ids.new_id("cmd"), at=times.iso(now), verb=verb, target=target, reason=reason, by=by)
+    command = Command(
+        id=ids.new_id("cmd"), at=times.iso(now), verb=verb, target=target, reason=reason, by=by, until=until,
+        after=after,
+    )  # fmt: skip
     store.commands.append(command)
     return command.id
 
 
 def runs(store: Store) -> bool:
     """Whether an engine holds the lock."""
-    return files.is_locked(store.layout.engine_lock)
+    return locks.is_locked(store.layout.engine_lock)
 
 
 def _must_run(store: Store) -> None:
@@ -32,17 +41,53 @@ def beat(store: Store, *, by: str, now: float) -> Done:
     return Done(summary="asked for a beat", target=ask(store, "beat", by=by, now=now))
 
 
-def pause(store: Store, *, by: str, now: float, reason: str = "") -> Done:
-    """Ask that nothing new is started. Without an engine the next one begins paused."""
-    return Done(summary="asked to pause", target=ask(store, "pause", by=by, now=now, reason=reason))
+def pause(
+    store: Store, *, by: str, now: float, reason: str = "", target: str = "", seconds: float = 0.0, after: str = ""
+) -> Done:  # fmt: skip
+    """Ask for a pause: of everything, the `loop`, a `role:NAME`, or the worker of a task.
+
+    `seconds` is how long it lasts, 0 until somebody resumes. `after` says when running workers rest: after their
+    `task` (the default for everything), their `step` (the default for one worker) or `now`.
+    Without an engine the next one begins paused.
+    """
+    found, what = _scope(store, target)
+    after = _when(after, "task" if not found else "step")
+    if not 0 <= seconds <= 366 * times.DAY:
+        raise ActionError("a pause lasts up to a year; without --for it lasts until `resume`")
+    if after == "task" and found and found != "loop" and not found.startswith("role:"):
+        raise ActionError("one worker rests after its `step` or `now`; to end it use `task cancel`")
+    until = times.iso(now + seconds) if seconds else ""
+    sent = ask(store, "pause", by=by, now=now, target=found, reason=reason, until=until, after=after)
+    return Done(summary=f"asked to pause {what}" + (f" until {until[:16]}Z" if until else ""), target=sent)
 
 
-def resume(store: Store, *, by: str, now: float) -> Done:
-    """Ask to go on after a pause."""
-    return Done(summary="asked to go on", target=ask(store, "resume", by=by, now=now))
+def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
+    """Ask to go on after a pause, of the same scope."""
+    found, what = _scope(store, target)
+    return Done(summary=f"asked to let {what} go on", target=ask(store, "resume", by=by, now=now, target=found))
 
 
-def stop(store: Store, *, by: str, now: float, reason: str = "") -> Done:
-    """Ask the engine to end; its workers go on."""
+def _scope(store: Store, target: str) -> tuple[str, str]:
+    """What to pause, as a command names it, and in words."""
+    if target in ("", "all"):
+        return "", "everything"
+    if target == "loop":
+        return "loop", "the loop"
+    if target.startswith("role:"):
+        name = checks.role_name(store.layout, target.removeprefix("role:"))
+        return f"role:{name}", f"role {name}"
+    found = checks.task_id(store, target)
+    return found, f"the worker of {ids.short(found)}"
+
+
+def _when(after: str, usual: str) -> str:
+    if after not in ("", "step", "task", "now"):
+        raise ActionError(f"{after!r} is no moment: one of step, task, now", candidates=checks.nearest(after, _WHEN))
+    return after or usual
+
+
+def stop(store: Store, *, by: str, now: float, reason: str = "", after: str = "") -> Done:
+    """Ask the engine to end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
     _must_run(store)
-    return Done(summary="asked the engine to stop", target=ask(store, "stop", by=by, now=now, reason=reason))
+    sent = ask(store, "stop", by=by, now=now, reason=reason, after=_when(after, "step"))
+    return Done(summary="asked the engine to stop", target=sent)

@@ -76,7 +76,7 @@ _priority = priority
 
 def node(
     content: str, *, by: str, now: float, type: str = "discovery", tags: Sequence[str] = (), priority: str = "",
-    wu_id: str = "",
+    wu_id: str = "", session_id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """A new line of memory.jsonl. `type` may be one of ALIASES."""
     kind = "discovery" if type in ALIASES else type
@@ -92,6 +92,8 @@ def node(
     }
     if wu_id:
         record["wu_id"] = work_unit(wu_id)
+    if session_id:
+        record["session_id"] = session_id
     labels = dict.fromkeys([label(tag, "tag") for tag in tags if tag] + ([type] if kind != type else []))
     if labels:
         record["tags"] = list(labels)
@@ -99,6 +101,22 @@ def node(
         record["metadata"] = {"priority": _priority(priority)}
     record["schema"] = 1
     return record
+
+
+def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
+    """The fields of a node that is put away."""
+    return {
+        "metadata.status": "archived",
+        "metadata.archive_reason": reason,
+        "metadata.archived_at": times.iso(now),
+        "metadata.archived_by": by,
+    }
+
+
+def noted(verb: str, target: str, summary: str, *, by: str, now: float) -> dict[str, Any]:
+    """A new line of actions.jsonl about something that nobody need take back: the journal of the operators shows it."""
+    at = times.iso(now)
+    return {"id": ids.new_id("act"), "at": at, "by": by, "verb": verb, "target": target, "summary": summary}
 
 
 def receipt(signal_id: str, *, reader: str, now: float, offset: int = -1, upto: bool = False) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.handoff import Tracked
-from lumen_tui.store import files, nodes
+from lumen_tui.model.loop import Heartbeat
 from lumen_tui.store import lanes as stored
+from lumen_tui.store import locks, nodes
 from lumen_tui.store.store import Store
+from lumen_tui.store.taskread import read_json
 from lumen_tui.store.trail import CHECKPOINT, NODES, Trail
 
 COMPLETION = "wu_completion"
@@ -24,7 +26,7 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
     What comes after the unit is done never fails it; it is told in the summary.
     """
     config = lanes.config_of(store)
-    with files.waiting_lock(store.layout.lock("work")):
+    with locks.waiting_lock(store.layout.lock("work")):
         unit = lanes.unit_of(store, wu_id)
         if unit.status == lanes.DONE:
             return _done_before(store, unit, by=by, now=now)
@@ -82,6 +84,9 @@ def _decay(store: Store, config: Config, *, now: float) -> str:
     """Archive what has faded. Nothing that happens here makes the work unit less done."""
     if not config.memory.decay.enabled or config.memory.decay.trigger != "on_done":
         return ""
+    beat = read_json(store.layout.heartbeat, Heartbeat)
+    if beat is not None and beat.jumped:
+        return "warning: decay did not run (the clock was moved since the last beat; `lumen-tui decay` does it)"
     try:
         from lumen_tui.engine.actions import fading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lumen_tui.engine.actions import edits, fields, places
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.store import nodes
+from lumen_tui.store import history, nodes
 from lumen_tui.store.nodes import Raw
 from lumen_tui.store.store import Store
 from lumen_tui.store.trail import HANDOFF, NODES, Trail
@@ -31,24 +31,38 @@ def give(
 def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:
     """Take what waits for this agent on a work unit; of two takers at once each note goes to one.
 
-    Returns the ids of the notes that are this taker's now.
+    Returns the ids of the notes that are this taker's now. Its undo gives them back.
     """
+    return _take(store, by=by, now=now, wu_id=wu_id, session_id=session_id)[0]
+
+
+def _take(store: Store, *, by: str, now: float, wu_id: str, session_id: str) -> tuple[list[str], str]:
+    """The same, with the id of the action."""
     with Trail(store.layout, (NODES,)) as trail:
         waiting = trail.newest(wu_id, (HANDOFF,), _MOST)
     mine = [node.id for node in waiting if node.metadata.get("to") in (None, "", by)]
     taken: list[str] = []
+    action_id = ""
+    marks = {"metadata.taken_by": by, "metadata.taken_at": times.iso(now), "metadata.taken_session": session_id or None}
 
     def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal taken, action_id
         chosen = [node for node in found.values() if _waits(node)]
-        for node in chosen:
-            marks = {"metadata.taken_by": by, "metadata.taken_at": times.iso(now)}
-            edits.patch(node, {**marks, "metadata.taken_session": session_id or None}, by=by, now=now)
-        taken.extend(str(node["id"]) for node in chosen)
-        return chosen, b""
+        if not chosen:
+            return [], b""
+        taken = [str(node["id"]) for node in chosen]
+        changes = [edits.patch(node, marks, by=by, now=now) for node in chosen]
+        action = edits.new_action("handoff.take", changes, summary=_said(taken, wu_id), by=by, now=now)
+        action_id = action.id
+        return chosen, history.action_lines(action)
 
     if mine:
         nodes.change(store.layout, mine, edit)
-    return taken
+    return taken, action_id
+
+
+def _said(taken: list[str], wu_id: str) -> str:
+    return f"{len(taken)} hand-off{'' if len(taken) == 1 else 's'} taken on {wu_id}"
 
 
 def _waits(node: Raw) -> bool:
@@ -58,7 +72,7 @@ def _waits(node: Raw) -> bool:
 def accept(store: Store, *, by: str, now: float, wu_id: str = "", session: str = "") -> Done:
     """The same as a verb of its own, for an agent that goes on without a new session."""
     where = places.place(store, by=by, wu_id=wu_id, session=session)
-    taken = take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
+    taken, action_id = _take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
     if not taken:
         raise ActionError(f"nothing waits for {by} on {where.wu_id}", missing=True)
-    return Done(summary=f"{len(taken)} hand-off taken on {where.wu_id}", target=taken[0])
+    return Done(summary=_said(taken, where.wu_id), target=taken[0], action_id=action_id)

@@ -15,7 +15,7 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.handoff import Holder, Tracked
 from lumen_tui.model.records import Change
-from lumen_tui.store import files, history, lanes
+from lumen_tui.store import files, history, lanes, locks
 from lumen_tui.store import sessions as stored
 from lumen_tui.store.config import load_config
 from lumen_tui.store.store import Store
@@ -76,7 +76,7 @@ def claim(
 ) -> Done:  # fmt: skip
     """Take a work unit on, within the limit of its lane. `pid` is a process that stands for the holder."""
     rules = config_of(store).lanes
-    with files.waiting_lock(store.layout.lock("work")):
+    with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         over = _may_claim(store, unit, rules, by=by, now=now)
         where = _lane_for(store, unit, lane)
@@ -141,7 +141,7 @@ def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, 
 def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done:
     """Stop work on a unit; its place in the lane becomes free."""
     why = checks.reason(reason)
-    with files.waiting_lock(store.layout.lock("work")):
+    with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         if unit.status in (BLOCKED, DONE):
             raise ActionError(f"{unit.id} is {unit.status} already", missing=True)
@@ -152,7 +152,7 @@ def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done
 
 def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
     """Make a blocked unit ready again; it must be claimed anew, its place may be taken."""
-    with files.waiting_lock(store.layout.lock("work")):
+    with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         if unit.status != BLOCKED:
             raise ActionError(f"{unit.id} is {unit.status}, not blocked", missing=True)
@@ -163,7 +163,7 @@ def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
 
 def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") -> Done:
     """Give a claimed unit back; anybody may, it says from whom."""
-    with files.waiting_lock(store.layout.lock("work")):
+    with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         if unit.status != IN_PROGRESS:
             raise ActionError(f"{unit.id} is {unit.status}, nobody holds it", missing=True)
@@ -214,7 +214,7 @@ def _now(store: Store, change: Change) -> dict[str, Any] | None:
 
 def _put(store: Store, change: Change) -> None:
     """One step of undo or redo; refused where the place in the lane was taken meanwhile."""
-    with files.waiting_lock(store.layout.lock("work")):
+    with locks.waiting_lock(store.layout.lock("work")):
         if _now(store, change) != change.before:
             raise ActionError(f"{change.key} was changed at this moment: nothing was done")
         after = change.after or {}

@@ -7,6 +7,7 @@ from typing import Any
 
 from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.actions.edits import Fields
+from lumen_tui.engine.actions.fields import archived as archived
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Relationship
@@ -23,26 +24,18 @@ BACK_TO_OPEN: Fields = {
 
 def create(
     store: Store, *, by: str, now: float, content: str, type: str = "discovery", tags: Sequence[str] = (),
-    priority: str = "", wu_id: str = "", discovered_from: str = "",
+    priority: str = "", wu_id: str = "", discovered_from: str = "", session_id: str = "",
 ) -> Done:  # fmt: skip
     """Append a node; with `discovered_from` the link to the node on the way from which it was noticed."""
     source = checks.node_ids(store, discovered_from)[0] if discovered_from else ""
-    record = fields.node(content, by=by, now=now, type=type, tags=tags, priority=priority, wu_id=wu_id)
+    record = fields.node(
+        content, by=by, now=now, type=type, tags=tags, priority=priority, wu_id=wu_id, session_id=session_id
+    )
     store.nodes.append(record)
     if source:
         edge = Relationship(from_id=record["id"], to_id=source, type="discovered_from", created_at=times.iso(now))
         store.relationships.append(edge)
     return Done(summary=f"{record['type']} noted", target=record["id"])
-
-
-def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
-    """The fields of a node that is put away."""
-    return {
-        "metadata.status": "archived",
-        "metadata.archive_reason": reason,
-        "metadata.archived_at": times.iso(now),
-        "metadata.archived_by": by,
-    }
 
 
 def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:

@@ -6,72 +6,120 @@ one name must name theirs (`--session`, or `$LUMEN_SESSION` on the command line)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
 
-from lumen_tui.engine.actions import checks
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.refusal import ActionError
 from lumen_tui.model import ids
-from lumen_tui.model.session import WorkSession
-from lumen_tui.store import nodes
-from lumen_tui.store import sessions as stored
-from lumen_tui.store.store import Store
-from lumen_tui.store.trail import Trail
+from lumen_tui.model.plain import Plain
+from lumen_tui.model.views import SessionView
+from lumen_tui.store import lanenames, opensessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lumen_tui.store.files import StrPath
+    from lumen_tui.store.folder import Folder
+
+NONE = ("", "none")  # how somebody says that there is no work unit
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Plain):
     """Where a record of the memory belongs; the session is None where the agent has none open there."""
 
-    wu_id: str
-    session: WorkSession | None
+    wu_id: str = ""
+    session: SessionView | None = None
 
     @property
     def session_id(self) -> str:
         return self.session.session_id if self.session else ""
 
 
-def known_work(store: Store, text: str) -> str:
+def known_work(store: Folder, text: str) -> str:
     """The id of a work unit that exists, or that at least records are about; ActionError with the nearest."""
-    try:
-        return checks.known_unit(store.layout, text)
-    except ActionError as error:
-        name = ids.check_wu(text.upper())
-        with Trail(store.layout) as trail:
-            if trail.knows(name):
-                return name
-        hint = f"{error}: make it with `wu new TITLE --id {name}`"
-        raise ActionError(hint, candidates=error.candidates) from error
+    return work_at(store.root, text)
 
 
-def named(store: Store, text: str) -> WorkSession:
+def work_at(root: StrPath, text: str) -> str:
+    """The same in the state folder `root`; quick where the work unit exists."""
+    name = ids.check_wu(text.upper())
+    if os.path.exists(f"{root}/work/{name}.md"):
+        return name
+    from pathlib import Path
+
+    from lumen_tui.engine.actions import checks
+    from lumen_tui.store.layout import Layout
+    from lumen_tui.store.trail import Trail
+
+    layout = Layout(Path(root))
+    with Trail(layout) as trail:
+        if trail.knows(name):
+            return name
+    hint = f"there is no work unit {name}: make it with `wu new TITLE --id {name}`"
+    raise ActionError(hint, candidates=checks.nearest(name, checks.unit_names(layout)))
+
+
+def lane_at(root: StrPath, text: str) -> str:
+    """A lane, known or new; one that differs from a known one by a slip is refused. Nothing stays nothing."""
+    if not text:
+        return ""
+    known = lanenames.known(root)
+    if text in known:
+        return text
+    from lumen_tui.engine.actions import checks
+
+    return checks.lane(known, text)
+
+
+def named(store: Folder, text: str) -> SessionView:
     """The session with this id or beginning of one."""
+    return session_at(store.root, text)
+
+
+def session_at(root: StrPath, text: str) -> SessionView:
+    """The same in the state folder `root`."""
     try:
-        found = stored.read(store.layout, stored.resolve(store.layout, text))
-    except nodes.Ambiguous as error:
+        found = opensessions.read(root, opensessions.resolve(root, text))
+    except ids.Ambiguous as error:
         raise ActionError(
             f"{text!r} is the beginning of several ids: give more of it", candidates=error.candidates
         ) from error
     except LookupError:
         found = None
     if found is None:
-        known = [one.session_id for one in stored.live(store.layout)]
+        from lumen_tui.engine.actions import checks
+
+        known = [one.session_id for one in opensessions.live(root)]
         near = checks.nearest(text, known) or tuple(known[:3])
         raise ActionError(f"there is no session {text!r}", candidates=near)
     return found
 
 
-def place(store: Store, *, by: str, wu_id: str = "", session: str = "") -> Place:
+def place(store: Folder, *, by: str, wu_id: str = "", session: str = "") -> Place:
     """Where a record goes that names a work unit, a session, both, or leaves it to the session that is open."""
-    if session:
-        found = named(store, session)
-        wanted = known_work(store, wu_id) if wu_id else found.active_wu
-        if wanted != found.active_wu:
-            raise ActionError(f"session {found.session_id} is on {found.active_wu}, not on {wanted}: name one of them")
-        return Place(wanted, found)
-    if wu_id:
-        wanted = known_work(store, wu_id)
-        return Place(wanted, stored.newest(store.layout, by, wanted))
-    mine = stored.newest(store.layout, by)
-    if mine is None:
+    if not session and not wu_id and opensessions.newest(store.root, by) is None:
         raise ActionError(f"{by} has no open session: name the work unit (--wu WU-042) or begin with `start --wu`")
-    return Place(mine.active_wu, mine)
+    return of_note(store.root, by=by, wu_id=wu_id or None, session=session)
+
+
+def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "") -> Place:
+    """Where something noticed goes: as `place`, but it may belong to no work unit.
+
+    `wu_id` is None where nothing was said of it, and one of NONE where there is none.
+    """
+    if session:
+        return _of_session(root, session_at(root, session), wu_id)
+    if wu_id is None:
+        mine = opensessions.newest(root, by)
+        return Place(wu_id=mine.active_wu, session=mine) if mine else Place()
+    if wu_id.lower() in NONE:
+        return Place()
+    wanted = work_at(root, wu_id)
+    return Place(wu_id=wanted, session=opensessions.newest(root, by, wanted))
+
+
+def _of_session(root: StrPath, found: SessionView, wu_id: str | None) -> Place:
+    if wu_id is not None and wu_id.lower() in NONE:
+        return Place(session=found)
+    wanted = work_at(root, wu_id) if wu_id else found.active_wu
+    if wanted != found.active_wu:
+        raise ActionError(f"session {found.session_id} is on {found.active_wu}, not on {wanted}: name one of them")
+    return Place(wu_id=wanted, session=found)

@@ -1,4 +1,4 @@
-"""Archiving many nodes that nobody has touched: decided anew under the journal's lock, recorded as one action."""
+"""Archiving many nodes that nobody has touched, decided anew until it holds when it is written, as one action."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.records import Action
-from lumen_tui.store import files, history, nodes
+from lumen_tui.store import files, history, nodebulk
 from lumen_tui.store.ageindex import AgeIndex
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.nodes import Raw
@@ -36,24 +35,32 @@ Plan = Callable[[AgeIndex], list[Leaving]]
 
 
 def carry_out(store: Store, index: AgeIndex, plan: Plan, *, verb: str, by: str, now: float) -> Done:
-    """Archive what `plan` names. It is asked again under the lock: what was touched or changed meanwhile stays."""
-    first = plan(index)
-    actions: list[Action] = []
+    """Archive what `plan` names. What was touched or changed until it is written stays."""
+    done = nothing = Done(summary="nothing to archive")
+    waiting, seen = plan(index), index.revision
+    expected: dict[str, float] = {}
 
     def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        chosen = [leaving for leaving in plan(index.load()) if leaving.node_id in found]
+        nonlocal done, waiting, seen, expected
+        if index.changed():
+            index.load()
+        if index.revision != seen:
+            waiting, seen = plan(index), index.revision
+        chosen = [leaving for leaving in waiting if leaving.node_id in found]
+        expected = {leaving.node_id: leaving.touched for leaving in chosen}
         if not chosen:
+            done = nothing
             return [], b""
         changes = [edits.patch(found[one.node_id], _fields(one, by=by, now=now), by=by, now=now) for one in chosen]
         summary = f"{len(chosen)} node{'s' if len(chosen) > 1 else ''} archived"
-        actions.append(edits.new_action(verb, changes, summary=summary, by=by, now=now))
-        return [found[one.node_id] for one in chosen], history.action_lines(actions[0])
+        action = edits.new_action(verb, changes, summary=summary, by=by, now=now)
+        done = Done(summary=summary, target=action.target, action_id=action.id)
+        return [found[one.node_id] for one in chosen], history.action_lines(action)
 
-    if first:
-        nodes.change(store.layout, [leaving.node_id for leaving in first], edit)
-    if not actions:
-        return Done(summary="nothing to archive")
-    return Done(summary=actions[0].summary, target=actions[0].target, action_id=actions[0].id)
+    if waiting:
+        named = [leaving.node_id for leaving in waiting]
+        nodebulk.change(store.layout, named, edit, holds=lambda: index.still_touched_at(expected))
+    return done
 
 
 def _fields(leaving: Leaving, *, by: str, now: float) -> Fields:

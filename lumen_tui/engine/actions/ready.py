@@ -2,64 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
-import msgspec
-
-from lumen_tui.engine.actions import lanes, places, relations
-from lumen_tui.model import times
-from lumen_tui.model.handoff import Entry, Page, author
-from lumen_tui.model.records import NODE_TYPES, Node, Signal
-from lumen_tui.model.session import WorkSession
-from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import lanes as lane_files
-from lumen_tui.store import sessions as stored
-from lumen_tui.store.nodeviews import clean
-from lumen_tui.store.store import Store
+from lumen_tui.engine.actions import places, waiting
+from lumen_tui.model import plain, times
+from lumen_tui.model.kinds import NODE_TYPES
+from lumen_tui.model.page import Entry, Page
+from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.store import files, lanelocks, opensessions, unitviews
 from lumen_tui.store.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, Trail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeVar
+
+    from lumen_tui.model.views import HolderView, NodeView, SessionView, SignalView, UnitView
+    from lumen_tui.store.folder import Folder
+
+    Record = TypeVar("Record", bound=plain.Plain)
 
 TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)
 _SIGNALS, _DECISIONS, _ITEMS, _FILES, _HANDOFFS = 5, 5, 20, 40, 5
 _TEXT = 2000  # characters of one entry
 
 
-def page(store: Store, *, by: str, now: float, wu_id: str = "", type: str = "") -> Page:
+def page(store: Folder, *, by: str, now: float, wu_id: str = "", type: str = "") -> Page:
     """Everything about a work unit; `type` picks which kind of open nodes `items` lists."""
     where = places.place(store, by=by, wu_id=wu_id)
     with Trail(store.layout) as trail:
         return _page(store, trail, where.wu_id, (type,) if type else (DISCOVERY, NOTE, PENDING), now)
 
 
-def _page(store: Store, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: float) -> Page:
-    unit = lane_files.read_unit(store.layout, wu_id)
-    holders = lanes.known_holders(store, unit.lane) if unit and unit.lane else []
-    open_ones = [one for one in stored.live(store.layout) if one.active_wu == wu_id]
+def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: float) -> Page:
+    unit = unitviews.read(store.root, wu_id)
+    open_ones = [cleaned(one) for one in opensessions.live(store.root) if one.active_wu == wu_id]
     session = max(open_ones, key=lambda one: one.started_at, default=None)
     last = next(iter(trail.newest(wu_id, (CHECKPOINT,), 1)), None)
-    items = [node for node in trail.ready(wu_id, kinds, 2 * _ITEMS) if not _blocked(store, trail, node.id, now)]
+    items = [
+        one for one in trail.ready(wu_id, kinds, 2 * _ITEMS) if not waiting.blockers(store, trail, one.id, now=now)
+    ]
     return Page(
-        wu_id=wu_id, taken_at=times.iso(now), unit=clean_struct(unit), lane_holders=tuple(map(clean_struct, holders)),
-        session=clean_struct(session), session_age_seconds=_age(session.started_at, now) if session else 0.0,
-        other_sessions=tuple(f"{one.session_id} ({one.agent})" for one in open_ones if one is not session),
+        wu_id=wu_id, taken_at=times.iso(now), unit=cleaned(unit) if unit else None,
+        lane_holders=_holders(store, unit),
+        session=session, session_age_seconds=_age(session.started_at, now) if session else 0.0,
+        other_sessions=tuple([f"{one.session_id} ({one.agent})" for one in open_ones if one is not session]),
         handoffs=_entries(trail.newest(wu_id, (HANDOFF,), _HANDOFFS, any_state=True), now),
         last_checkpoint=entry(last, now) if last else None, files_touched=_files(session, last),
-        signals=tuple(signal_entry(one, now) for one in trail.signals(wu_id, _SIGNALS)),
+        signals=tuple([signal_entry(one, now) for one in trail.signals(wu_id, _SIGNALS)]),
         pending_decisions=_entries(trail.ready(wu_id, (PENDING,), _ITEMS), now),
         decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
         discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
-        blockers=tuple(relations.blockers(store, trail, wu_id, now=now)),
+        blockers=tuple(waiting.blockers(store, trail, wu_id, now=now)),
         items=_entries(items[:_ITEMS], now), left_out=_left_out(trail, wu_id),
     )  # fmt: skip
 
 
-def clean_struct(value: Any) -> Any:
-    """A record with every text in it made safe."""
-    return None if value is None else msgspec.convert(clean(msgspec.to_builtins(value)), type(value))
+def cleaned(record: Record) -> Record:
+    """The same record with every text in it made safe."""
+    fields = {name: safe_all(getattr(record, name)) for name in type(record).__annotations__}
+    return type(record)(**fields)
 
 
-def _blocked(store: Store, trail: Trail, node_id: str, now: float) -> bool:
-    return bool(relations.blockers(store, trail, node_id, now=now))
+def _holders(store: Folder, unit: UnitView | None) -> tuple[HolderView, ...]:
+    """Who holds a place in the lane, as far as its lock knows."""
+    entered = lanelocks.holders(store.layout, unit.lane) if unit and unit.lane else []
+    return tuple([cleaned(one) for one in entered if _in_progress(store, one.wu_id)])
+
+
+def _in_progress(store: Folder, wu_id: str) -> bool:
+    """Whether the unit's own file says so; False where it cannot be read."""
+    try:
+        unit = unitviews.read(store.root, wu_id)
+    except (ValueError, OSError, files.StoreError):
+        return False
+    return unit is not None and unit.status == "in_progress"
 
 
 def _left_out(trail: Trail, wu_id: str) -> dict[str, int]:
@@ -72,8 +87,8 @@ def _age(at: str, now: float) -> float:
     return max(0.0, now - times.epoch(at, now))
 
 
-def _entries(nodes: Iterable[Node], now: float) -> tuple[Entry, ...]:
-    return tuple(entry(node, now) for node in nodes)
+def _entries(nodes: Iterable[NodeView], now: float) -> tuple[Entry, ...]:
+    return tuple([entry(node, now) for node in nodes])
 
 
 _EXTRA = (
@@ -82,7 +97,7 @@ _EXTRA = (
 )  # fmt: skip
 
 
-def entry(node: Node, now: float) -> Entry:
+def entry(node: NodeView, now: float) -> Entry:
     """A node as a line of the page."""
     extra = {key: value[:_TEXT] for key in _EXTRA if isinstance(value := node.metadata.get(key), str) and value}
     if node.session_id:
@@ -90,23 +105,29 @@ def entry(node: Node, now: float) -> Entry:
     if node.tags:
         extra["tags"] = " ".join(node.tags)
     age = _age(node.created_at, now)
-    return Entry(node.id, node.type, node.content[:_TEXT], author(node), node.created_at, age, extra)
+    return Entry(
+        id=node.id, kind=node.type, text=node.content[:_TEXT], by=node.author, at=node.created_at, age_seconds=age,
+        extra=extra,
+    )  # fmt: skip
 
 
-def signal_entry(signal: Signal, now: float) -> Entry:
+def signal_entry(signal: SignalView, now: float) -> Entry:
     """A signal as a line of the page."""
     named = {"to": signal.target_agent, "priority": signal.priority, "lane": signal.lane, "type": signal.type}
     extra = {key: value for key, value in named.items() if value}
     age = _age(signal.created_at, now)
-    return Entry(signal.id, "signal", signal.message[:_TEXT], signal.sender, signal.created_at, age, extra)
+    return Entry(
+        id=signal.id, kind="signal", text=signal.message[:_TEXT], by=signal.sender, at=signal.created_at,
+        age_seconds=age, extra=extra,
+    )  # fmt: skip
 
 
-def _files(session: WorkSession | None, last: Node | None) -> tuple[str, ...]:
+def _files(session: SessionView | None, last: NodeView | None) -> tuple[str, ...]:
     """The newest files of the session and of the last checkpoint, each once."""
     found = last.metadata.get("files") if last else None
     names = [name for name in found if isinstance(name, str)] if isinstance(found, (list, tuple)) else []
     every = dict.fromkeys([*(session.files_touched if session else ()), *names])
-    return tuple(one_line(name, 300) for name in list(every)[-_FILES:])
+    return tuple([one_line(name, 300) for name in list(every)[-_FILES:]])
 
 
 def lines(found: Page) -> list[str]:

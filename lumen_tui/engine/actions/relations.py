@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lumen_tui.engine.actions import checks
+from lumen_tui.engine.actions.waiting import BLOCKS
+from lumen_tui.engine.actions.waiting import blockers as blockers
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.model.handoff import Blocker
 from lumen_tui.model.records import RELATION_TYPES
-from lumen_tui.model.text import one_line
-from lumen_tui.store import lanes
-from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.store import Store
 from lumen_tui.store.trail import EDGES, NODES, Trail
-
-BLOCKS = "blocks"
 
 
 def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
@@ -72,27 +68,3 @@ def _all_blockers(trail: Trail, identifier: str) -> Iterator[str]:
                 seen.add(one)
                 waiting.append(one)
                 yield one
-
-
-def blockers(store: Store, trail: Trail, identifier: str, *, now: float) -> list[Blocker]:
-    """What is still open of that which blocks a work unit or a node."""
-    found = [_blocker(store, trail, one, now) for one in trail.sources_of(identifier, BLOCKS)]
-    return [one for one in found if one is not None]
-
-
-def _blocker(store: Store, trail: Trail, identifier: str, now: float) -> Blocker | None:
-    """A thing that blocks, None where it is closed or gone."""
-    if not identifier.startswith("WU-"):
-        node = trail.node(identifier) if trail.is_open(identifier) else None
-        if node is None:
-            return None
-        at = node.created_at
-        return Blocker(node.id, one_line(node.title, 200), node.status, node.created_by, at, now - times.epoch(at, now))
-    try:
-        unit = lanes.read_unit(store.layout, identifier)
-    except (BadFile, ValueError):
-        return Blocker(identifier, "(its file cannot be read)", "unknown", "", "", 0.0)
-    if unit is None or unit.status == "done":
-        return None
-    at, who = unit.claimed_at or unit.created_at, unit.claimed_by or unit.created_by
-    return Blocker(unit.id, one_line(unit.title, 200), unit.status, who, at, max(0.0, now - times.epoch(at, now)))

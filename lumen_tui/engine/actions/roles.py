@@ -8,7 +8,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, history, rolefiles, roles
+from lumen_tui.store import files, history, locks, rolefiles, roles
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.rolefiles import Texts
 from lumen_tui.store.store import Store
@@ -19,7 +19,7 @@ _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal li
 def hire(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
     """Put a new role in force. `text` is the whole role file."""
     _checked(name, text)
-    with files.waiting_lock(store.layout.lock("roles")):
+    with locks.waiting_lock(store.layout.lock("roles")):
         if name in _in_force(store):
             raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
         after: Texts = {"hired": text, "retired": None}
@@ -29,7 +29,7 @@ def hire(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
 def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
     """Replace the file of a role in force; a shipped one gets a hired one over it."""
     _checked(name, text)
-    with files.waiting_lock(store.layout.lock("roles")):
+    with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
         before = rolefiles.texts(store.layout, name)
         if text == (before["hired"] or rolefiles.shipped_text(name)):
@@ -41,7 +41,7 @@ def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
 def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
     """Retire a role, hired or shipped: no new task gets it until it is hired again."""
     why = checks.reason(reason)
-    with files.waiting_lock(store.layout.lock("roles")):
+    with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
         text = rolefiles.texts(store.layout, name)["hired"] or rolefiles.shipped_text(name) or ""
         marked = rolefiles.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(why)}")
@@ -51,15 +51,28 @@ def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
 
 def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
     """Bring a retired role back as it was."""
-    with files.waiting_lock(store.layout.lock("roles")):
+    with locks.waiting_lock(store.layout.lock("roles")):
         retired = rolefiles.texts(store.layout, ids.check_name(name, "role"))["retired"]
         if retired is None or name in _in_force(store):
             known = roles.list_roles(store.layout)[1]
             raise ActionError(f"there is no retired role {name!r}", candidates=checks.nearest(name, known))
-        text = rolefiles.without_mark(retired)
+        text = _without_past(name, rolefiles.without_mark(retired), now)
         shipped = text == rolefiles.shipped_text(name)
         after: Texts = {"hired": None if shipped else text, "retired": None}
         return _change(store, name, after, verb="role.rehire", said=f"{name} hired again", by=by, now=now)
+
+
+def _without_past(name: str, text: str, now: float) -> str:
+    """The role file without an end that is over: it would be fired again at once."""
+    try:
+        until = times.epoch(roles.parse_role(name, text, "hired").until)
+    except BadFile:
+        return text
+    if not 0 < until <= now:
+        return text
+    head, mark, prompt = text.partition("\n+++\n")
+    kept = [line for line in head.split("\n") if not line.startswith("until")]
+    return "\n".join(kept) + mark + prompt
 
 
 def _checked(name: str, text: str) -> None:

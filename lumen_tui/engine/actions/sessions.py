@@ -42,6 +42,8 @@ def start(
     stored.start(store.layout, session)
     store.nodes.append(node)
     taken = handoff.take(store, by=by, now=now, wu_id=wanted, session_id=session.session_id)
+    started = fields.noted("session.start", session.session_id, f"session on {wanted} started", by=by, now=now)
+    store.actions.append(started)
     said = f"session {session.session_id} on {wanted}" + (f", {len(taken)} hand-off taken" if taken else "")
     return Done(summary=said, target=session.session_id)
 

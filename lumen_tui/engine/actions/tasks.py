@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits, engine, fields
+from lumen_tui.engine.actions import checks, edits, engine, fields, uncancel
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import ids, times
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Budget, Spec, Status
 from lumen_tui.model.text import plain
@@ -29,6 +29,8 @@ def new(
 ) -> Done:  # fmt: skip
     """Queue a task. The same `key` gives the same task, however often it is asked for."""
     task_id = ids.check_name(id, "task id") if id else ""
+    if agent.loop_of(task_id):
+        raise ActionError(f"{task_id} is how the engine names a loop of the main agent: choose another id")
     if key and (found := _under_key(store, task_id or taskfiles.id_for_key(key), key)):
         return found
     spec = Spec(
@@ -68,7 +70,7 @@ def _checked(store: Store, spec: Spec) -> Spec:
     return msgspec.structs.replace(
         spec,
         objective=fields.prose(plain(spec.objective), "objective").strip(),
-        role=checks.role_name(store.layout, spec.role),
+        role=_worker_role(store, spec.role),
         model=fields.label(spec.model, "model"),
         context=fields.prose(spec.context, "context") if spec.context else "",
         constraints=tuple(fields.prose(one, "constraint") for one in spec.constraints),
@@ -77,6 +79,12 @@ def _checked(store: Store, spec: Spec) -> Spec:
         priority=fields.priority(spec.priority),
         key=fields.label(spec.key, "key"),
     )
+
+
+def _worker_role(store: Store, name: str) -> str:
+    if name == agent.ROLE:
+        raise ActionError(f"role {name} is the main agent's own: the engine starts it when there is news for it")
+    return checks.role_name(store.layout, name)
 
 
 def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | None:
@@ -89,16 +97,19 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
     return spec
 
 
-def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "") -> Done:
-    """Ask the engine to stop a task, or not to begin it."""
+def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "", after: str = "") -> Done:
+    """Ask the engine to stop a task, or not to begin it. `after="step"` lets the tool call end that runs now."""
     found = checks.task_id(store, task_id)
     folder = taskfiles.folder_of(store.layout, found)
     status = taskfiles.status_of(folder) if folder else Status.LOST
     if status.ended:
         raise ActionError(f"task {found} has ended already ({status.value}): nothing to cancel", missing=True)
-    engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason)
+    said = f"asked to cancel task {ids.short(found)}"
+    action = edits.new_action("task.cancel", [uncancel.change_of(found)], summary=said, by=by, now=now, reason=reason)
+    files.append(store.layout.actions, history.action_lines(action))
+    engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason, after=after)
     later = "" if engine.runs(store) else "; no engine runs, the next one does it"
-    return Done(summary=f"asked to cancel task {ids.short(found)}{later}", target=found)
+    return Done(summary=f"{said}{later}", target=found, action_id=action.id)
 
 
 def retry(store: Store, *, by: str, now: float, task_id: str) -> Done:

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import edits, roles, settings, tasks, work
+from lumen_tui.engine.actions import approvals, budget, edits, evolution, facts, roles, settings, tasks, uncancel, work
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store import files, history, nodes, rolefiles, taskfiles
+from lumen_tui.store import history, locks, nodebulk, nodes, rolefiles, taskfiles
 from lumen_tui.store.nodes import Raw
 from lumen_tui.store.store import Store
 from lumen_tui.store.work import retire_unit
@@ -68,8 +68,8 @@ def _apply(
                 KINDS[change.kind][1](store, change)
         return [_turned(found[change.key], change, by, now) for change in node_changes], lines
 
-    with files.waiting_lock(store.layout.lock("roles")):
-        nodes.change(store.layout, [change.key for change in node_changes], edit)
+    with locks.waiting_lock(store.layout.lock("roles")):
+        nodebulk.change(store.layout, [change.key for change in node_changes], edit)
     for change in others:
         if change.kind == "role":
             roles.note(store, change.key, "undo" if undoes else "redo", said, by=by, now=now)
@@ -154,5 +154,13 @@ KINDS: dict[str, tuple[Callable[[Store, Change], Side], Callable[[Store, Change]
     "role": (_role_now, _put_role),
     "task": (_task_now, _put_task),
     "attention": (_noted, _put_nothing),
+    uncancel.KIND: (uncancel.cancelled_now, uncancel.put),
     "setting": (settings.setting_now, settings.put_setting),
+    "approval": (approvals.approval_now, approvals.put_approval),
+    "allow": (approvals.rule_now, approvals.put_rule),
+    "grant": (budget.grant_now, budget.put_grant),
+    facts.KIND: (facts.confirmation_now, facts.put_confirmation),
+    evolution.KIND: (evolution.observation_now, evolution.put_observation),
+    evolution.FILES_KIND: (evolution.files_now, evolution.put_files),
+    evolution.CONSTITUTION_KIND: (evolution.constitution_now, evolution.put_constitution),
 }

@@ -11,7 +11,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import files, history, work
+from lumen_tui.store import files, filing, history, work
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
 
@@ -37,7 +37,7 @@ def _retired(layout: Layout, wu_id: str) -> Path:
 
 def bring_back(layout: Layout, wu_id: str) -> None:
     """Put a retired work unit back into the list."""
-    files.move(_retired(layout, wu_id), layout.work_unit(wu_id))
+    filing.move(_retired(layout, wu_id), layout.work_unit(wu_id))
 
 
 TYPES = ("task", "bug", "idea", "question", "dependency", "feature")

@@ -11,10 +11,11 @@ import msgspec
 from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch
+from lumen_tui.model.spendbook import Entry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, mending, receipts
+from lumen_tui.store import files, locks, mending, receipts
 from lumen_tui.store.compaction import archive_path
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
@@ -47,7 +48,7 @@ def _kinds(layout: Layout) -> dict[Path, Any]:
         layout.memory: _HasId, layout.signals: _HasId, archive_path(layout): _HasId, layout.receipts: Receipt,
         layout.relationships: Relationship, layout.touches: Touch, layout.actions: Action,
         layout.events: EngineEvent, layout.commands: Command, layout.command_receipts: CommandReceipt,
-        layout.personnel: dict[str, Any], layout.packets: Packet,
+        layout.personnel: dict[str, Any], layout.packets: Packet, layout.spend: Entry,
     }  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
     """Every journal that nobody but the store writes; of tasks those that do not run."""
     yield from _kinds(layout).items()
     for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
-        if path.parent != layout.archive and not files.is_locked(path.with_name("run.lock")):
+        if path.parent != layout.archive and not locks.is_locked(path.with_name("run.lock")):
             yield path, TaskEvent
 
 

@@ -13,7 +13,7 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.session import WorkSession
 from lumen_tui.model.snapshot import EngineLife, Problem
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import files, lease, process
+from lumen_tui.store import files, filing, lease, process
 from lumen_tui.store.config import load_config
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.process import ProcessId
@@ -91,7 +91,7 @@ def indexes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             continue
         if why:
             if fix:
-                files.remove(path)
+                filing.remove(path)
             mended = "removed; it is made anew" if fix else ""
             yield Finding("index", f"index/{path.name}", why, mendable=True, mended=mended)
 

@@ -20,7 +20,7 @@ import msgspec
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.hooks import outcome
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files, hookjournal, sessions
+from lumen_tui.store import files, hookjournal, locks, sessions
 from lumen_tui.store.hookjournal import decode
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.store import Store
@@ -124,7 +124,7 @@ def main(root: str, lock: int) -> None:
             os.close(held)
         if not hookjournal.pending(root, time.time()):
             return
-        held = files.try_lock(f"{root}/{hookjournal.LOCK}")
+        held = locks.try_lock(f"{root}/{hookjournal.LOCK}")
 
 
 if __name__ == "__main__":

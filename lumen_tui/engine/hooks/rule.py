@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import files, filing, hookjournal
 from lumen_tui.store.config import load_config
 from lumen_tui.store.layout import Layout
 
@@ -19,10 +19,10 @@ def remember(root: str, stamp: str) -> dict[str, Any]:
     signals = memory.progress_signals
     found = {
         "stamp": stamp, "enabled": rule.enabled, "every": rule.interval_tool_calls,
-        "on_signals": signals.enabled and signals.auto_checkpoint,
+        "on_signals": signals.enabled and signals.auto_checkpoint, "max_checkpoints": memory.max_checkpoints,
     }  # fmt: skip
     try:
-        files.make_folder(Path(root) / "index")
+        filing.make_folder(Path(root) / "index")
         files.replace(f"{root}/{hookjournal.RULE}", msgspec.json.encode(found))
     except files.StoreError:
         pass  # the next hook tries again

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files
-from lumen_tui.store.hookjournal import EVENTS, TOOL_USED
+from lumen_tui.store import files, filing
+from lumen_tui.store.hookjournal import CALLS, EVENTS
 
 Settings = dict[str, Any]
 _TIMEOUT = 10  # seconds after which the agent's program goes on without an answer
@@ -59,7 +59,7 @@ def install(path: Path, program: list[str], root: Path) -> bool:
         entry: Settings = {
             "hooks": [{"type": "command", "command": command(program, event, root), "timeout": _TIMEOUT}]
         }
-        _event_list(path, after, event).append({"matcher": "*", **entry} if event == TOOL_USED else entry)
+        _event_list(path, after, event).append({"matcher": "*", **entry} if event in CALLS else entry)
     if sorted(_ours(before)) == sorted(_ours(after)):
         return False
     if not _ours(before):
@@ -79,7 +79,7 @@ def uninstall(path: Path) -> bool:
     earlier = _parse(_backup(path), saved.decode()) if saved and saved.strip() else {}
     after = _without_ours(before, earlier)
     if not after and saved is None:
-        files.remove(path)  # it held nothing but ours
+        filing.remove(path)  # it held nothing but ours
     else:
         _write(path, saved.decode() if saved and after == earlier else _dump(after, text))
     return True
@@ -227,7 +227,7 @@ def _back_up(path: Path, text: str) -> None:
     if path.exists():
         _write(_backup(path), text, like=path)
     else:
-        files.remove(_backup(path)) if _backup(path).exists() else None
+        filing.remove(_backup(path)) if _backup(path).exists() else None
 
 
 def _write(path: Path, text: str, like: Path | None = None) -> None:

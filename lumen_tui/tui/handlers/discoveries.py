@@ -111,12 +111,6 @@ class DiscoveriesHandler(Handler):
             decide = {"promote": self._promote, "archive": self._archive, "later": self._later}
             decide[verdict.action](verdict.node_ids)
 
-    def do_why(self) -> None:
-        self.open()
-
-    def why_why(self) -> str:
-        return _NONE if self.selected is None else ""
-
     def open(self) -> None:
         """The discovery in full, with where it comes from."""
         self.show_node(self.selected.node.id)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.engine.launch import start_engine
+from lumen_tui.model import agent
 from lumen_tui.model.snapshot import EngineLife
 from lumen_tui.model.tasks import Status
 from lumen_tui.store.files import StoreError
@@ -65,7 +66,8 @@ class EngineHandler(Handler):
     def do_new_task(self) -> None:
         from lumen_tui.tui.screens.task_form import TaskForm
 
-        form = TaskForm(self.snapshot.roles, self.draft)
+        workers = [role for role in self.snapshot.roles if role.name != agent.ROLE]
+        form = TaskForm(workers, self.draft)
 
         def filled(arguments: dict[str, Any] | None) -> None:
             self.draft = form.draft if arguments is None else arguments  # until it is known to be on the disk

@@ -10,12 +10,16 @@ from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.decay import DecayHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
+from lumen_tui.tui.handlers.evolving import EvolvingHandler
+from lumen_tui.tui.handlers.facts import FactsHandler
 from lumen_tui.tui.handlers.moving import PanesHandler
 from lumen_tui.tui.handlers.needs import NeedsHandler
 from lumen_tui.tui.handlers.rule import RuleHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
 from lumen_tui.tui.handlers.signals import SignalsHandler
+from lumen_tui.tui.handlers.spending import SpendingHandler
 from lumen_tui.tui.handlers.travel import TravelHandler
+from lumen_tui.tui.handlers.why import WhyHandler
 from lumen_tui.tui.handlers.workers import WorkersHandler
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 _KINDS: tuple[type[Handler], ...] = (
     PanesHandler, NeedsHandler, EngineHandler, ScreensHandler, QuitHandler,
     WorkersHandler, SignalsHandler, DiscoveriesHandler, DecayHandler, TravelHandler,
-    RuleHandler,
+    RuleHandler, SpendingHandler, WhyHandler, EvolvingHandler, FactsHandler,
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.containers import Vertical
 from textual.content import Content
@@ -125,14 +126,26 @@ class Pane(Vertical):
     def caption(self, title: str, subtitle: str) -> None:
         """Write into the frame, and repaint only that part of it."""
         width, height = self.content_size
-        if (title := one_line(title)) != self._captions["title"]:
-            span = max(len(title), len(self._captions["title"])) + 4
+        if (title := one_line(title)) != (was := self._captions["title"]):
             self._captions["title"], self._border_title = title, Content(title)
-            self.refresh(Region(-1, -1, min(span, width + 2), 1))
-        if (subtitle := one_line(subtitle)) != self._captions["subtitle"]:
-            span = min(max(len(subtitle), len(self._captions["subtitle"])) + 4, width + 2)
+            start, stop = _differs(was, title, width)
+            self.refresh(Region(start + 2, -1, stop - start, 1))
+        if (subtitle := one_line(subtitle)) != (was := self._captions["subtitle"]):
             self._captions["subtitle"], self._border_subtitle = subtitle, Content(subtitle)
-            self.refresh(Region(width + 1 - span, height, span, 1))
+            start, stop = _differs(was[::-1], subtitle[::-1], width)
+            self.refresh(Region(width - 2 - stop, height, stop - start, 1))
+
+
+def _differs(was: str, now: str, width: int) -> tuple[int, int]:
+    """What to paint anew where a caption changes: cells from its beginning, the blanks around it are -1 and its length.
+
+    Only what differs where both are as long and fit into a frame around `width` cells.
+    """
+    longest = max(cell_len(was), cell_len(now))
+    if longest != len(was) or longest != len(now) or longest > width - 4:
+        return -2, min(longest + 1, width - 1)
+    places = [place for place in range(longest) if was[place] != now[place]]
+    return places[0], places[-1] + 1
 
 
 def place_of(rows: LineList[Any], what: str) -> str:
@@ -145,4 +158,6 @@ def place_of(rows: LineList[Any], what: str) -> str:
     parts.append(where)
     if rows.filter_text:
         parts.append(f"/{rows.filter_text}")
+    if rows.sifter.share < 1:
+        parts.append(f"{int(rows.sifter.share * 100)} % searched")
     return " · ".join(parts)

@@ -10,9 +10,10 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from lumen_tui.model import ids, times
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model.loop import LoopState
 from lumen_tui.model.snapshot import Revisions
+from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import LOOP
 from lumen_tui.tui.panes.base import Detail, Pane
@@ -41,17 +42,21 @@ class LoopPane(Pane):
         yield self._facts
 
     def revision(self, revisions: Revisions) -> object:
-        return revisions.loop
+        return revisions.loop, revisions.tasks, revisions.facts
 
     def tick(self, now: float) -> None:
         super().tick(now)
         self._facts.redraw()
 
     def title_words(self) -> str:
+        if session := self.snapshot.session:
+            return f"1 Loop {words.number(agent.loop_of(session.id))} at work"
         loop = self.snapshot.loop
         return f"1 Loop {words.number(loop.loop)}" if loop else "1 Loop"
 
     def subtitle_words(self) -> str:
+        if session := self.snapshot.session:
+            return times.clock(self.now - session.started)
         loop = self.snapshot.loop
         return words.ago(self.now - times.epoch(loop.completed_at)) if loop and loop.completed_at else ""
 
@@ -65,23 +70,43 @@ class LoopPane(Pane):
         if not self.snapshot.packets:
             return None
         last = self.snapshot.packets[-1]
+        told = (("transcript", f"transcripts/{last.session}.jsonl"),) if last.session else ()
         facts = (("loop", str(last.loop)), ("brain", last.brain), ("took", times.span(last.seconds)),
-                 ("tokens", words.number(last.usage.tokens)), ("completed", last.completed_at))  # fmt: skip
+                 ("tokens", words.number(last.usage.tokens)), ("completed", last.completed_at), *told)  # fmt: skip
         out = [f"{item.what}: {item.why}" for item in (*last.abandoned, *last.decided_against)]
-        parts = (("Came in", last.came_in), ("Done", last.done), ("Decided", last.decided), ("Left out", out),
-                 ("Next", last.next))  # fmt: skip
+        changed = [f"{name.replace('_', ' ')}: {count}" for name, count in last.changed.items() if count]
+        parts = (("Came in", last.came_in), ("Done", last.done), ("Decided", last.decided), ("Changed", changed),
+                 ("Left out", out), ("Next", last.next), ("Not in its briefing", last.cut))  # fmt: skip
         body = "\n\n".join(f"{name}\n" + "\n".join(f"- {item}" for item in items) for name, items in parts if items)
         return Detail(last.id, facts, body)
 
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         loop, ink = self.snapshot.loop, self.look.ink
-        if loop is None:
+        if loop is None and self.snapshot.session is None:
             return [spread(width, [(text, ink.muted)], []) for text in wrap(_EMPTY, width)]
+        loop = loop or LoopState(0, "")
+        now: list[tuple[str, Parts]] = [("now", self._session()), ("rests", self._rests(loop))]
         rows: list[tuple[str, Parts]] = [
-            ("made", self._made(loop)), ("health", self._health(loop)), ("tokens", self._tokens(loop, width)),
+            ("made", self._made(loop)), ("health", self._health(loop)), ("tokens", self._tokens(width)),
             ("left out", self._left_out(loop)), ("loops", self._sparks()), ("packet", self._packet(loop)),
         ]  # fmt: skip
-        return [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in rows if parts]
+        shown = [*now, *rows] if loop.loop else now
+        return [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in shown if parts]
+
+    def _session(self) -> Parts:
+        """What the session that is at work did last."""
+        session, ink = self.snapshot.session, self.look.ink
+        if session is None:
+            return []
+        last = session.tail[-1] if session.tail else None
+        said = one_line(f"{last.kind}  {last.text}" if last else "starting", 200)
+        return [(f"{session.status}  ", ink.accent), (said, ink.text)]
+
+    def _rests(self, loop: LoopState) -> Parts:
+        left = times.epoch(loop.rests_until) - self.now if loop.rests_until else 0.0
+        if left <= 0 or self.snapshot.session is not None:
+            return []
+        return [(f"{times.span(left)} more", self.look.ink.text), (f"  {loop.rests_why}", self.look.ink.muted)]
 
     def _made(self, loop: LoopState) -> Parts:
         ink, made = self.look.ink, loop.last_artifact
@@ -95,16 +120,27 @@ class LoopPane(Pane):
         style = {"ok": ink.text, "degraded": ink.accent}.get(health.status, ink.bad)
         return [(health.status, style), (f"  {health.note}" if health.note else "", ink.text)]
 
-    def _tokens(self, loop: LoopState, width: int) -> Parts:
-        ink, shapes, budget = self.look.ink, self.look.shapes, loop.token_budget
-        if budget.limit <= 0:
-            return [(f"{words.kilo(budget.used)} today, no limit", ink.text)]
-        size = max(0, min(_BAR, width - _BESIDE_BAR))
-        full = min(size, round(size * budget.used / budget.limit))
-        bar = ink.bad if budget.used >= budget.limit else ink.accent
-        amounts = f"  {words.kilo(budget.used)} of {words.kilo(budget.limit)}"
+    def _tokens(self, width: int) -> Parts:
+        ink, shapes, spend = self.look.ink, self.look.shapes, self.snapshot.spend
+        forecast = self._forecast()
+        if spend.tokens_cap <= 0:
+            return [(f"{words.kilo(spend.tokens)} today, no limit{forecast}", ink.text)]
+        size = max(0, min(_BAR, width - _BESIDE_BAR - len(forecast)))
+        full = min(size, round(size * spend.tokens / spend.tokens_cap))
+        bar = ink.bad if spend.full or spend.tokens >= spend.tokens_cap else ink.accent
+        amounts = f"  {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)}"
         rest = "-" if shapes.bar == "#" else shapes.bar
-        return [(shapes.bar * full, bar), (rest * (size - full), ink.faint), (amounts, ink.text)]
+        return [
+            (shapes.bar * full, bar), (rest * (size - full), ink.faint), (amounts, ink.text), (forecast, ink.accent),
+        ]  # fmt: skip
+
+    def _forecast(self) -> str:
+        """Where the pace of the last hour leads, while there is something to say."""
+        spend = self.snapshot.spend
+        if spend.full:
+            return ", full"
+        left = spend.reached_at - self.now
+        return f", full {words.until(left)}" if spend.reached_at and left > 0 else ""
 
     def _left_out(self, loop: LoopState) -> Parts:
         said = [f"{len(loop.abandoned)} abandoned"] if loop.abandoned else []
@@ -122,7 +158,16 @@ class LoopPane(Pane):
     def _packet(self, loop: LoopState) -> Parts:
         ink = self.look.ink
         if not self.snapshot.packets:
-            return [("none yet", ink.muted)]
+            return [("none yet", ink.muted), *self._stalest()]
         last = self.snapshot.packets[-1]
         written = words.ago(self.now - times.epoch(last.completed_at))
-        return [(ids.short(last.id), ink.muted), (f"  written {written}", ink.text)]
+        return [(ids.short(last.id), ink.muted), (f"  written {written}", ink.text), *self._stalest()]
+
+    def _stalest(self) -> Parts:
+        """The other clock: when the fact that was confirmed longest ago was, and how many have drifted."""
+        facts, ink = self.snapshot.facts, self.look.ink
+        if not facts.current and not facts.drifted:
+            return []
+        age = words.age(self.now - facts.stalest) if facts.stalest else "never confirmed"
+        said: Parts = [(f"  stalest fact {age}", ink.muted if facts.stalest else ink.text)] if facts.current else []
+        return [*said, (f"  {facts.drifted} drifted" if facts.drifted else "", ink.bad)]

@@ -12,7 +12,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from lumen_tui.model import ids, times
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
@@ -46,7 +46,7 @@ class TaskRows:
         right, right_style = outcome(row, self._pane.now, ink)
         body = _body_style(row.status, selected, ink)
         cells = [Cell(look.shapes.status[row.status], shape_style(row.status, ink), 1)]
-        cells.append(Cell(ids.short(row.id), ink.muted, _ID, gap=1))
+        cells.append(Cell(short_id(row.id), ink.muted, _ID, gap=1))
         if width >= 48:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
         if width >= 68:
@@ -67,6 +67,12 @@ class TaskRows:
             "id": row.id, "role": spec.role, "model": self._pane.model_of(row), "status": str(row.status),
             "wu": spec.wu_id, "lane": spec.lane, "by": spec.created_by, "priority": spec.priority,
         }  # fmt: skip
+
+
+def short_id(task_id: str) -> str:
+    """What names a task in a few cells: `7f2k`, or `L124` for the session of a loop."""
+    loop = agent.loop_of(task_id)
+    return f"L{loop}" if loop else ids.short(task_id)
 
 
 def shape_style(status: Status, ink: Ink) -> Style:
@@ -225,7 +231,7 @@ class WorkersPane(Pane):
         named = event.kind != "call" or event.text.startswith(event.tool)
         body = event.text if named else f"{event.tool} {event.text}"
         cells = [
-            Cell(ids.short(task.id) if first else "", ink.muted, 4),
+            Cell(short_id(task.id) if first else "", ink.muted, 4),
             Cell(shapes.gutter, ink.accent, 1),
             Cell(body or event.kind, ink.text if event.ok else ink.bad),
             Cell(when, ink.muted, 8, right=True, gap=1),

@@ -1,80 +1,103 @@
-"""Everything that needs a person, in the order in which it should be looked at."""
+"""Everything that needs a person, in the order in which it should be looked at, answered where it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual.binding import Binding, BindingType
+from textual.widgets import Static
 
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
-from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Keys
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
-from lumen_tui.tui.theme import Look
-from lumen_tui.tui.widgets.cells import Cell, line
-
-_WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
-
-
-class AttentionRows(Rows[Attention]):
-    """What kind, what it is about, since when."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
-
-    def key(self, row: Attention) -> str:
-        return f"{row.need}:{row.target}"
-
-    def line(self, row: Attention, width: int, selected: bool, marked: bool) -> list[Segment]:
-        ink = self.look.ink
-        age = words.age(self.now - row.since) if row.since else ""
-        cells = (
-            Cell(self.look.shapes.need, ink.bad if row.need in _WRONG else ink.loud, 1),
-            Cell(row.need.value, ink.muted, 9, gap=1),
-            Cell(row.text, ink.strong if selected else ink.text),
-            Cell(age, ink.muted, 7, right=True),
-        )
-        return line(width, cells)
-
-    def words(self, row: Attention) -> str:
-        return one_line(f"{row.need} {row.target} {row.text}")
+from lumen_tui.tui.screens.approval_answers import Desk
+from lumen_tui.tui.screens.approval_rows import AttentionRows, key_of
+from lumen_tui.tui.screens.approval_screen import NEXT, PREVIOUS, ApprovalScreen
+from lumen_tui.tui.screens.approval_sheet import TRIED_AGAIN, AnswerSheet
+from lumen_tui.tui.screens.base import Keys, keys_line
+from lumen_tui.tui.widgets.line_list import LineList
 
 
-class AttentionScreen(ListSheet[Attention, Attention]):
-    """Answers the one to go to. `put_aside` takes one off the list, or says why it stays."""
+class AttentionScreen(AnswerSheet):
+    """Answers the one to go to, where its answer is to be found elsewhere."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "put_aside", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "step(1)", show=False),
+        Binding("N", "step(-1)", show=False),
+        Binding("w", "why", show=False),
+    ]
     EMPTY = "Nothing needs you."
+    TWO_LINES = True
 
-    def __init__(self, snapshot: Snapshot, put_aside: Callable[[Attention], str]) -> None:
-        super().__init__("Needs you")
-        self._snapshot = snapshot
-        self._put_aside = put_aside
+    def __init__(
+        self, snapshot: Snapshot, why_stays: Callable[[Attention], str], desk: Desk | None = None, at: str = ""
+    ) -> None:
+        super().__init__(snapshot, why_stays, desk)
+        self._at = at  # key of the row on which the cursor begins
 
     def keys(self) -> Keys:
-        return (("enter", "go there"), ("d", "put aside"), *super().keys()[1:])
-
-    def action_put_aside(self) -> None:
-        if self.rows.selected is not None:
-            self.say(self._put_aside(self.rows.selected), bad=True)
-
-    def rows_view(self) -> AttentionRows:
-        return AttentionRows(look_of(self.app), self._snapshot.taken)
+        row = self.rows.selected if self.is_mounted else None
+        keys = [("enter", "open" if row and row.need is Need.APPROVAL else "go there, or see what to do")]
+        if row is None:
+            return super().keys()[1:]
+        if row.need is Need.APPROVAL:
+            keys = [("y", "allow"), ("d", "deny"), ("A", "allow always"), *keys]
+        else:
+            retry = [("R", "retry")] if row.need in TRIED_AGAIN else []
+            keys = [*keys, *retry, ("d", "put aside"), ("l", "until tomorrow")]
+        return (*keys, ("space", "mark"), ("u", "undo"), *super().keys()[1:])
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show(self._snapshot)
+        if self._at:
+            self.rows.select_key(self._at)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
-        view = self.rows.view
-        if isinstance(view, AttentionRows):
-            view.now = snapshot.taken
-        self.fill(snapshot.attention, f"Needs you: {len(snapshot.attention)}")
+        self._snapshot = snapshot
+        before = self.rows.selected
+        if isinstance(self.rows.view, AttentionRows):
+            self.rows.view.take(snapshot)
+        self._show_going()
+        gone = [key for key in self.rows.marks.keys if key not in {key_of(one) for one in snapshot.attention}]
+        for key in gone:
+            del self.rows.marks.keys[key]
+        self.fill(snapshot.attention, f"Needs you: {words.number(len(snapshot.attention))}")
+        self.follow(before)
+        if self._answers is not None:
+            self._answers.going &= {one.target for one in snapshot.attention}
+        self._show_keys()
+
+    def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        self.query_one(".keys", Static).update(keys_line(self.keys()))
 
     def opened(self, row: Attention) -> None:
-        self.dismiss(row)
+        if row.need is not Need.APPROVAL or self._desk is None:
+            self.dismiss(row)
+            return
+        self.app.push_screen(ApprovalScreen(self._snapshot, row.target, self._desk), self._left)
+
+    def _left(self, where: str | None) -> None:
+        """Go on from a question that was open: the next need, opened too where it is a question."""
+        if where not in (NEXT, PREVIOUS):
+            return
+        self.action_step(1 if where == NEXT else -1)
+        row = self.rows.selected
+        if row is not None and row.need is Need.APPROVAL:
+            self.opened(row)
+
+    def action_why(self) -> None:
+        """What caused it, and what came of it."""
+        from lumen_tui.tui.screens.why_screen import WhyScreen
+
+        port, row = getattr(self.app, "port", None), self.rows.selected
+        if port is not None and row is not None:
+            self.app.push_screen(WhyScreen(port, row.target, self._snapshot.taken))
+
+    def action_step(self, by: int) -> None:
+        count = len(self.rows.model)
+        if count:
+            self.rows.select_key(key_of(self.rows.model.row((self.rows.model.cursor + by) % count)))

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -16,6 +17,8 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.screens.base import Dialog, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.screens.fields import Line
 from lumen_tui.tui.screens.menu import consequences
+
+Quoted = Sequence[tuple[str, str]]  # a heading and a text
 
 
 class ConfirmName(FormScreen[bool]):
@@ -49,21 +52,36 @@ class ConfirmName(FormScreen[bool]):
 
 
 class ConfirmKey(Dialog[bool]):
-    """Shows what `key` will do to what; answers True when that key is pressed, False when left."""
+    """Shows what `key` will do to what; answers True when that key is pressed, False when left.
+
+    `quoted` are texts of somebody else under a heading of ours: all of each, behind a gutter mark, so that it cannot
+    pass for the program's own.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "leave", show=False)]
+    DEFAULT_CSS = """
+    ConfirmKey .called { height: auto; max-height: 50vh; width: 100%; margin: 0 0 1 0; }
+    ConfirmKey .whose { height: auto; width: 100%; color: $room-muted; }
+    """
 
-    def __init__(self, title: str, lines: Iterable[str], key: str, verb: str) -> None:
+    def __init__(self, title: str, lines: Iterable[str], key: str, verb: str, quoted: Quoted = ()) -> None:
         super().__init__(title)
         self._lines = consequences(lines)
         self._key = key
         self._verb = verb
+        self._quoted = tuple(quoted)
 
     def body(self) -> ComposeResult:
         yield Static(safe("\n".join(self._lines)), markup=False, classes="lines")
+        if self._quoted:
+            with VerticalScroll(classes="called"):
+                for heading, text in self._quoted:
+                    yield Static(Content(one_line(heading)), classes="whose")
+                    yield Static(Content(safe(text)), classes="agent words")
 
     def keys(self) -> Keys:
-        return ((self._key, self._verb), ("esc", "cancel"))
+        scroll = (("↑↓", "move"),) if self._quoted else ()
+        return ((self._key, self._verb), *scroll, ("esc", "cancel"))
 
     def on_key(self, event: events.Key) -> None:
         if self._key in (event.key, event.character):

@@ -16,7 +16,7 @@ class ProblemRows(Rows[Problem]):
     """The place and what is wrong there; the hint below the selected one."""
 
     def key(self, row: Problem) -> str:
-        return f"{row.where}\n{row.what}"
+        return f"{row.where}: {row.what}"
 
     def line(self, row: Problem, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
@@ -31,14 +31,15 @@ class ProblemRows(Rows[Problem]):
 
 
 class ProblemsScreen(ListSheet[None, Problem]):
-    """Every problem of the state folder; enter shows one in full."""
+    """Every problem of the state folder; enter shows one in full. The cursor begins on the one called `at`."""
 
     EMPTY = "Every file can be read."
     TWO_LINES = True
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, at: str = "") -> None:
         super().__init__("Problems")
         self._snapshot = snapshot
+        self._at = at
 
     def rows_view(self) -> ProblemRows:
         return ProblemRows(look_of(self.app))
@@ -46,6 +47,8 @@ class ProblemsScreen(ListSheet[None, Problem]):
     def on_mount(self) -> None:
         super().on_mount()
         self.show(self._snapshot)
+        if self._at:
+            self.rows.select_key(self._at)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from textual.widget import Widget
 
-from lumen_tui.model import ids
+from lumen_tui.model import agent, ids
 from lumen_tui.model.roles import Role
 from lumen_tui.store import files, rolefiles
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.roles import parse_role, render_role
+from lumen_tui.store.roles import parse_role, read_role_file, render_role, shipped_folder
 from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row
 from lumen_tui.tui.screens.fields import Line
 from lumen_tui.tui.screens.menu import Menu, Option
+from lumen_tui.tui.screens.role_diff import DiffScreen
 
 _AGAIN = (
     Option("e", "edit it again", "again", "with the text as it is now"),
@@ -56,8 +57,10 @@ def check_new_name(name: str, taken: Sequence[str]) -> None:
 class RoleDrafts:
     """Texts that came back from the editor, by role; a broken one waits here for the next try."""
 
-    def __init__(self, screen: Any) -> None:
+    def __init__(self, screen: Any, foresee: Callable[[str, str], Sequence[str]] = lambda name, text: ()) -> None:
+        """`foresee` says, in lines, what the text of a role would change."""
         self._screen = screen
+        self._foresee = foresee
         self._kept: dict[str, str] = {}
 
     async def ask_name(self, taken: Sequence[str]) -> str:
@@ -76,7 +79,7 @@ class RoleDrafts:
             wrong = fault(name, text)
             if not wrong:
                 self._kept.pop(name, None)
-                return self._changed(text, before, new)
+                return await self._agreed(name, text, before, new)
             if not await self._try_again(name, text, wrong):
                 return None
 
@@ -92,10 +95,18 @@ class RoleDrafts:
             self._screen.say("The text is kept: edit the role again to go on with it.")
         return False
 
-    def _changed(self, text: str, before: str, new: bool) -> str | None:
-        if new or text != before:
+    async def _agreed(self, name: str, text: str, before: str, new: bool) -> str | None:
+        """The text, once the operator has seen what is other in it than before."""
+        if text == before and not new:
+            self._screen.say("Nothing was changed.")
+            return None
+        if new:
             return text
-        self._screen.say("Nothing was changed.")
+        ask = DiffScreen(f"Save {name}?", before, text, self._foresee(name, text))
+        if await self._screen.app.push_screen_wait(ask):
+            return text
+        self._kept[name] = text
+        self._screen.say("Nothing was saved; the text is kept: edit the role again to go on with it.")
         return None
 
 
@@ -115,3 +126,16 @@ def file_of(root: Path, role: Role) -> str:
         return hired or rolefiles.shipped_text(role.name) or render_role(role)
     except (files.StoreError, OSError):
         return render_role(role)
+
+
+def templates() -> list[Role]:
+    """The roles that ship, those that were retired or changed here too. Reads the disk: call it from a thread."""
+    found = []
+    for path in sorted(shipped_folder().glob("*.md")):
+        try:
+            role = read_role_file(path, "shipped")
+        except (BadFile, files.StoreError, OSError):
+            continue
+        if role.name != agent.ROLE:
+            found.append(role)
+    return found

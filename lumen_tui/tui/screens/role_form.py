@@ -8,6 +8,7 @@ import msgspec
 from textual.content import Content
 from textual.widget import Widget
 
+from lumen_tui.engine.rolepreview import Around, changed, consequences
 from lumen_tui.model import times
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import TIERS
@@ -18,6 +19,9 @@ from lumen_tui.tui.screens.moments import limit_typed
 from lumen_tui.tui.screens.role_draft import check_new_name
 from lumen_tui.tui.screens.task_form import will_run
 
+_HIGH = 46  # lines of a window from which all consequences are shown
+_BOX = 92  # columns of a form at most
+_WEIGHTY = ("asks for", "may change", "a task costs", "in force", "meets", "wrong")
 _SHELLS = (("none", "none"), ("read", "commands that only read"), ("any", "any command"))
 _POWERS = (("write", "write files"), ("network", "use the network"))
 _TOOLS = tuple((tool, tool) for tool in ALL_TOOLS if tool != "shell")
@@ -28,10 +32,11 @@ class RoleForm(FormScreen[Role]):
 
     DEFAULT_CLASSES = "long"
 
-    def __init__(self, role: Role, taken: Sequence[str] | None = None) -> None:
+    def __init__(self, role: Role, taken: Sequence[str] | None = None, around: Around | None = None) -> None:
         super().__init__("Hire a role" if taken is not None else f"Adjust {one_line(role.name, 64)}")
         self._role = role
         self._taken = taken
+        self._around = around  # what the consequences follow from
         self.SEND = "hire" if taken is not None else "adjust"
 
     def keys(self) -> Keys:
@@ -50,6 +55,7 @@ class RoleForm(FormScreen[Role]):
         yield row("steps", Line(str(role.limits.max_steps), id="max_steps"))
         yield row("at once", Line(str(role.limits.at_once), placeholder="0: the engine's limit", id="at_once"))
         if self._taken is not None:
+            yield row("for", Line("", placeholder="such as 7d, and it is fired then; empty: it stays", id="stays"))
             yield row("prompt", Prose(role.prompt, placeholder="how it should work, and how it reports", id="prompt"))
 
     def preview(self) -> Content:
@@ -57,7 +63,19 @@ class RoleForm(FormScreen[Role]):
             role = self._drawn()
         except Invalid:
             return Content()
-        return will_run(msgspec.structs.replace(role, name=role.name or "it"), "", 0)
+        named = msgspec.structs.replace(role, name=role.name or "it")
+        return Content("\n").join([will_run(named, "", 0), *self._consequences(named)])
+
+    def _consequences(self, role: Role) -> list[Content]:
+        """What it would mean; in a low window only as much as leaves room for the form."""
+        if self._around is None:
+            return []
+        around = self._around
+        found = consequences(role, around) if self._taken is not None else changed(self._role, role, around)
+        high = self.app.size.height >= _HIGH
+        kept = [one for one in found if one[0] in _WEIGHTY or (high and one[0] != "tools")]
+        width = max(20, min(self.app.size.width, _BOX) - 20)
+        return [Content.assemble((f"{name:<13}", "$room-muted"), one_line(text, width)) for name, text in kept]
 
     def read(self) -> Role:
         role = self._drawn()
@@ -89,7 +107,21 @@ class RoleForm(FormScreen[Role]):
         if self._taken is None:
             return {}
         words = {name: self.query_one(f"#{name}", Line).text for name in ("name", "purpose")}
+        words["until"] = self._until()
         return words | {"prompt": self.query_one("#prompt", Prose).typed}
+
+    def _until(self) -> str:
+        """When a temporary hire ends."""
+        typed = self.query_one("#stays", Line).text.replace(" ", "")
+        if not typed:
+            return ""
+        try:
+            seconds = times.parse_duration(typed)
+        except ValueError as error:
+            raise Invalid(f"For how long: {error}.", "stays") from error
+        if seconds < 60:
+            raise Invalid("For how long: a minute or more, such as 7d.", "stays")
+        return times.iso((self._around.now if self._around else 0.0) + seconds)
 
     def _choice(self, field: str) -> str:
         return self.query_one(f"#{field}", Choice).value

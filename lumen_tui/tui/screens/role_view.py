@@ -1,21 +1,26 @@
-"""Roles as the roles screen draws them: a line in the list, the facts beside it, what a firing would stop."""
+"""Roles as the roles screen draws them: a line in the list, and the facts and figures beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.segment import Segment
 
+from lumen_tui.engine.rolepreview import model_words, until_words
+from lumen_tui.model import analytics, times
+from lumen_tui.model.analytics import Book, Retirement, Stats, Tally
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.tasks import Status, TaskView
+from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import limit_words
 from lumen_tui.tui.screens.rows import Rows
+from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.words import number
 
 _SHELL = {"none": "none", "read": "commands that only read", "any": "any command"}
 NEW = Role(
@@ -25,19 +30,28 @@ NEW = Role(
 
 
 class RoleRow(NamedTuple):
-    """A role in force, or only the name of a retired one."""
+    """A role in force, or only the name of a retired one; with its figures, once they are known."""
 
     name: str
     role: Role | None
+    stats: Stats | None = None
+    retirement: Retirement | None = None
 
 
-def role_rows(snapshot: Snapshot) -> list[RoleRow]:
+def role_rows(snapshot: Snapshot, book: Book | None = None) -> list[RoleRow]:
     """Those in force, then the retired."""
-    return [*(RoleRow(role.name, role) for role in snapshot.roles), *(RoleRow(name, None) for name in snapshot.retired)]
+    stats = {one.name: one for one in book.roles} if book else {}
+    worse = {one.role: one for one in book.retirements} if book else {}
+    there = [RoleRow(one.name, one, stats.get(one.name), worse.get(one.name)) for one in snapshot.roles]
+    return [*there, *(RoleRow(name, None, stats.get(name)) for name in snapshot.retired)]
 
 
 class RoleRows(Rows[RoleRow]):
-    """Name, tier, tools, shell, source, purpose; retired ones in grey."""
+    """Name, tier, tasks, how many of them were done, the trend by week, last use, purpose; retired ones in grey."""
+
+    def __init__(self, look: Look, now: float) -> None:
+        super().__init__(look)
+        self.now = now
 
     def key(self, row: RoleRow) -> str:
         return row.name
@@ -46,13 +60,16 @@ class RoleRows(Rows[RoleRow]):
         ink = self.look.ink
         if row.role is None:
             return line(width, (Cell(row.name, ink.muted, 14), Cell("retired", ink.muted)))
-        role = row.role
+        role, stats = row.role, row.stats or Stats(row.name)
+        mark = self.look.shapes.need if row.retirement else ""
         cells = (
-            Cell(role.name, ink.strong if selected else ink.text, 14),
-            Cell(role.tier, ink.muted, 6),
-            Cell(f"{len(role.tools)} tools", ink.muted, 7, right=True),
-            Cell(f"shell {role.shell}", ink.accent if role.shell == "any" else ink.muted, 10),
-            Cell(role.source, ink.muted, 7),
+            Cell(role.name, ink.strong if selected else ink.text, 12),
+            Cell(mark, ink.loud, 1, gap=1),
+            Cell(role.tier, ink.muted, 6, gap=1),
+            Cell(words.number(stats.tasks) if stats.tasks else "new", ink.muted, 6, right=True, gap=1),
+            Cell(_rate(stats), ink.loud if row.retirement else ink.text, 5, right=True, gap=1),
+            Cell(analytics.spark(stats.weeks, self.look.shapes.levels), ink.accent, analytics.WEEKS, gap=1),
+            Cell(words.age(self.now - stats.last_used) if stats.last_used else "", ink.muted, 6, right=True, gap=1),
         )
         return line(width, (*cells, Cell(role.purpose, ink.muted)))
 
@@ -60,22 +77,52 @@ class RoleRows(Rows[RoleRow]):
         return one_line(f"{row.name} {row.role.purpose}" if row.role else f"{row.name} retired")
 
 
-def role_facts(row: RoleRow) -> list[Fact]:
-    """What a role may do, in full."""
+def _rate(stats: Stats) -> str:
+    return "" if stats.rate is None else f"{analytics.percent(stats.rate)} %"
+
+
+def role_facts(row: RoleRow, snapshot: Snapshot, look: Look) -> list[Fact]:
+    """How a role did and what it may do, in full."""
     role = row.role
     if role is None:
-        return [("retired", f"{row.name} takes no tasks; R rehires it as it was.")]
-    limits = role.limits
+        return [("retired", f"{row.name} takes no tasks; R rehires it as it was."), *_figures(row.stats, look)]
     return [
         ("purpose", role.purpose or "–"),
-        ("tier", role.tier),
+        ("source", f"{role.source}, tier {role.tier}"),
+        *([("retire it?", f"{row.retirement.text} f shows what that means.")] if row.retirement else []),
+        *([("in force", until)] if (until := until_words(role, snapshot.taken)) else []),
+        *_figures(row.stats, look),
+        ("model", model_words(role, snapshot.config)),
+        *_permissions(role),
+    ]
+
+
+def _figures(stats: Stats | None, look: Look) -> Iterator[Fact]:
+    """What the ended tasks say of a role."""
+    if stats is None or not stats.tasks:
+        yield "tasks", "no history yet"
+        return
+    counts = f"{number(stats.done)} done, {number(stats.failed)} failed, {number(stats.cancelled)} cancelled"
+    yield "tasks", f"{number(stats.tasks)}: {counts}, {number(stats.retries)} retries"
+    yield "done", f"{analytics.shares(Tally(stats.done, stats.done + stats.failed))}, with 95 % certainty"
+    weeks, dots = analytics.spark(stats.weeks, look.shapes.levels), look.shapes.status
+    yield "by week", f"{weeks.strip()}  share done, of {analytics.WEEKS} weeks to now"
+    latest = analytics.recent(stats.latest, dots[Status.DONE], dots[Status.FAILED])
+    yield "latest", f"{latest}  the newest at the end"
+    yield "duration", f"median {times.span(stats.median)}, p95 {times.span(stats.p95)}"
+    yield "cost", f"${stats.usd:.2f}; a task: median ${stats.usd_median:.3f}, p95 ${stats.usd_p95:.3f}"
+    yield "tokens", number(stats.tokens)
+
+
+def _permissions(role: Role) -> list[Fact]:
+    limits = role.limits
+    return [
         ("tools", " ".join(role.tools) or "none"),
         ("shell", _SHELL.get(role.shell, role.shell)),
         ("may", ", ".join(_powers(role)) or "read; change nothing, stay off the network"),
         ("limits", f"{limit_words(limits.timeout_seconds)} a task · {limits.max_steps} steps"),
         ("silence", f"stalled after {limit_words(limits.stall_seconds)}"),
         ("at once", str(limits.at_once or "as many as the engine lets")),
-        ("source", role.source),
     ]
 
 
@@ -84,30 +131,3 @@ def _powers(role: Role) -> Iterator[str]:
         yield "write files"
     if role.network:
         yield "use the network"
-
-
-def tasks_of(role: str, tasks: Sequence[TaskView]) -> tuple[list[TaskView], list[TaskView]]:
-    """The live and the queued tasks of a role. Tasks stand live, queued, ended: the first done one ends the search."""
-    live: list[TaskView] = []
-    queued: list[TaskView] = []
-    for task in tasks:
-        if task.status in (Status.DONE, Status.CANCELLED):
-            break
-        if task.spec.role == role and task.status.alive:
-            live.append(task)
-        elif task.spec.role == role and task.status is Status.QUEUED:
-            queued.append(task)
-    return live, queued
-
-
-def firing(role: str, tasks: Sequence[TaskView]) -> tuple[str, ...]:
-    """What firing a role means for the tasks that are there, in plain lines."""
-    live, queued = tasks_of(role, tasks)
-    lines = ["No task of this role is running or queued."]
-    if live or queued:
-        lines = [f"{words.plural(len(live), 'task')} running: they go on to their end."] if live else []
-        lines += (
-            [f"{words.plural(len(queued), 'task')} queued: they will not start until it is rehired."] if queued else []
-        )
-        lines += [f"  {task.status.value}  {one_line(task.spec.objective, 70)}" for task in (*live, *queued)[:5]]
-    return (*lines, "The role can be rehired as it was.")

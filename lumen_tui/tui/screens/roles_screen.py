@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -15,17 +14,18 @@ from textual.content import Content
 from textual.widgets import Static
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model.roles import Role
+from lumen_tui.engine.rolepreview import firing, unended
+from lumen_tui.model.analytics import Book
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.roles import render_role
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Facts, Keys
-from lumen_tui.tui.screens.menu import Menu, Option
 from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
-from lumen_tui.tui.screens.role_draft import RoleDrafts, file_of
+from lumen_tui.tui.screens.role_draft import file_of
 from lumen_tui.tui.screens.role_form import RoleForm
-from lumen_tui.tui.screens.role_view import NEW, RoleRow, RoleRows, firing, role_facts, role_rows
+from lumen_tui.tui.screens.role_hire import Hiring
+from lumen_tui.tui.screens.role_view import RoleRow, RoleRows, role_facts, role_rows
 from lumen_tui.tui.screens.rows import ListSheet, look_of
 from lumen_tui.tui.widgets.line_list import LineList
 
@@ -43,15 +43,21 @@ class RolesScreen(ListSheet[None, RoleRow]):
     ]
     EMPTY = "No role is in force. h hires one."
 
-    def __init__(self, port: Port, snapshot: Snapshot) -> None:
+    def __init__(self, port: Port, snapshot: Snapshot, at: str = "") -> None:
         super().__init__("Roles")
         self._port = port
         self._snapshot = snapshot
+        self._at = at  # the role on which the cursor begins
         self._reasons: tuple[str, ...] = ()
-        self._drafts = RoleDrafts(self)
+        self._book: Book | None = None
+        self._hiring = Hiring(self, lambda: self._snapshot, lambda: self._book, self._submit)
+        self._drafts = self._hiring.drafts
+        self._loader: jobs.Loader[Book] = jobs.Loader(
+            self, port.role_book, self._figures, lambda text, bad: self.say(text, bad=bad)
+        )
 
     def rows_view(self) -> RoleRows:
-        return RoleRows(look_of(self.app))
+        return RoleRows(look_of(self.app), self._snapshot.taken)
 
     def body(self) -> ComposeResult:
         everything = list(super().body())
@@ -74,13 +80,31 @@ class RolesScreen(ListSheet[None, RoleRow]):
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
+        if snapshot.revisions.tasks != self._snapshot.revisions.tasks or self._book is None:
+            self._loader.load()
         self._snapshot = snapshot
+        self._fill()
+
+    def _figures(self, book: Book) -> None:
+        if book != self._book:
+            self._book = book
+            self._fill()
+
+    def _fill(self) -> None:
+        snapshot = self._snapshot
         aside = f"{len(snapshot.roles)} in force · {len(snapshot.retired)} retired"
-        self.fill(role_rows(snapshot), "Roles", aside)
+        self.fill(role_rows(snapshot, self._book), "Roles", aside)
+        if self._at:
+            self.rows.select_key(self._at)
+            self._at = "" if self._book else self._at
+        self._show_detail()
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
+        self._show_detail()
+
+    def _show_detail(self) -> None:
         row = self.rows.selected
-        self.query_one(Facts).show(role_facts(row) if row else ())
+        self.query_one(Facts).show(role_facts(row, self._snapshot, look_of(self.app)) if row else ())
         self.query_one(".detail").border_title = Content(one_line(row.name, 64) if row else " ")
         prompt = self.query_one(".prompt", Static)
         text = row.role.prompt if row and row.role else ""
@@ -96,37 +120,26 @@ class RolesScreen(ListSheet[None, RoleRow]):
         if self._snapshot.read_only:
             self.say(f"This room only reads: {self._snapshot.read_only}", bad=True)
             return
-        job: Callable[[], Coroutine[Any, Any, None]] = getattr(self, f"_{name}")
+        jobs_: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
+            "hire": self._hire, "fire": self._fire, "rehire": self._rehire, "adjust": self._adjust, "edit": self._edit,
+            "undo": lambda: self._submit("undo"),
+        }  # fmt: skip
         self.say("")
-        self.run_worker(job(), group="ask", exclusive=True)
+        self.run_worker(jobs_[name](), group="ask", exclusive=True)
 
     async def _hire(self) -> None:
         chosen = self.rows.selected
-        model = chosen.role if chosen else None
-        answer = await self.app.push_screen_wait(Menu("Hire a role", _ways(model)))
-        if answer == "editor":
-            await self._hire_in_editor()
-        elif answer:
-            base = msgspec.structs.replace(model, name="", source="hired") if answer == "copy" and model else NEW
-            await self._hire_from_form(base)
-
-    async def _hire_from_form(self, base: Role) -> None:
-        names = [row.name for row in role_rows(self._snapshot)]
-        role = await self.app.push_screen_wait(RoleForm(base, names))
-        if role is not None:
-            await self._submit("role.hire", name=role.name, text=render_role(role))
-
-    async def _hire_in_editor(self) -> None:
-        name = await self._drafts.ask_name([row.name for row in role_rows(self._snapshot)])
-        text = await self._drafts.edit(name, render_role(NEW), new=True) if name else None
-        if text is not None:
-            await self._submit("role.hire", name=name, text=text)
+        await self._hiring.hire(chosen.role if chosen else None)
 
     async def _fire(self) -> None:
         row = self._in_force()
         if row is None:
             return
-        lines = await asyncio.to_thread(firing, row.name, self._snapshot.tasks)
+        snapshot = self._snapshot
+        tasks = await asyncio.to_thread(unended, snapshot.tasks)
+        lines = firing(row.name, tasks, snapshot.config, row.stats)
+        if row.retirement:
+            lines = (row.retirement.text, *lines)
         reason = await self.app.push_screen_wait(ReasonPrompt(f"Fire {row.name}", self._reasons, lines))
         if reason is not None:
             self._reasons = tuple(dict.fromkeys((reason, *self._reasons)))
@@ -143,7 +156,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         row = self._in_force()
         if row is None or row.role is None:
             return
-        role = await self.app.push_screen_wait(RoleForm(row.role))
+        role = await self.app.push_screen_wait(RoleForm(row.role, around=self._hiring.around(row.name)))
         if role is not None and role != row.role:
             await self._submit("role.adjust", name=row.name, text=render_role(role))
 
@@ -155,9 +168,6 @@ class RolesScreen(ListSheet[None, RoleRow]):
         text = await self._drafts.edit(row.name, before)
         if text is not None:
             await self._submit("role.adjust", name=row.name, text=text)
-
-    async def _undo(self) -> None:
-        await self._submit("undo")
 
     def _in_force(self) -> RoleRow | None:
         row = self.rows.selected
@@ -171,12 +181,3 @@ class RolesScreen(ListSheet[None, RoleRow]):
             newest = await jobs.picture(self._port)
             if newest is not None:
                 self.show(newest)
-
-
-def _ways(model: Role | None) -> list[Option]:
-    copy = [Option("c", f"a copy of {model.name}", "copy", "the same tools and prompt, to be changed")] if model else []
-    return [
-        *copy,
-        Option("n", "fill in a form", "form", "name, purpose, tools, limits, prompt"),
-        Option("x", "write it in $EDITOR", "editor", "the whole file, from a blank one"),
-    ]

@@ -40,6 +40,7 @@ class TaskDetailScreen(DetailScreen[None]):
         Binding("R", "act('task.retry')", show=False),
         Binding("y", "copy", show=False),
         Binding("e", "edit", show=False),
+        Binding("w", "why", show=False),
         Binding("tab,shift+tab", "other_half", show=False, priority=True),
     ]
 
@@ -173,6 +174,12 @@ class TaskDetailScreen(DetailScreen[None]):
     async def _act(self, verb: str) -> None:
         if await jobs.submit(self._port, self.say, verb, task_id=self._task_id):
             self._loader.load()
+
+    def action_why(self) -> None:
+        """What caused the task, and what came of it."""
+        from lumen_tui.tui.screens.why_screen import WhyScreen
+
+        self.app.push_screen(WhyScreen(self._port, self._task_id, self._now))
 
     def action_copy(self) -> None:
         if self._detail is None or not self._detail.result:

@@ -68,6 +68,7 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
     shape, engine, style = engine_words(snapshot, look)
     alive = snapshot.engine.life is EngineLife.ALIVE
     said, soon = (phase_words(beat, now, sep), _soon(beat, now, sep)) if alive else ("", "")
+    paused = alive and beat is not None and beat.phase == "paused"
     return [
         Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
         Part(10, f" {_short_path(snapshot.root)}", ink.muted),
@@ -75,9 +76,9 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
         Part(1, f"   {shape} ", style),
         Part(2, f"{engine}{' here' if here and alive else ''}", ink.text if alive else style),
         Part(8, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
-        Part(5, said, ink.muted, short=soon),
+        Part(5, said, ink.accent if paused else ink.muted, short=soon),
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
-        Part(11, f" {sep} {one_line(beat.sandbox, 20)}" if beat and beat.sandbox else "", ink.muted),
+        _sandbox(beat, ink, sep),
         *_troubles(snapshot, ink),
         Part(7, f"{_spend(snapshot)}   ", ink.muted, right=True, short=f"{_spend(snapshot).removeprefix('today ')}  "),
         _needs(snapshot, look),
@@ -103,14 +104,23 @@ def phase_words(beat: Heartbeat | None, now: float, sep: str) -> str:
     """` · asleep, next in 3 min`: coarse, so that it stands still."""
     if beat is None:
         return ""
+    if beat.phase == "paused" and beat.note:
+        return f" {sep} {_paused(beat.note, now)}"
     phase = one_line({"loop": "in a loop", "beating": "beating"}.get(beat.phase, beat.phase), 20)
     left = times.epoch(beat.next_at) - now if beat.next_at else 0.0
     coming = f", next {words.until(left)}" if beat.phase == "asleep" and left > 0 else ""
     return f" {sep} {phase}{coming}"
 
 
+def _paused(note: str, now: float) -> str:
+    """`paused by ops until 14:00 UTC: the disk is being copied`; the date is left out where it is today's."""
+    return one_line(note.replace(f" until {times.iso(now)[:10]} ", " until "), 70)
+
+
 def _soon(beat: Heartbeat | None, now: float, sep: str) -> str:
-    """The phase in fewer words: `next in 3 min` is said of one that sleeps."""
+    """The phase in fewer words: `next in 3 min` is said of one that sleeps, the word alone of one that is paused."""
+    if beat is not None and beat.phase == "paused":
+        return f" {sep} paused"
     return phase_words(beat, now, sep).replace("asleep, ", "")
 
 
@@ -120,12 +130,25 @@ def _brain(beat: Heartbeat | None) -> str:
     return f"   {one_line(beat.brain, 24)} brain"
 
 
+def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
+    """The walls around workers' commands; where there are none, that is said in time to be seen."""
+    tier = beat.sandbox if beat else ""
+    if tier in ("ask", "refused"):
+        return Part(4, f" {sep} no sandbox: commands {'ask' if tier == 'ask' else 'refused'}", ink.accent)
+    said = {"bubblewrap": "bwrap"}.get(tier, one_line(tier, 20))
+    return Part(11, f" {sep} {said}" if said else "", ink.muted)
+
+
 def _troubles(snapshot: Snapshot, ink: Ink) -> list[Part]:
     reading = f"   reading {snapshot.loading:.0%}" if snapshot.loading < 1 else ""
     counted = snapshot.problems and not _all_problems(snapshot)
     problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if counted else ""
     only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""
-    return [Part(3, reading, ink.accent), Part(3, problems, ink.bad), Part(3, only, ink.accent, short="   read-only")]
+    killed = Part(3, f"   {snapshot.killed}" if snapshot.killed else "", ink.bad, short="   killed")
+    return [
+        killed, Part(3, reading, ink.accent), Part(3, problems, ink.bad),
+        Part(3, only, ink.accent, short="   read-only"),
+    ]  # fmt: skip
 
 
 def _all_problems(snapshot: Snapshot) -> bool:

@@ -75,7 +75,7 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self.marks: Marks[R] = Marks(self.model)
         self._focused_at = 0.0
         self._painted: dict[int, Strip] = {}
-        self._sifter: Sifter[R] = Sifter(view, self._show)
+        self.sifter: Sifter[R] = Sifter(view, self._show)
 
     @property
     def selected(self) -> R | None:
@@ -91,16 +91,16 @@ class LineList(Pointed, Generic[R], can_focus=True):
 
     def set_rows(self, rows: Sequence[R]) -> None:
         """Show other rows; cursor, marks and filter stay."""
-        self._sifter.set_rows(rows)
+        self.sifter.set_rows(rows)
 
     def set_filter(self, text: str) -> None:
         """Narrow the list; the empty text shows all rows again."""
-        self._sifter.set_text(text)
+        self.sifter.set_text(text)
 
     @property
     def filter_text(self) -> str:
         """What the list is narrowed by."""
-        return self._sifter.text
+        return self.sifter.text
 
     def select_key(self, key: str) -> bool:
         """Put the cursor on a row; False where it is not in the list."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -71,6 +71,11 @@ class Query:
         return any(term.field for term in self.terms)
 
     @property
+    def fuzzy(self) -> bool:
+        """Whether any word may be found misspelt."""
+        return any(not (term.out or term.literal) and len(term.word) >= _FUZZY_FROM for term in self.terms)
+
+    @property
     def literal(self) -> Query:
         """The same words, taken as they are."""
         return Query(tuple(replace(term, literal=True) for term in self.terms))
@@ -98,6 +103,22 @@ class Searchable(Protocol[Row]):
 
     def fields(self, row: Row) -> Mapping[str, str]:
         """Values by field name, for `field:value`."""
+
+
+def passing(query: Query, rows: Sequence[R], view: Searchable[R], start: int, stop: int) -> list[int]:
+    """Which rows of a slice pass. Reads those that may: for large lists call it from a thread.
+
+    Rows may have a method `having(words, start, stop)`: the places whose records may hold all of these words.
+    """
+    having = getattr(rows, "having", None)
+    words = [term.word for term in query.terms if term.literal and not term.out and not term.field]
+    places: Iterable[int] = having(words, start, stop) if having is not None and words else range(start, stop)
+    found = []
+    for place in places:
+        row = rows[place]
+        if query.fits(view.words(row), view.fields(row) if query.asks_fields else {}):
+            found.append(place)
+    return found
 
 
 def indices(query: Query, rows: Sequence[R], view: Searchable[R], start: int, stop: int) -> list[int]:

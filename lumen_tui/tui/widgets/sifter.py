@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from lumen_tui.tui.widgets.query import Query, Searchable, indices, parse
+from lumen_tui.tui.widgets.query import Query, Searchable, indices, parse, passing
 
 R = TypeVar("R")
 
@@ -22,8 +22,10 @@ class Sifter(Generic[R]):
         self._show = show
         self._rows: Sequence[R] = ()
         self._job: asyncio.Task[None] | None = None
+        self._shown: tuple[Sequence[R], Sequence[int] | None] = ((), None)
         self._again = False
         self.text = ""
+        self.share = 1.0  # how much of the rows was looked through
 
     def set_rows(self, rows: Sequence[R]) -> None:
         """Take newer rows. While a large list is being filtered they wait for its end."""
@@ -48,16 +50,28 @@ class Sifter(Generic[R]):
             self._job = asyncio.create_task(self._slowly(query, self.text, fresh))
 
     async def _slowly(self, query: Query, text: str, fresh: bool) -> None:
-        """Filter in slices; what was found is shown as it comes where the filter itself is new."""
-        rows, found = self._rows, list[int]()
-        for start in range(0, len(rows), _SLICE):
-            stop = min(len(rows), start + _SLICE)
-            found += await asyncio.to_thread(indices, query, rows, self._view, start, stop)
-            if text != self.text:
-                break
-            if fresh or stop == len(rows):
-                self._show(rows, list(found))
+        """Rows with the words as they are; where there are none at all, those with words that are merely alike."""
+        if not await self._pass(query.literal, text, fresh) and query.fuzzy and text == self.text:
+            await self._pass(query, text, fresh)
         self._job = None
+        self.share = 1.0
         if text != self.text or self._again:
             self._again = False
             self._sift(fresh=text != self.text)
+        else:
+            self._show(*self._shown)
+
+    async def _pass(self, query: Query, text: str, fresh: bool) -> bool:
+        """Filter in slices; what was found is shown as it comes where the filter itself is new."""
+        rows, found = self._rows, list[int]()
+        self.share, self._shown = 0.0, (rows, [])
+        for start in range(0, len(rows), _SLICE):
+            stop = min(len(rows), start + _SLICE)
+            found += await asyncio.to_thread(passing, query, rows, self._view, start, stop)
+            if text != self.text:
+                break
+            self.share = stop / len(rows)
+            self._shown = (rows, list(found))
+            if fresh:
+                self._show(*self._shown)
+        return bool(found)

@@ -1,0 +1,64 @@
+"""The commands of an agent's memory over a short history and over a long one: they must cost the same."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.hotverbs import repeat
+from benchmarks.state import make_state
+from benchmarks.table import Row, share
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.store.store import Store
+
+UNIT = "WU-008"  # one of the 400 that the history is about
+VERBS: tuple[tuple[str, list[str], float], ...] = (
+    ("signal", ["signal", "a bench was here", "--wu", UNIT], 25),
+    ("create", ["create", "a bench was here"], 25),
+    ("inbox", ["inbox", "--no-mark", "--limit", "10"], 40),
+    ("checkpoint without a repository", ["checkpoint", "a bench was here"], 60),
+    ("ready", ["ready", "--wu", UNIT], 60),
+)
+
+
+def _folder(root: Path, *, nodes: int, signals: int, newest: float) -> Path:
+    """A state folder in which `bench` has an open session on the work unit, and has looked at it once."""
+    store = Store(make_state(root, nodes=nodes, signals=signals, newest=newest).root)
+    perform(store, "wu.new", {"title": "A bench", "id": UNIT, "lane": "Core"}, by="bench", now=newest)
+    perform(store, "session.start", {"wu_id": UNIT}, by="bench", now=newest)
+    perform(store, "signal.read_all", {}, by="bench", now=newest)
+    return root
+
+
+@contextlib.contextmanager
+def _standing_in(folder: Path) -> Iterator[None]:
+    """As the operator `bench` in this folder, which is no repository."""
+    before, named = Path.cwd(), os.environ.get("LUMEN_OPERATOR")
+    os.chdir(folder)
+    os.environ["LUMEN_OPERATOR"] = "bench"
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        os.environ.pop("LUMEN_OPERATOR")
+        if named is not None:
+            os.environ["LUMEN_OPERATOR"] = named
+
+
+def measure(folder: Path, newest: float, *, runs: int) -> Iterator[Row]:
+    """Each command at both sizes."""
+    program = Path(sys.executable).with_name("lumen-tui")
+    if not program.exists():
+        yield Row("G6", "commands over a long history", skipped="lumen-tui is not installed beside this python")
+        return
+    small = _folder(folder / "short", nodes=10, signals=10, newest=newest)
+    large = _folder(folder / "long", nodes=100_000, signals=1_000_000, newest=newest)
+    with _standing_in(folder):
+        for name, words, goal in VERBS:
+            few, many = (repeat([str(program), "--state", str(root), *words], runs) for root in (small, large))
+            other = ("the same over 10 of each", share(few, 50))
+            what = f"{name}, 1,000,000 signals, 100,000 nodes"
+            yield Row("G6", what, share(many, 50), "ms", goal, False, *other)

@@ -1,0 +1,127 @@
+"""`approvals list | show`, `approve` and `deny`: the calls of workers that wait for a word."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.actions import approvals as verbs
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import times
+from lumen_tui.model.approvals import Approval, canonical, preview_rule
+from lumen_tui.store import approvals, taskfiles
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    yes = commands.add("approve", run_approve, "Allow calls that wait for a word.", "approve 7f2k 8c1m")
+    yes.add_argument("ids", nargs="+", metavar="ID", help="the question, or the beginning of its id")
+    yes.add_argument("--always", action="store_true", help="one id: save a rule, so that it is not asked again")
+    yes.add_argument("--pattern", default="", help="with --always: what the rule covers [this very call]")
+    yes.add_argument("-r", "--reason", default="", help="goes back to the worker")
+    no = commands.add("deny", run_deny, "Refuse calls that wait for a word.", 'deny 7f2k --reason "not on a Friday"')
+    no.add_argument("ids", nargs="+", metavar="ID", help="the question, or the beginning of its id")
+    no.add_argument("-r", "--reason", default="", help="goes back to the worker")
+    group = commands.group("approvals", "Calls of workers that wait for a word.")
+    listing = group.add("list", run_list, "What waits, the oldest first.", "approvals list --json")
+    listing.add_argument("--all", action="store_true", help="with those that have their answer")
+    listing.add_argument("--json", action="store_true", help="one JSON document")
+    show = group.add("show", run_show, "One question with all that is known of it.", "approvals show 7f2k")
+    show.add_argument("id")
+    show.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_approve(session: Session, args: Namespace) -> int:
+    if not args.always:
+        if args.pattern:
+            raise ActionError("--pattern belongs to --always")
+        say(session.perform("approval.allow", approval_ids=args.ids, reason=args.reason).summary)
+        return 0
+    if len(args.ids) != 1:
+        raise ActionError("--always takes one id: each rule is looked at by itself")
+    request = _find(session, args.ids[0])
+    talk(preview_rule(request, args.pattern))
+    done = session.perform(
+        "approval.allow_always", approval_id=request.id, pattern=args.pattern, reason=args.reason, hash=request.hash
+    )
+    say(done.summary)
+    return 0
+
+
+def run_deny(session: Session, args: Namespace) -> int:
+    say(session.perform("approval.deny", approval_ids=args.ids, reason=args.reason).summary)
+    return 0
+
+
+def _find(session: Session, text: str) -> Approval:
+    found = approvals.read(session.layout, verbs.resolve(session.layout, text))
+    if found is None:
+        raise ActionError(f"approvals/{text}.json cannot be read: look at the file")
+    return found
+
+
+def state_of(session: Session, request: Approval) -> str:
+    """`waiting`, or what became of the question."""
+    answer = approvals.decision(session.layout, request.id)
+    if answer is not None:
+        return answer.ended or ("allowed" if answer.allowed else "refused")
+    if session.now >= request.expires:
+        return "expired"
+    folder = taskfiles.folder_of(session.layout, request.task_id)
+    return "withdrawn" if folder is None or taskfiles.status_of(folder).ended else "waiting"
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    found = [(request, state_of(session, request)) for request in approvals.every(session.layout, done=args.all)]
+    rows = [(request, state) for request, state in found if args.all or state == "waiting"]
+    if args.json:
+        document([_facts(session, request, state) for request, state in rows])
+        return 0
+    table([_row(session, request, state) for request, state in rows])
+    for name in approvals.unreadable(session.layout):
+        talk(f"approvals/{name} cannot be read: look at the file, or cancel its task")
+    if not rows:
+        talk("nothing waits for a word")
+    return 0
+
+
+def _row(session: Session, request: Approval, state: str) -> tuple[str, ...]:
+    left = times.span(max(0.0, request.expires - session.now)) + " left" if state == "waiting" else state
+    return request.id, request.role, times.ago(session.now - request.asked), left, request.summary
+
+
+def _facts(session: Session, request: Approval, state: str) -> dict[str, Any]:
+    answer = approvals.decision(session.layout, request.id)
+    return {
+        **msgspec.to_builtins(request),
+        "state": state,
+        "decision": msgspec.to_builtins(answer) if answer else None,
+        "always": preview_rule(request),
+    }
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    request = _find(session, args.id)
+    state = state_of(session, request)
+    if args.json:
+        document(_facts(session, request, state))
+        return 0
+    facts = {
+        "approval": request.id, "state": state, "who asks": f"{request.role}, task {request.task_id}",
+        "asked": request.asked_at, "until": request.expires_at, "why": request.why, "risk": request.risk,
+        "call": request.summary, "folder": request.folder, "always": preview_rule(request), "hash": request.hash,
+    }  # fmt: skip
+    table([(name, value) for name, value in facts.items() if value])
+    say("\n" + canonical(request.tool, request.arguments).decode())
+    if request.diff:
+        say("\n" + request.diff)
+    if answer := approvals.decision(session.layout, request.id):
+        said = "allowed" if answer.allowed else "refused"
+        say(f"\n{said} by {answer.by} at {answer.at}" + (f": {answer.reason}" if answer.reason else ""))
+    return 0

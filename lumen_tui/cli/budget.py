@@ -1,0 +1,137 @@
+"""`budget`, `kill`, `unkill`: what today costs, more room for it, and the switch that ends everything."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.budget import Cap
+from lumen_tui.model.spendbook import Amount
+from lumen_tui.model.spendreport import Held, Share, SpendReport
+from lumen_tui.store.spending import spend_report
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST = 10  # tasks that are listed for people
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    page = commands.add(
+        "budget", run_budget, "What today costs, against its caps; `budget raise` makes room for today.",
+        "budget raise --usd 5",
+    )  # fmt: skip
+    page.add_argument("raise_", nargs="?", default="", choices=("", "raise"), metavar="raise", help="raise today's cap")
+    page.add_argument("--tokens", type=int, default=0, help="more tokens for today")
+    page.add_argument("--usd", type=float, default=0.0, help="more dollars for today")
+    page.add_argument("--minutes", type=float, default=0.0, help="more minutes for today")
+    page.add_argument("--role", default="", help="the cap of this role instead of the day's")
+    page.add_argument("-r", "--reason", default="", help="why")
+    page.add_argument("--json", action="store_true", help="one JSON document")
+    kill = commands.add(
+        "kill", run_kill, "End every worker at once; nothing starts until `unkill`. Needs no engine.",
+        'kill --reason "it ran wild"',
+    )  # fmt: skip
+    kill.add_argument("-r", "--reason", default="", help="why")
+    commands.add("unkill", run_unkill, "Let the engine go on after a kill.", "unkill")
+
+
+def run_kill(session: Session, args: Namespace) -> int:
+    say(session.perform("kill", reason=args.reason).summary)
+    return 0
+
+
+def run_unkill(session: Session, args: Namespace) -> int:
+    say(session.perform("unkill").summary)
+    return 0
+
+
+def run_budget(session: Session, args: Namespace) -> int:
+    if args.raise_:
+        return _raise(session, args)
+    if args.tokens or args.usd or args.minutes or args.role:
+        raise ActionError("to make room for today write `budget raise`")
+    found = spend_report(session.layout, session.now)
+    if args.json:
+        document(found)
+    else:
+        _page(found, session.now)
+    return 0
+
+
+def _raise(session: Session, args: Namespace) -> int:
+    done: Done = session.perform(
+        "budget.raise", tokens=args.tokens, usd=args.usd, minutes=args.minutes, role=args.role, reason=args.reason
+    )
+    if args.json:
+        document(done)
+    else:
+        say(done.summary)
+    return 0
+
+
+def _page(found: SpendReport, now: float) -> None:
+    for cap in found.caps:
+        say(_cap(cap))
+    say(_forecast(found, now))
+    for text in (found.killed, found.full, found.warned, found.paused):
+        if text:
+            say(f"! {text}")
+    for grant in found.grants:
+        say(f"raised today by {grant.by}: {_amount(Amount(grant.tokens, grant.usd, grant.seconds))} {grant.reason}")
+    _shares("by role", found.roles)
+    _shares("by model", found.models)
+    _shares("by task", found.tasks[:_MOST])
+    if len(found.tasks) > _MOST:
+        talk(f"and {len(found.tasks) - _MOST} more tasks: --json has them")
+    _calls("being made", found.held, now)
+    _calls("waiting for room", found.waiting, now)
+    _calls("cost unknown, counted in full", found.unknown, now)
+    most = max([hour.tokens for hour in found.hours] + [1])
+    say("last 24 hours  " + "".join(_BARS[min(7, 8 * hour.tokens // most)] for hour in found.hours))
+
+
+def _cap(cap: Cap) -> str:
+    if not cap.limit:
+        return f"{cap.name}: {_amount(cap.spent)}, no limit"
+    aside = f", {_amount(cap.held)} set aside" if cap.held else ""
+    return f"{cap.name}: {cap.words} ({cap.share:.0%}){aside}"
+
+
+def _forecast(found: SpendReport, now: float) -> str:
+    pace = f"pace: {_amount(found.hour)} in the last hour"
+    if found.caps[0].share >= 1:
+        return pace
+    if 0 < found.reached_at <= found.ends_at:
+        return f"{pace}; the cap is reached in {times.span(found.reached_at - now)} at that pace"
+    return f"{pace}; today's cap will not be reached at that pace"
+
+
+def _amount(amount: Amount) -> str:
+    minutes = f", {amount.seconds / 60:.0f} minutes" if amount.seconds >= 30 else ""
+    return f"{amount.tokens:,} tokens, ${amount.usd:.4f}{minutes}"
+
+
+def _shares(title: str, shares: tuple[Share, ...]) -> None:
+    if not shares:
+        return
+    say(title)
+    table(
+        [(f"  {one.name}", f"{one.amount.tokens:,} tokens", f"${one.amount.usd:.4f}", f"{one.amount.calls} calls",
+          times.span(one.amount.seconds)) for one in shares]
+    )  # fmt: skip
+
+
+def _calls(title: str, calls: tuple[Held, ...], now: float) -> None:
+    if not calls:
+        return
+    say(title)
+    table(
+        [(f"  {one.task}", one.role, one.model, f"up to {one.tokens:,} tokens, ${one.usd:.4f}",
+          f"since {times.ago(now - one.since)}") for one in calls]
+    )  # fmt: skip

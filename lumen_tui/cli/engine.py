@@ -1,0 +1,78 @@
+"""`pause`, `resume`, `stop`, `beat`: what is asked of the engine."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, say
+from lumen_tui.cli.tasks import seconds_of
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+_SCOPES = "all (as without it), loop, role NAME, or worker ID"
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    pause = commands.add("pause", run_pause, "Start nothing new, or let workers rest.", "pause worker 7f2 --for 2h")
+    _scope(pause)
+    pause.add_argument("--for", dest="seconds", type=seconds_of, default=0.0, help="such as 2h [until resume]")
+    pause.add_argument("--reason", default="", help="why, for everybody to see")
+    pause.add_argument("--after", default="", help="workers rest after their: task [all], step [one worker], or now")
+    resume = commands.add("resume", run_resume, "Go on after a pause of the same scope.", "resume loop")
+    _scope(resume)
+    stop = commands.add("stop", run_stop, "End the engine.", "stop --after task")
+    stop.add_argument(
+        "--after", default="", help="step: workers go on [step]; task: when they are done; now: with them"
+    )
+    stop.add_argument("--reason", default="", help="why, for the record")
+    commands.add("beat", run_beat, "Make the engine look at everything now.", "beat")
+
+
+def _scope(command: Parser) -> None:
+    command.add_argument("scope", nargs="*", metavar="SCOPE", help=_SCOPES)
+
+
+def target_of(words: list[str]) -> str:
+    """The scope as the verbs take it. ValueError where the words make none."""
+    if not words or words == ["all"]:
+        return ""
+    if words == ["loop"]:
+        return "loop"
+    if len(words) == 2 and words[0] in ("worker", "role"):
+        return words[1] if words[0] == "worker" else f"role:{words[1]}"
+    raise ValueError(f"{' '.join(words)!r} is no scope: {_SCOPES}")
+
+
+def run_pause(session: Session, args: Namespace) -> int:
+    done = session.perform(
+        "engine.pause", target=_target(args), seconds=args.seconds, after=args.after, reason=args.reason
+    )
+    say(done.summary)
+    return 0
+
+
+def _target(args: Namespace) -> str:
+    from lumen_tui.engine.outcome import ActionError
+
+    try:
+        return target_of(args.scope)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+
+
+def run_resume(session: Session, args: Namespace) -> int:
+    say(session.perform("engine.resume", target=_target(args)).summary)
+    return 0
+
+
+def run_stop(session: Session, args: Namespace) -> int:
+    say(session.perform("engine.stop", after=args.after, reason=args.reason).summary)
+    return 0
+
+
+def run_beat(session: Session, args: Namespace) -> int:
+    say(session.perform("engine.beat").summary)
+    return 0

@@ -1,0 +1,206 @@
+"""`evolve`, `claude-md`, `constitution`: what is learnt from sessions, and what a person decides about it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import times
+from lumen_tui.model.config import EvolutionConfig
+from lumen_tui.model.evolution import Status
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+    from lumen_tui.engine.evolution.evolve import Outcome
+    from lumen_tui.model.sessionlog import Report
+
+_WATCH_SECONDS = 2.0
+_LARGE = 4 * 1024 * 1024  # bytes from which progress is told
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    evolve = commands.add(
+        "evolve", run, "Learn from session files: the agent's own, or those named.",
+        "evolve --session ~/.claude/projects/site/1f0c.jsonl",
+    )  # fmt: skip
+    evolve.add_argument("--session", nargs="+", default=[], metavar="FILE", help="these session files")
+    evolve.add_argument("--all", action="store_true", help="the agent's own and all of Claude Code's")
+    evolve.add_argument("--watch", action="store_true", help="go on with new ones until interrupted")
+    evolve.add_argument("--dry-run", action="store_true", help="show what would be learnt, write nothing")
+    what = evolve.add_mutually_exclusive_group()
+    what.add_argument("--list", nargs="?", const="all", metavar="STATUS", choices=("all", *Status),
+                      help="what was learnt: all, accepted, proposed, rejected …")  # fmt: skip
+    what.add_argument("--show", metavar="ID", help="one observation with its sources")
+    what.add_argument("--accept", nargs="+", metavar="ID", help="take proposals over")
+    what.add_argument("--reject", nargs="+", metavar="ID", help="turn them down (with --reason)")
+    what.add_argument("--edit", metavar="ID", help="say it in other words (with --text)")
+    what.add_argument("--rejections", action="store_true", help="what the gate turned away, and why")
+    what.add_argument("--versions", action="store_true", help="every version of evolved/")
+    what.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
+    what.add_argument("--restore", type=int, metavar="N", help="put evolved/ back to a version, byte for byte")
+    evolve.add_argument("-r", "--reason", default="", help="why it is turned down")
+    evolve.add_argument("--text", default="", help="the new words")
+    evolve.add_argument("--json", action="store_true", help="one JSON document")
+    claude = commands.add(
+        "claude-md", run_claude_md, "Bring CLAUDE.md up to date, and say what did not fit.", "claude-md"
+    )
+    claude.add_argument("--print", action="store_true", help="show it and write nothing")
+    claude.add_argument("--json", action="store_true", help="one JSON document")
+    group = commands.group("constitution", "The principles that evolution cannot change.")
+    for name, run_it, text in (
+        ("show", run_show, "The constitution in force."),
+        ("diff", run_diff, "What was changed since it was approved; exit code 1 where something was."),
+        ("approve", run_approve, "Approve evolved/constitution.md as it stands."),
+    ):
+        group.add(name, run_it, text, f"constitution {name}").add_argument(
+            "--json", action="store_true", help="one JSON document"
+        )
+
+
+def _config(session: Session) -> EvolutionConfig:
+    from lumen_tui.store.config import load_config
+
+    return load_config(session.layout)[0].evolution
+
+
+def run(session: Session, args: Namespace) -> int:
+    from lumen_tui.cli import evolved
+
+    judged = evolved.judge(session, args)
+    if judged is not None:
+        return judged
+    from lumen_tui.engine.evolution import evolve
+    from lumen_tui.engine.evolution.pipeline import Evolving
+
+    config = _config(session)
+    evolve.check_constitution(session.layout)
+    evolving = Evolving(session.layout, config, dry_run=args.dry_run, progress=_progress if _is_person() else None)
+    while True:
+        paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.known_as(path)]
+        done = evolve.evolve(session.layout, evolving, paths, now=session.now)
+        if not args.dry_run:
+            evolve.write(session.layout, done, config, now=session.now, by=session.operator)
+        if paths or not args.watch:
+            _report(done, evolving.judging, args)
+        if not args.watch:
+            return 1 if any(report.problem for report in done.reports) else 0
+        sys.stdout.flush()
+        time.sleep(_WATCH_SECONDS)
+
+
+def _is_person() -> bool:
+    return sys.stderr.isatty()
+
+
+def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterable[Path]:
+    from lumen_tui.engine.evolution import evolve
+
+    if args.session:
+        named = [Path(name).expanduser() for name in args.session]
+        if missing := [path for path in named if not path.is_file()]:
+            raise ActionError(f"there is no session file {missing[0]}", missing=True)
+        return named
+    own = evolve.own_sessions(session.layout)
+    return [*own, *evolve.foreign_sessions(config)] if args.all or args.watch else own
+
+
+def _progress(report: Report, size: int) -> None:
+    if size >= _LARGE:
+        share = min(100, 100 * report.bytes // size)
+        print(f"\r{share:3} %  {report.lines:,} lines  ", end="", file=sys.stderr, flush=True)
+        if share == 100:
+            print(file=sys.stderr)
+
+
+def _report(done: Outcome, judging: Any, args: Namespace) -> None:
+    from lumen_tui.store import evolved
+
+    if args.json:
+        seen = {one.id: evolved.facts(one) for one in judging.seen}
+        document({
+            "summary": done.summary, "reports": done.reports, "observations": list(seen.values()),
+            "rejections": judging.turned_away,
+            "version": done.written.version if done.written else None,
+        })  # fmt: skip
+        return
+    for one in {one.id: one for one in judging.seen}.values():
+        where = f"{one.sources[0].session[:8]}:{one.sources[0].line}"
+        say(f"{one.status:<9} {one.kind:<10} {one.text}  [{where}, {one.trust}]")
+    for report in done.reports:
+        if report.problem:
+            talk(f"{report.file}: {report.problem}")
+        for why, skipped in report.skipped.items():
+            talk(f"{report.file}: {skipped.count} lines passed over, {why} (first: line {skipped.first})")
+    say(f"{done.summary}{' (dry run: nothing was written)' if args.dry_run else ''}")
+    _tell_refusals(done)
+
+
+def _tell_refusals(done: Outcome) -> None:
+    if done.written is None:
+        return
+    for target, reasons in done.written.refused.items():
+        talk(f"{target} was left as it is: {'; '.join(reasons)}")
+    for one in done.written.put_off:
+        talk(f"{one.id} waits: {'; '.join(one.reasons)}")
+
+
+def run_claude_md(session: Session, args: Namespace) -> int:
+    from lumen_tui.store import claudemd
+
+    config = _config(session)
+    made, changed = (claudemd.assembled(session.layout, config), False) if args.print else claudemd.write(
+        session.layout, config
+    )  # fmt: skip
+    place = claudemd.place_of(session.layout, config)
+    if args.json:
+        document({"file": str(place), "written": changed, "size": made.size, "budget": made.budget, "cuts": made.cuts})
+        return 0
+    if args.print:
+        say(made.text.rstrip())
+    else:
+        say(f"{place}: {made.size:,} of {made.budget:,} bytes, {'written' if changed else 'up to date'}")
+    for cut in made.cuts:
+        talk(f"left out of {cut.part}: {cut.lines} lines, {cut.bytes:,} bytes")
+    return 0
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.constitution import read_standing
+
+    found = read_standing(session.layout)
+    if args.json:
+        document({"text": found.approved, "by": found.by, "at": found.at, "problem": found.why})
+        return 0
+    say(found.approved.rstrip())
+    when = f" {times.ago(session.now - times.epoch(found.at))} ago" if found.at else ""
+    talk(found.why or f"approved by {found.by}{when}")
+    return 0
+
+
+def run_diff(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.constitution import read_standing
+
+    found = read_standing(session.layout)
+    if args.json:
+        document({"diff": found.diff, "problem": found.why})
+    elif found.diff:
+        say(found.diff)
+    else:
+        talk(found.why or "nothing was changed")
+    return 1 if found.why else 0
+
+
+def run_approve(session: Session, args: Namespace) -> int:
+    done = session.perform("constitution.approve")
+    if args.json:
+        document(done)
+    else:
+        say(done.summary)
+    return 0

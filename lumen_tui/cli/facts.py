@@ -1,0 +1,175 @@
+"""`fact`: claims about the live system, with the probes that confirm them."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.actions import facts as verbs
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import freshness, times
+from lumen_tui.model.facts import KINDS, SPANS, probe_words
+from lumen_tui.model.freshness import FactState
+from lumen_tui.store.facts import states
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    group = commands.group("fact", "What the agent believes of the live system, and when that was last confirmed.")
+    add = group.add("add", run_add, "Note a fact.", 'fact add "The API runs on port 8080" --probe "port 8080"')
+    add.add_argument("claim")
+    add.add_argument("-c", "--class", dest="span_class", default="steady", choices=tuple(SPANS),
+                     help="how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]")  # fmt: skip
+    add.add_argument("-p", "--probe", action="append", default=[], metavar="PROBE",
+                     help=f"KIND TARGET [AT] [~ REGEX] [= EXPECTED], of {', '.join(KINDS)}; repeatable")  # fmt: skip
+    add.add_argument("-s", "--source", default="", help="where it comes from")
+    add.add_argument("--from", dest="source_id", default="", metavar="ID", help="the node in which it was found")
+    add.add_argument("--wu", default="", help="the work unit that it belongs to")
+    add.add_argument("--no-suggest", action="store_true", help="without --probe: take no probe from the claim itself")
+    listing = group.add("list", run_list, "The facts, the stalest first.", "fact list --stale")
+    listing.add_argument("--stale", action="store_true", help="only what is not fresh")
+    listing.add_argument("--all", action="store_true", help="superseded and retired ones too")
+    check = group.add(
+        "check", run_check, "Make the probes of facts now; all facts without an id.", "fact check mem-7f2"
+    )
+    check.add_argument("ids", nargs="*", metavar="ID")
+    confirm = group.add("confirm", run_confirm, "Say that facts hold: a person's word.", "fact confirm mem-7f2")
+    confirm.add_argument("ids", nargs="+", metavar="ID")
+    confirm.add_argument("-n", "--note", default="", help="how you know")
+    retire = group.add("retire", run_retire, "Put facts away; undo brings them back.", "fact retire mem-7f2 -r moved")
+    retire.add_argument("ids", nargs="+", metavar="ID")
+    retire.add_argument("-r", "--reason", default="", help="why")
+    probe = group.add(
+        "probe", run_probe, "Give a fact another probe.", 'fact probe mem-7f2 "file /etc/nginx/nginx.conf"'
+    )
+    probe.add_argument("id", metavar="ID")
+    probe.add_argument("probe", metavar="PROBE")
+    suggest = group.add(
+        "suggest", run_suggest, "The probes that a text suggests.", 'fact suggest "nginx is on port 80"'
+    )
+    suggest.add_argument("text")
+    for command in (add, listing, check, confirm, retire, probe, suggest):
+        command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_add(session: Session, args: Namespace) -> int:
+    probes = list(args.probe)
+    if not probes and not args.no_suggest:
+        probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
+    done = session.perform(
+        "fact.add", by=_who(session), claim=args.claim, span_class=args.span_class, source=args.source, probes=probes,
+        wu_id=args.wu, source_id=args.source_id,
+    )  # fmt: skip
+    if args.json:
+        document({"id": done.target, "action_id": done.action_id, "probes": probes})
+        return 0
+    say(done.target)
+    for text in probes:
+        talk(f"probe: {text}")
+    if not probes:
+        talk("without a probe only a person confirms it: `fact probe ID PROBE` adds one")
+    return 0
+
+
+def _who(session: Session) -> str:
+    """The agent where its own program asks: its word is noted and confirms nothing."""
+    return "system" if os.environ.get(_AGENT) else session.operator
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    found = [state for state in states(session.layout) if _wanted(state, session.now, args)]
+    found.sort(key=lambda state: (not state.drifted, state.confirmed))
+    if args.json:
+        document([described(state, session.now) for state in found])
+    else:
+        table([_row(state, session.now) for state in found])
+    if not found:
+        talk("nothing to list")
+    return 0 if found else 3
+
+
+def _wanted(state: FactState, now: float, args: Namespace) -> bool:
+    listed = args.all or state.current or (state.fact.status == "superseded" and not state.settled)
+    return listed and not (args.stale and state.phase(now) is freshness.Phase.FRESH)
+
+
+def described(state: FactState, now: float) -> dict[str, Any]:
+    """One fact as JSON: both clocks, the phase, the evidence."""
+    fact = state.fact
+    return {
+        "id": fact.id, "claim": fact.claim, "class": fact.span_class, "phase": state.phase(now).value,
+        "status": fact.status, "written_at": _iso(fact.written), "last_confirmed_at": _iso(state.confirmed),
+        "confirmed_by": state.confirmed_by, "probed_at": _iso(state.probed), "drifted_at": _iso(state.drifted),
+        "seen": state.value, "evidence": state.evidence, "failing": state.failing, "used_by": state.used_by,
+        "source": fact.source, "by": fact.by, "probes": [probe_words(probe) for probe in fact.probes],
+        "supersedes": fact.supersedes, "superseded_by": fact.superseded_by, "was": fact.was,
+    }  # fmt: skip
+
+
+def _iso(seconds: float) -> str:
+    return times.iso(seconds) if seconds else ""
+
+
+def _row(state: FactState, now: float) -> tuple[str, ...]:
+    fact, phase = state.fact, state.phase(now)
+    confirmed = f"{times.ago(now - state.confirmed)} {state.confirmed_by}" if state.confirmed else "never"
+    last = state.failing or state.evidence
+    return (
+        freshness.FILLS[phase], fact.id, fact.title[:80], f"confirmed {confirmed}",
+        f"written {times.ago(now - fact.written)}", last,
+    )  # fmt: skip
+
+
+def run_check(session: Session, args: Namespace) -> int:
+    ids = args.ids or [one.fact.id for one in states(session.layout) if one.current and one.fact.probes]
+    if not ids:
+        raise ActionError("no fact has a probe: `fact probe ID PROBE` adds one", missing=True)
+    done = session.perform("fact.check", fact_ids=ids)
+    known = {state.fact.id: state for state in states(session.layout)}
+    shown = [known[one] for one in dict.fromkeys(verbs.known(session.store, ids)[1])]
+    if args.json:
+        document([described(state, session.now) for state in shown])
+    else:
+        table([_row(state, session.now) for state in shown])
+        talk(done.summary)
+    return 1 if any(state.drifted for state in shown) else 0
+
+
+def run_confirm(session: Session, args: Namespace) -> int:
+    return _told(session, args, "fact.confirm", by=_who(session), fact_ids=args.ids, note=args.note)
+
+
+def run_retire(session: Session, args: Namespace) -> int:
+    return _told(session, args, "fact.retire", fact_ids=args.ids, reason=args.reason)
+
+
+def run_probe(session: Session, args: Namespace) -> int:
+    return _told(session, args, "fact.probe", fact_id=args.id, probe=args.probe)
+
+
+def _told(session: Session, args: Namespace, verb: str, *, by: str = "", **arguments: Any) -> int:
+    done = session.perform(verb, by=by, **arguments)
+    if args.json:
+        document(done)
+    else:
+        say(done.summary)
+    return 0
+
+
+def run_suggest(session: Session, args: Namespace) -> int:
+    from lumen_tui.tools.probes.suggest import suggest
+
+    holding = {probe_words(probe) for probe in verbs.suggested(session.store, args.text)}
+    found = [{"probe": words, "holds": words in holding} for words in map(probe_words, suggest(args.text))]
+    if args.json:
+        document(found)
+    else:
+        table([("holds" if one["holds"] else "does not hold now", str(one["probe"])) for one in found])
+    return 0 if found else 3

@@ -1,0 +1,61 @@
+"""`profile` and `index`: what is kept for the whole project, and its documents among that."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.actions import knowledge
+from lumen_tui.model.text import safe
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    known = commands.add(
+        "profile", run_profile, "What the project knows, the most used first.", "profile --tag pattern"
+    )
+    known.add_argument("-l", "--limit", type=int, default=20, metavar="N", help="at most so many [20]")
+    known.add_argument("-t", "--tag", default="", help="only with this tag")
+    known.add_argument("--raw", action="store_true", help="only what the nodes say")
+    known.add_argument("--json", action="store_true", help="one JSON document")
+    index = commands.add("index", run_index, "Take README and the like in as project-wide nodes.", "index --dry-run")
+    index.add_argument("folder", nargs="?", default="", help="of the project [this one]")
+    index.add_argument("-n", "--dry-run", action="store_true", help="only look")
+    index.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_profile(session: Session, args: Namespace) -> int:
+    found = knowledge.profile(session.store, limit=args.limit, tag=args.tag)
+    if args.json:
+        document(found)
+    elif args.raw:
+        for one in found:
+            say(safe(one.content) + "\n")
+    else:
+        table([(one.id, f"{one.uses} uses", one.last_used[:10], " ".join(one.tags), one.content) for one in found])
+    if not found:
+        talk("nothing is kept for the whole project; `promote ID --tag pattern` keeps something")
+    return 0 if found else 3
+
+
+def run_index(session: Session, args: Namespace) -> int:
+    return index_folder(session, args.folder or str(Path.cwd()), args)
+
+
+def index_folder(session: Session, folder: str, args: Namespace) -> int:
+    """Take the documents in a folder in, or look what would be."""
+    found = knowledge.documents(session.store, folder)
+    fresh = any(one.state != "unchanged" for one in found)
+    done = session.perform("memory.index", folder=folder) if fresh and not args.dry_run else None
+    if args.json:
+        document({"dry_run": args.dry_run, "documents": found, "action_id": done.action_id if done else ""})
+        return 0
+    table([(one.name, one.state, one.node_id) for one in found])
+    if done:
+        talk(done.summary)
+    return 0

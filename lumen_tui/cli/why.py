@@ -1,0 +1,46 @@
+"""`why`: what caused one thing and what came of it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, say
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import whytrace as shape
+from lumen_tui.model.ids import BadId
+from lumen_tui.store.nodes import Ambiguous
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_WHAT = "a task, loop, signal, node, approval, packet or work unit; a unique beginning will do"
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    why = commands.add(
+        "why", run_why, "What caused something and what came of it, with tokens and cost.", "why mem-7f2"
+    )
+    why.add_argument("id", metavar="ID", help=_WHAT)
+    why.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_why(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.whytrace import trace
+
+    try:
+        tree = trace(session.layout, args.id, session.now)
+    except Ambiguous as error:
+        said = f"{args.id!r} is the beginning of several ids: give more of it"
+        raise ActionError(said, candidates=error.candidates) from error
+    except (LookupError, BadId):
+        raise ActionError(f"there is nothing with the id {args.id!r}", missing=True) from None
+    if not tree.node.kind:
+        raise ActionError(f"there is nothing with the id {args.id!r}", missing=True)
+    if args.json:
+        document(tree)
+        return 0
+    for line in shape.lines(tree):
+        say(line)
+    return 0

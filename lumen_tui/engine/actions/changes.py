@@ -1,0 +1,63 @@
+"""What changed in the folder where an agent works, and why nothing is known where that is so."""
+
+from __future__ import annotations
+
+import os
+
+from lumen_tui.model.plain import Plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Changes(Plain):
+    """`why` says why nothing is known; it is empty where `stat` and `files` are what git said."""
+
+    root: str = ""
+    branch: str = ""
+    head: str = ""  # the commit on which the working tree stands
+    base: str = ""  # what it was compared with
+    stat: str = ""
+    files: tuple[str, ...] = ()
+    more_files: int = 0
+    why: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many files."""
+        return len(self.files) + self.more_files
+
+
+def look(folder: str, *, base: str, without: str) -> Changes:
+    """What is different from `base` (a commit, else HEAD) in the repository around `folder`; never raises.
+
+    git is started only where there is a repository: its start alone costs more than a checkpoint may.
+    """
+    if not folder or not os.path.isdir(folder):
+        return Changes(why="no folder")
+    if not _has_repository(os.path.realpath(folder)):
+        return Changes(why="not a git repository")
+    from lumen_tui.tools import gitstat
+
+    found = gitstat.look(folder, base=base, without=without, environ=os.environ)
+    return Changes(**{name: getattr(found, name) for name in Changes.__annotations__})
+
+
+def _has_repository(folder: str) -> bool:
+    while not os.path.lexists(f"{folder.rstrip('/')}/.git"):
+        if folder == "/":
+            return False
+        folder = os.path.dirname(folder)
+    return True
+
+
+def facts(found: Changes, said: str) -> dict[str, Any]:
+    """What git said, or what the agent says that it said, or why nothing is known, as fields of a checkpoint."""
+    stat = said.strip() or found.stat
+    if found.why:
+        return {"gitDiffStat": stat} if stat else {"git": {"why": found.why}}
+    git = {"root": found.root, "branch": found.branch, "head": found.head, "base": found.base}
+    made: dict[str, Any] = {"git": {key: value for key, value in git.items() if value}}
+    more = {"files": list(found.files), "more_files": found.more_files, "gitDiffStat": stat}
+    return made | {key: value for key, value in more.items() if value}

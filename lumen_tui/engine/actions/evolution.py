@@ -1,0 +1,246 @@
+"""What a person decides about what was learnt: accept, reject, edit, go back to a version, approve the constitution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.evolution import writing
+from lumen_tui.engine.evolution.rules import gate_rules
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import gate, times
+from lumen_tui.model.constitution import DEFAULT
+from lumen_tui.model.evolution import Observation, Status, Trust
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import is_safe, one_line
+from lumen_tui.store import constitution, evolved, files, history, locks, versions
+from lumen_tui.store.config import load_config
+from lumen_tui.store.store import Store
+
+KIND, FILES_KIND, CONSTITUTION_KIND = "observation", "evolved", "constitution"
+_FIELDS = ("status", "text", "trust", "contradicts", "reasons")
+_MOST_CONSTITUTION = 20_000  # bytes; both sides of a change must fit into one journal line
+Known = dict[str, Observation]
+
+
+def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Done:
+    """Take proposals over into evolved/. One that contradicts another takes its place."""
+
+    def decide(one: Observation, known: Known) -> list[Observation]:
+        if one.status is Status.ACCEPTED:
+            raise ActionError(f"{one.id} is accepted already", missing=True)
+        _must_pass(store, one)
+        changed = [msgspec.structs.replace(one, status=Status.ACCEPTED, reasons=(), contradicts="")]
+        other = known.get(one.contradicts)
+        if other is not None and other.status is Status.ACCEPTED:
+            changed.append(msgspec.structs.replace(other, status=Status.SUPERSEDED, reasons=(f"by {one.id}",)))
+        return changed
+
+    return _judge(store, ids, decide, verb="evolution.accept", said="{} accepted", by=by, now=now)
+
+
+def reject(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason: str) -> Done:
+    """Turn proposals down, or take accepted ones out again. The same is not proposed a second time."""
+    why = checks.reason(reason)
+
+    def decide(one: Observation, _: Known) -> list[Observation]:
+        if one.status is Status.REJECTED:
+            raise ActionError(f"{one.id} is rejected already", missing=True)
+        return [msgspec.structs.replace(one, status=Status.REJECTED, reasons=(why,))]
+
+    return _judge(store, ids, decide, verb="evolution.reject", said="{} rejected", by=by, now=now, reason=why)
+
+
+def edit(store: Store, *, by: str, now: float, ids: str | Sequence[str], text: str) -> Done:
+    """Say it in other words. The words are a person's now, and stand; the evidence stays what it was."""
+    words = " ".join(text.split())
+
+    def decide(one: Observation, _: Known) -> list[Observation]:
+        changed = msgspec.structs.replace(
+            one, text=words, status=Status.ACCEPTED, trust=Trust.PERSON, reasons=(), contradicts=""
+        )
+        if words == one.text and one.status is Status.ACCEPTED:
+            raise ActionError("nothing was changed", missing=True)
+        _must_pass(store, changed)
+        return [changed]
+
+    return _judge(store, ids, decide, verb="evolution.edit", said="{} edited", by=by, now=now)
+
+
+def _must_pass(store: Store, one: Observation) -> None:
+    """What must never be learnt is not learnt on a person's word either: evolved/ can be edited by hand."""
+    found = gate.forbidden(one, gate_rules(store.layout))
+    if len(one.text.split()) < 2 or len(one.text) > gate.MOST_TEXT:
+        found = (*found, f"a statement has 2 words to {gate.MOST_TEXT} characters")
+    if found:
+        raise ActionError(f"{one.id} cannot be accepted: {'; '.join(found)}. Edit it first")
+
+
+def _judge(
+    store: Store, ids: str | Sequence[str], decide: Any, *, verb: str, said: str, by: str, now: float, reason: str = ""
+) -> Done:
+    layout = store.layout
+    with locks.waiting_lock(layout.lock(evolved.LOCK)):
+        known = evolved.observations(layout)
+        chosen = [known[found] for found in _ids(known, ids)]
+        after = [new for one in chosen for new in decide(one, known)]
+        stamped = [msgspec.structs.replace(one, by=by, updated_at=times.iso(now)) for one in after]
+        before = [known[one.id] for one in stamped]
+        changes = [Change(KIND, old.id, _side(old), _side(new)) for old, new in zip(before, stamped, strict=True)]
+        summary = said.replace("{}", _named(chosen))
+        action = edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
+        lines = history.action_lines(action)
+        _write(store, known, stamped, by=by, now=now, why=summary)
+        try:
+            files.append(layout.actions, lines)
+        except files.StoreError:
+            _write(store, known, before, by=by, now=now, why=f"taken back: {summary}")
+            raise
+    return Done(summary=summary, target=chosen[0].id, action_id=action.id)
+
+
+def _write(store: Store, known: Known, changed: list[Observation], *, by: str, now: float, why: str) -> None:
+    """Write the records, and the files that follow from them."""
+    known |= {one.id: one for one in changed}
+    evolved.add(store.layout, changed)
+    config = load_config(store.layout)[0].evolution
+    done = writing.rebuild(store.layout, known, config, now=now, by=by, why=why, free=True)
+    ours = {one.id for one in changed}
+    if late := [one for one in done.put_off if one.id in ours]:
+        raise ActionError(f"{late[0].reasons[0]}: reject what is no longer needed there, or raise [evolution] file_kb")
+
+
+def _ids(known: Known, wanted: str | Sequence[str]) -> list[str]:
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not names:
+        raise ActionError("nothing is selected: name at least one observation")
+    return list(dict.fromkeys([_whole(known, name) for name in names]))
+
+
+def _whole(known: Known, name: str) -> str:
+    """The id that begins like that; the kind may be left out."""
+    found = [one for one in known if one == name or one.startswith((name, f"evo-{name}"))] if name.strip() else []
+    if name in found or len(found) == 1:
+        return name if name in found else found[0]
+    if found:
+        raise ActionError(f"several observations begin with {name!r}", candidates=tuple(found[:5]))
+    raise ActionError(f"there is no observation {one_line(name, 80)!r}", missing=True)
+
+
+def _named(chosen: list[Observation]) -> str:
+    return f"“{one_line(chosen[0].text, 60)}”" if len(chosen) == 1 else f"{len(chosen)} observations"
+
+
+def _side(one: Observation) -> dict[str, Any]:
+    table: dict[str, Any] = {name: getattr(one, name) for name in _FIELDS}
+    return {**table, "status": str(one.status), "trust": str(one.trust), "reasons": list(one.reasons)}
+
+
+def observation_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: what is recorded of an observation now."""
+    found = evolved.observations(store.layout).get(change.key)
+    return None if found is None else _side(found)
+
+
+def put_observation(store: Store, change: Change) -> None:
+    """For undo: bring an observation to the change's `after`, and the files with it."""
+    with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
+        known = evolved.observations(store.layout)
+        one = msgspec.convert({**msgspec.to_builtins(known[change.key]), **(change.after or {})}, Observation)
+        now = times.epoch(one.updated_at)
+        _write(store, known, [one], by=one.by, now=now, why=f"undo or redo of {one.id}")
+
+
+def restore(store: Store, *, by: str, now: float, version: int) -> Done:
+    """Put evolved/ back to a version, byte for byte. That is a new version: nothing behind it is lost."""
+    layout = store.layout
+    with locks.waiting_lock(layout.lock(evolved.LOCK)):
+        wanted = next((one for one in versions.listed(layout) if one.version == version), None)
+        if wanted is None:
+            raise ActionError(f"there is no version {version}: `evolve --versions` lists them", missing=True)
+        texts = _contents(store, wanted)
+        before = versions.digest_of(versions.on_disk(layout))
+        if before == wanted.digest:
+            raise ActionError(f"evolved/ is as in version {version} already", missing=True)
+        said = f"evolved/ put back to version {version}"
+        change = Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": wanted.digest})
+        action = edits.new_action("evolution.restore", [change], summary=said, by=by, now=now)
+        config = load_config(layout)[0].evolution
+        writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
+        files.append(layout.actions, history.action_lines(action))
+    return Done(summary=said, target=FILES_KIND, action_id=action.id)
+
+
+def _contents(store: Store, version: versions.Version) -> dict[str, bytes]:
+    try:
+        return versions.contents(store.layout, version)
+    except versions.Damaged as error:
+        raise ActionError(f"{error}: nothing was changed") from error
+
+
+def files_now(store: Store, _: Change) -> dict[str, Any] | None:
+    """For undo: the hash of the files as they stand."""
+    return {"digest": versions.digest_of(versions.on_disk(store.layout))}
+
+
+def put_files(store: Store, change: Change) -> None:
+    """For undo: the newest version with the hash of the change's `after`."""
+    layout, wanted = store.layout, (change.after or {}).get("digest")
+    with locks.waiting_lock(layout.lock(evolved.LOCK)):
+        listed = versions.listed(layout)
+        found = [one for one in listed if one.digest == wanted]
+        if not found:
+            raise ActionError("the files as they were then are not kept: nothing was changed")
+        config, last = load_config(layout)[0].evolution, listed[-1]
+        why = f"as in version {found[-1].version}"
+        texts = _contents(store, found[-1])
+        writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=why)
+
+
+def approve(store: Store, *, by: str, now: float) -> Done:
+    """Approve the constitution as it stands in evolved/constitution.md; the shipped one where there is none."""
+    layout = store.layout
+    text = evolved.read_text(layout.constitution)
+    before = constitution.approved_text(layout)
+    _check_constitution(text, before)
+    if text is None:
+        files.replace(layout.constitution, DEFAULT.encode())
+    change = Change(CONSTITUTION_KIND, CONSTITUTION_KIND, _text_side(before), _text_side(text or DEFAULT))
+    action = edits.new_action("constitution.approve", [change], summary="constitution approved", by=by, now=now)
+    lines = history.action_lines(action)
+    constitution.approve(layout, text or DEFAULT, by=by, at=times.iso(now))
+    try:
+        files.append(layout.actions, lines)
+    except files.StoreError:
+        constitution.approve(layout, before, by=by, at=times.iso(now))
+        raise
+    return Done(summary="constitution approved", target=CONSTITUTION_KIND, action_id=action.id)
+
+
+def _check_constitution(text: str | None, before: str | None) -> None:
+    if text is not None and not text.strip():
+        raise ActionError("evolved/constitution.md is empty: write it first")
+    if text is not None and (len(text.encode("utf-8", "replace")) > _MOST_CONSTITUTION or not is_safe(text)):
+        raise ActionError(
+            f"the constitution has invisible characters or over {_MOST_CONSTITUTION:,} bytes: mend it first"
+        )
+    if before is not None and before == text:
+        raise ActionError("the constitution is approved as it stands", missing=True)
+
+
+def _text_side(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else {"text": text}
+
+
+def constitution_now(store: Store, _: Change) -> dict[str, Any] | None:
+    """For undo: what is approved now."""
+    return _text_side(constitution.approved_text(store.layout))
+
+
+def put_constitution(store: Store, change: Change) -> None:
+    """For undo: approve what was approved before."""
+    text = (change.after or {}).get("text")
+    constitution.approve(store.layout, text, by="undo", at="")

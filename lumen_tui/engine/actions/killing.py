@@ -1,0 +1,51 @@
+"""The kill switch as an operator throws and lifts it. Neither is undone: the one is the other's way back."""
+
+from __future__ import annotations
+
+from lumen_tui.engine.actions import edits
+from lumen_tui.engine.clock import SystemClock
+from lumen_tui.engine.killing import end_all
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
+from lumen_tui.store import files, history
+from lumen_tui.store.killfile import Kill, lift, read_kill, throw
+from lumen_tui.store.store import Store
+
+
+def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
+    """End every worker at once and start nothing until `unkill`; this needs no engine and waits for none."""
+    wanted = Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
+    failed: files.StoreError | None = None
+    try:
+        throw(store.layout, wanted)
+    except files.StoreError as error:
+        failed = error  # on a full disk, too, the workers end
+    running = SystemClock().running
+    began = running()
+    ended = end_all(store.layout, wanted, now, running)
+    took = f"{len(ended)} worker{'' if len(ended) == 1 else 's'} ended in {running() - began:.2f} s"
+    if failed is not None:
+        raise ActionError(f"{took}, but an engine may start others: {failed}. Stop the engine by its process")
+    said = f"killed: {took}; nothing starts until `lumen-tui unkill`"
+    return _noted(store, "kill", said, by, now, wanted.reason)
+
+
+def unkill(store: Store, *, by: str, now: float) -> Done:
+    """Let the engine go on; says who had killed it, when and why."""
+    was = read_kill(store.layout)
+    if was is None:
+        raise ActionError("nothing is killed here", missing=True)
+    lift(store.layout)
+    age = f", {times.ago(now - times.epoch(was.at, now))} ago" if was.at else ""
+    return _noted(store, "unkill", f"goes on; it was {was.words}{age}", by, now, "")
+
+
+def _noted(store: Store, verb: str, said: str, by: str, now: float, reason: str) -> Done:
+    """Put it in the journal; that this fails undoes nothing."""
+    action = edits.new_action(verb, (), summary=said, by=by, now=now, reason=reason)
+    try:
+        files.append(store.layout.actions, history.action_lines(action))
+    except files.StoreError as error:
+        said = f"{said} (not in the journal: {error})"
+    return Done(summary=said)

@@ -1,0 +1,82 @@
+"""Taking a cancel back: the task waits again, as it did before; an attempt that was cut off is kept beside the next."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.loop import Command, CommandReceipt
+from lumen_tui.model.records import Change
+from lumen_tui.model.tasks import Run, Status
+from lumen_tui.store import filing, locks, taskfiles
+from lumen_tui.store.store import Store
+from lumen_tui.store.taskread import read_json
+
+KIND = "cancel"
+Side = dict[str, Any] | None
+
+
+def change_of(task_id: str) -> Change:
+    """What a cancel changes."""
+    return Change(kind=KIND, key=task_id, before={"cancelled": False}, after={"cancelled": True})
+
+
+def cancelled_now(store: Store, change: Change) -> Side:
+    """Whether the task is cancelled, or an engine will do it as soon as one runs."""
+    folder = taskfiles.folder_of(store.layout, change.key)
+    if folder is None:
+        raise ActionError(f"task {change.key} is no longer there")
+    ended = taskfiles.read_exit(folder)
+    archived = folder.parent != store.layout.tasks  # and without an exit: an undo that was cut off
+    gone = ended.status == Status.CANCELLED if ended else archived
+    return {"cancelled": gone or (not ended and bool(_unanswered(store, change.key)))}
+
+
+def _unanswered(store: Store, task_id: str) -> list[Command]:
+    answered = {one.command_id for one in _decoded(store.command_receipts.lines(), CommandReceipt)}
+    commands = _decoded(store.commands.lines(), Command)
+    return [one for one in commands if one.verb == "cancel" and one.target == task_id and one.id not in answered]
+
+
+def _decoded(lines: Any, kind: type[Any]) -> list[Any]:
+    found = []
+    for line in lines:
+        try:
+            found.append(msgspec.json.decode(line, type=kind))
+        except msgspec.MsgspecError:
+            continue
+    return found
+
+
+def put(store: Store, change: Change) -> None:
+    """Make the task wait again. A cancel cannot be done again in this way: ask for it anew."""
+    if (change.after or {}).get("cancelled"):
+        raise ActionError(f"a cancel is not repeated by redo: `task cancel {change.key}` asks for it")
+    for command in _unanswered(store, change.key):
+        receipt = CommandReceipt(command_id=command.id, at=command.at, ok=False, text="taken back before it was done")
+        store.command_receipts.append(receipt)
+    folder = taskfiles.folder_of(store.layout, change.key)
+    if folder is None:
+        raise ActionError(f"task {change.key} is no longer there")
+    lock = locks.try_lock(folder / "run.lock")
+    if lock is None:
+        raise ActionError(f"the worker of {change.key} is still ending: try again in a moment")
+    try:
+        _queue_again(store, change.key, folder)
+    finally:
+        os.close(lock)
+
+
+def _queue_again(store: Store, task_id: str, folder: Path) -> None:
+    """The exit goes before the folder comes back: the engine never sees an ended task there."""
+    for name in ("stop.json", "hold.json", "collected.json"):
+        filing.remove(folder / name)
+    if run := read_json(folder / "run.json", Run):
+        filing.move(folder / "run.json", folder / f"run.{run.attempt}.json")
+    filing.remove(folder / "exit.json")
+    if folder.parent != store.layout.tasks:
+        filing.move(folder, store.layout.task(task_id))

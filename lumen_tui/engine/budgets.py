@@ -1,0 +1,75 @@
+"""The engine's side of the budget: who may start, what a dead worker's call counts, and when a person must know."""
+
+from __future__ import annotations
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.model import budget, times
+from lumen_tui.model.config import BudgetConfig
+from lumen_tui.model.loop import TokenBudget
+from lumen_tui.model.snapshot import SpendView
+from lumen_tui.model.spendbook import NOTICE, Entry
+from lumen_tui.store.ledger import Ledger
+from lumen_tui.store.store import Store
+
+
+class Budgets:
+    """Looks at the ledger in each pass. What it finds holds until the next look."""
+
+    def __init__(self, store: Store, log: EventLog) -> None:
+        self._log = log
+        self._ledger = Ledger(store.layout)
+        self._config = BudgetConfig()
+        self._day = ""
+        self._costs = True
+        self.full = ""  # why nothing starts that costs something, in words
+        self._full_since = 0.0
+        self.view = SpendView()
+
+    def look(self, config: BudgetConfig, now: float, *, costs: bool) -> None:
+        """Take in what is new and tell of it. `costs` says whether tasks that start now use a model."""
+        self._config, self._day, self._costs = config, budget.day_of(now, config.day_starts), costs
+        for hold in self._ledger.give_up_dead(now):
+            words = f"{hold.tokens:,} tokens, ${hold.usd:.4f} count in full: the worker ended before it told the cost"
+            self._log.add("spend_unknown", words, now, task_id=hold.task, call=hold.id)
+        self.view = budget.view(self._ledger.book, config, now)
+        self._warn(now)
+        self._tell_full(now)
+
+    def why_not(self, role: str) -> str:
+        """Why no task of a role may start now; the empty string where one may."""
+        if not self._costs:
+            return ""
+        book = self._ledger.book
+        return budget.blocked(book, self._config, self._day) or budget.blocked(book, self._config, self._day, role)
+
+    def today(self, config: BudgetConfig, now: float) -> tuple[str, TokenBudget, float]:
+        """For loop-state: the day, its tokens, its dollars."""
+        found = budget.view(self._ledger.refresh(), config, now)
+        left = max(0, found.tokens_cap - found.tokens)
+        tokens = TokenBudget(window="day", limit=found.tokens_cap, used=found.tokens, remaining=left)
+        return found.day, tokens, found.usd
+
+    def _warn(self, now: float) -> None:
+        """Once a day for each cap, also over restarts."""
+        if not self.view.warned:
+            return
+        for words in budget.warnings(self._ledger.book, self._config, self._day):
+            name = f"warn-{self._day}-{words.partition(':')[0]}"
+            if name in self._ledger.book.notices:
+                continue
+            if self._ledger.once(Entry(name, NOTICE, times.iso(now), day=self._day, text=words)):
+                self._log.add("budget_warning", words, now)
+
+    def _tell_full(self, now: float) -> None:
+        before, self.full = self.full, self.view.full
+        if self.full and not before:
+            self._full_since = now
+            self._log.add("budget_full", f"{self.full}; raise it for today, or wait for the next day", now)
+        elif before and not self.full:
+            self._log.add("budget_resumed", f"goes on: {self._why_resumed()}. It had paused because {before}", now)
+
+    def _why_resumed(self) -> str:
+        newest = max(self._ledger.book.grants.values(), key=lambda grant: grant.at, default=None)
+        if newest is not None and times.epoch(newest.at) >= self._full_since - 1:
+            return f"{newest.by} raised the budget" + (f" ({newest.text})" if newest.text else "")
+        return "a new day began or there is room again"

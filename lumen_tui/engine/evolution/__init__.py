@@ -1,0 +1,1 @@
+"""What the agent learns between sessions: read, extract, judge, write."""

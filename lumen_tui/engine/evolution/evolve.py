@@ -1,0 +1,86 @@
+"""Evolve some session files and write what follows: the one way in for the engine and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.engine.evolution import writing
+from lumen_tui.engine.evolution.pipeline import Evolving
+from lumen_tui.engine.evolution.writing import Written
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.config import EvolutionConfig
+from lumen_tui.model.sessionlog import Report
+from lumen_tui.store import evolved, locks
+from lumen_tui.store.constitution import read_standing
+from lumen_tui.store.layout import Layout
+
+
+class Outcome(msgspec.Struct):
+    """What one call brought."""
+
+    reports: list[Report] = msgspec.field(default_factory=list)
+    written: Written | None = None
+
+    def total(self, name: str) -> int:
+        """The sum of one count over all reports."""
+        return sum(getattr(report, name) for report in self.reports)
+
+    @property
+    def summary(self) -> str:
+        """One plain sentence."""
+        counts = [(self.total(name), word) for name, word in _COUNTS]
+        said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing new"
+        count = len(self.reports)
+        version = f"; version {self.written.version.version}" if self.written and self.written.version else ""
+        return f"{count} session{'' if count == 1 else 's'} read: {said}{version}"
+
+
+_COUNTS = (
+    ("accepted", "learnt"), ("proposed", "proposed"), ("merged", "known already"), ("rejected", "turned away"),
+    ("left_out", "left out"),
+)  # fmt: skip
+
+
+def check_constitution(layout: Layout) -> None:
+    """ActionError where nothing may be learnt."""
+    if why := read_standing(layout).why:
+        raise ActionError(f"{why}: nothing is learnt until `lumen-tui constitution approve` (see `constitution diff`)")
+
+
+def evolve(layout: Layout, evolving: Evolving, paths: Iterable[Path], *, now: float) -> Outcome:
+    """Read each file, then write the files of evolved/. A constitution that was changed stops it: ActionError."""
+    outcome = Outcome()
+    for path in paths:
+        check_constitution(layout)
+        outcome.reports.append(evolving.read(path, now, own=is_own(layout, path)))
+        if not outcome.reports[-1].finished:
+            break
+    return outcome
+
+
+def write(layout: Layout, outcome: Outcome, config: EvolutionConfig, *, now: float, by: str) -> None:
+    """Bring evolved/ and CLAUDE.md up to date with what was learnt."""
+    with locks.waiting_lock(layout.lock(evolved.LOCK)):
+        known = evolved.observations(layout)
+        learnt = outcome.total("accepted")
+        why = f"{learnt} learnt from {len(outcome.reports)} session{'' if len(outcome.reports) == 1 else 's'}"
+        outcome.written = writing.rebuild(layout, known, config, now=now, by=by, why=why)
+
+
+def is_own(layout: Layout, path: Path) -> bool:
+    """Whether the engine's own workers wrote a session file."""
+    return path.absolute().is_relative_to(layout.transcripts.absolute())
+
+
+def own_sessions(layout: Layout) -> list[Path]:
+    """The transcripts of the agent and its workers."""
+    return sorted(layout.transcripts.glob("*.jsonl"))
+
+
+def foreign_sessions(config: EvolutionConfig) -> Iterator[Path]:
+    """The session files below the folders of [evolution] sessions."""
+    for name in config.sessions:
+        yield from sorted(Path(name).expanduser().glob("**/*.jsonl"))

@@ -1,0 +1,142 @@
+"""What commands showed: what failed and then worked, how tests are run, versions and ports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rapidfuzz import fuzz
+
+from lumen_tui.engine.evolution import programs
+from lumen_tui.engine.evolution.found import Found
+from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
+from lumen_tui.model.sessionlog import Call, Entry, Failure, Open
+
+_MOST_OPEN, _MOST_FAILURES = 60, 20
+_PATIENCE = 60  # calls after which a failure is given up
+_ALIKE, _ALIKE_OTHER = 60, 78  # likeness of two command lines: of one program, of two
+_MOST_COMMAND = 140
+_MOST_KEPT = 2000  # characters of a command
+_VERSION_ASKED = re.compile(r"^`?([\w./-]+)`?(?: version| -[vV]| --version)\s*(?:2>&1)?$")
+_VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)*)")
+_PORT_WORDS = ("isten", "unning", "erving", "tarted", "vailable", "ocal:")
+_PORT = re.compile(
+    r"(?:listening (?:on|at)|running (?:on|at)|serving (?:on|at|http on)|started (?:on|at)"
+    r"|available (?:on|at)|local:)[^\n]{0,"
+    r"40}?(?:port |:)(\d{2,5})\b", re.I,
+)  # fmt: skip
+
+
+def begun(entry: Entry, held: Open) -> None:
+    """A call was made; its result comes later."""
+    while len(held.calls) >= _MOST_OPEN:
+        held.calls.pop(next(iter(held.calls)))
+    command = entry.text[:_MOST_KEPT]
+    held.calls[entry.call_id] = Call(entry.tool, command, entry.path[:500], entry.trust, entry.source)
+
+
+def ended(entry: Entry, call: Call, held: Open) -> Iterator[Found]:
+    """The result of a call. What is learnt of commands is the word of whoever ran them, what they print is not."""
+    command, path = call.command, call.path
+    held.step += 1
+    held.failures = [one for one in held.failures if held.step - one.step < _PATIENCE]
+    good = entry.ok and not programs.failed(entry.text)
+    if path and good:
+        _note(held, f"a change of `{path.rpartition('/')[2].replace('`', '')}`")
+    if not command.strip():
+        return
+    if not good:
+        _failed(entry, call, held)
+        return
+    yield from _fixes(call, held)
+    if programs.prepares(command):
+        _note(held, f"`{shown(command)}`")
+    yield from _habits(entry, call)
+    yield from _told(entry, command)
+
+
+def _note(held: Open, what: str) -> None:
+    for failure in held.failures:
+        failure.between = [*failure.between, what][-3:]
+
+
+def _failed(entry: Entry, call: Call, held: Open) -> None:
+    command = call.command
+    quote = programs.failing_line(entry.text)
+    if programs.only_looks(command) or not quote:
+        return
+    why = programs.why_failed(entry.text)
+    made = Failure(shown(command), why, entry.source, quote, held.step, call.trust)
+    held.failures = [*held.failures, made][-_MOST_FAILURES:]
+
+
+def shown(command: str) -> str:
+    """A command line as a statement names it."""
+    text = programs.bare(command).replace("`", "'")
+    return text if len(text) <= _MOST_COMMAND else text[: _MOST_COMMAND - 1] + "…"
+
+
+def _fixes(call: Call, held: Open) -> Iterator[Found]:
+    """The newest failure that this success answers."""
+    for failure in reversed(held.failures):
+        text = _fixed(failure, call.command)
+        if not text:
+            continue
+        gone = programs.program(failure.command)
+        held.failures = [one for one in held.failures if programs.program(one.command) != gone]
+        trust = lowest(call.trust, failure.trust)
+        yield Found(Kind.FIX, text, RECOVERY, failure.quote, failure.quote, failure.source, trust, 0.7)
+        return
+
+
+def _fixed(failure: Failure, command: str) -> str:
+    """How a failure was mended, where this success has to do with it and something was done in between."""
+    now = shown(command)
+    if now.endswith("…"):
+        return ""
+    if now == failure.command:
+        steps = " and ".join(dict.fromkeys(failure.between))
+        return f"`{now}` failed ({failure.why}); it worked after {steps}" if steps else ""
+    same = programs.program(failure.command) == programs.program(now)
+    if fuzz.ratio(failure.command, now) < (_ALIKE if same else _ALIKE_OTHER):
+        return ""
+    return f"`{failure.command}` failed ({failure.why}); `{now}` worked"
+
+
+def _habits(entry: Entry, call: Call) -> Iterator[Found]:
+    """How tests, the build and the linter are run here."""
+    sort = programs.sort_of(call.command)
+    line = programs.bare(call.command)
+    if not sort or len(line) > 80 or re.search(r"[|;&<>$]", line):
+        return
+    project = project_of(entry.cwd)
+    verb = "run" if sort == "tests" else "runs"
+    text = f"{f'In `{project}`: ' if project else ''}{sort if project else sort.capitalize()} {verb} with `{line}`"
+    if line in call.command:
+        yield Found(Kind.COMMAND, text, DOMAIN, line, call.command, call.source, call.trust, 0.6)
+
+
+def project_of(cwd: str) -> str:
+    """The name of the folder a session worked in; the folder of a task says nothing."""
+    name = cwd.rstrip("/").rpartition("/")[2]
+    return "" if "/tasks/" in cwd or not re.fullmatch(r"[\w.-]{1,40}", name) else name
+
+
+def _told(entry: Entry, command: str) -> Iterator[Found]:
+    """Versions and ports, in fixed words: of an output nothing but a number is taken."""
+    head = entry.text[:4000]
+    asked = _VERSION_ASKED.match(programs.bare(command))
+    if asked and (hit := _VERSION.search(head[:300])):
+        name = asked[1].rpartition("/")[2]
+        quote = next(line for line in head.splitlines() if hit[1] in line).strip()[:200]
+        yield Found(
+            Kind.FACT, f"`{name}` is at version {hit[1]}", DOMAIN, quote, entry.text, entry.source, Trust.TOOL, 0.7,
+            f"version:{name}", hit[1],
+        )  # fmt: skip
+    if any(word in head for word in _PORT_WORDS) and (hit := _PORT.search(head)):
+        name = programs.program(command).partition(" ")[0]
+        if re.fullmatch(r"[A-Za-z][\w.+-]{0,30}", name):
+            yield Found(
+                Kind.FACT, f"`{name}` listens on port {hit[1]}", DOMAIN, hit.group(), entry.text, entry.source,
+                Trust.TOOL, 0.6, f"port:{name}", hit[1],
+            )  # fmt: skip

@@ -1,0 +1,161 @@
+"""What a person or an agent said: decisions, corrections, rules, and facts in plain sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lumen_tui.engine.evolution.found import Found
+from lumen_tui.engine.evolution.sentences import sentences
+from lumen_tui.model.evolution import DOMAIN, PATTERNS, PERSONA, TOOLS, Kind, Trust
+from lumen_tui.model.sessionlog import Entry
+from lumen_tui.model.text import one_line
+
+_NAME = r"`?[A-Za-z][\w.+@/-]{0,40}`?"
+_ASKED = re.compile(
+    r"\?\s*$|^(?:if|should|could|can|would|shall|maybe|perhaps|what if|why|how|is|are|do|does|did|when|which|who)\b(?!"
+    r"n't)(?! not\b)", re.I,
+)  # fmt: skip
+_DO_NOT = re.compile(r"^(?:please[, ]+)?(?:do not|don't|dont|stop|never again)\s+\w+", re.I)
+_DECISION = re.compile(
+    r"\b(?:we(?:'ve| have)?|i(?:'ve| have)?|it (?:was|is)) (?:now )?(?:decided|agreed|settled|chosen"
+    r"|chose)\b|^decision: "
+    r"|^(?:ok(?:ay)?,? |yes,? |so,? )?(?:let's|let us) (?:use|go with|keep|stick (?:to|with)|switch to"
+    r"|drop|not|move to|m"
+    r"ake|put|call|stay with)\b|\bwe(?:'ll| will) (?:use|go with|keep|stick|stay|switch|move|drop|not)\b"
+    r"|^(?:go|going) wi"
+    r"th \S+|\bthe decision is\b", re.I,
+)  # fmt: skip
+_SETTLED = re.compile(r"\b(?:decided|agreed|settled on|chose)\b|^decision: ", re.I)
+_CHOICE = re.compile(
+    rf"\b(?:use|using|prefer|go with|take|choose|pick|want"
+    rf"|switch to)\s+(?P<new>{_NAME})(?P<what>(?: \w+){{0,2}}?),?\s+(?:i"
+    rf"nstead of|rather than|over|and not|not)\s+(?P<old>{_NAME})", re.I,
+)  # fmt: skip
+_CORRECTION = re.compile(
+    r"^(?:no|nope|nah|wrong|stop|actually|wait|hm+)\b[,.:;!—– -]+\s*\S|^(?:that(?:'s| is)"
+    r"|this is) (?:wrong|not (?:right|corr"
+    r"ect|what))\b|^not (?:quite|like that|that)\b|^you (?:should have|shouldn't have|forgot|must not"
+    r"|broke|missed)\b|^i (?:"
+    r"said|told you|asked (?:you )?(?:for|to)|meant)\b|^instead,? ", re.I,
+)  # fmt: skip
+_RULE = re.compile(
+    r"^(?:please[, ]+|and |but |also,? |remember:? |note:? )*(?:always|never)\s+\w+|\b(?:you|we"
+    r"|i) (?:should |must )?(?:alwa"
+    r"ys|never)\s+\w+|\bfrom now on\b|\bin (?:the )?future\b,? |^(?:please[, ]+)?(?:make sure|be sure"
+    r"|remember) (?:to|that)"
+    r"\b|^(?:i|we) (?:prefer|like|want|expect|insist)\b|^(?:please )?prefer \S+|\b(?:must"
+    r"|should) (?:always|never|not)\b|^e"
+    r"very (?:time|commit|change|file|test|answer|function)\b|^(?:answer|reply|respond|write"
+    r"|speak) (?:me )?(?:in|with|brie"
+    r"fly|short)\b|\beach time\b|\bas a rule\b", re.I,
+)  # fmt: skip
+_LEAD = re.compile(
+    r"^(?:(?:no|nope|nah|wrong|stop|actually|wait|hm+|ok|okay|yes|and|but|also|please|so)\b[,.:;!—– -]+\s*)+", re.I
+)
+_STYLE = re.compile(
+    r"\b(?:answers?|repl(?:y|ies)|responses?|respond|tone|concise|brief|short|language|english|german"
+    r"|french|spanish|polit"
+    r"e|emoji|emojis|explain|explanations?|summar(?:y|ies|ise|ize)|greet|speak|words|humou?r|verbose"
+    r"|apologi[sz]e)\b", re.I,
+)  # fmt: skip
+_TOOLISH = re.compile(
+    r"`[^`]+`|\b(?:use|using|run|prefer|install|tool|command|cli|library|package|editor|linter|formatter|framework)\b",
+    re.I,
+)
+_FACTS = re.compile(
+    rf"(?P<what>(?:the |our |my )?[\w`./ -]{{2,50}}?) (?:(?:is|are|lives?|stands?|stays?|sits?|resides?"
+    rf"|is stored|is kept|a"
+    rf"re stored) (?:now )?(?:in|at|under|on) (?P<path>`?(?:~|\.{{1,2}})?/?[\w.-]+/[\w./-]+`?)|(?:runs?"
+    rf"|listens?|is listen"
+    rf"ing|is running|is|serves?|is served) (?:now )?on (?:port )?(?P<port>`?(?:localhost:|127\.0\.0\.1:"
+    rf"|port )?\d{{2,5}}`"
+    rf"?)(?!\d|\.\d)|(?:is|runs?|uses?|needs?|requires?|is on|is pinned to|are on) (?:on "
+    rf"|at )?(?:version )?(?P<version>`?(?"
+    rf":{_NAME} )?v?\d+\.\d+(?:\.\d+)*`?)|(?:is|are) called (?P<name>`?[\w./-]{{2,40}}`?))", re.I,
+)  # fmt: skip
+
+
+def learn_said(entry: Entry) -> Iterator[Found]:
+    """What one message says that is worth keeping."""
+    if entry.trust not in (Trust.PERSON, Trust.AGENT):
+        yield from _worker_words(entry)
+        return
+    for sentence in sentences(entry.text):
+        found = _of_person(entry, sentence) if entry.trust is Trust.PERSON else _of_agent(entry, sentence)
+        if found is not None:
+            yield found
+
+
+def _of_person(entry: Entry, sentence: str) -> Found | None:
+    core = _LEAD.sub("", sentence)
+    if _ASKED.search(core) and not _DO_NOT.search(core):
+        return None
+    if _CORRECTION.search(sentence) and len(core.split()) >= 3:
+        return _made(entry, Kind.CORRECTION, sentence, core, 0.85)
+    if _DO_NOT.search(sentence) and len(core.split()) >= 3:
+        return _made(entry, Kind.CORRECTION, sentence, core, 0.8)
+    if _DECISION.search(core):
+        return _made(entry, Kind.DECISION, sentence, core, 0.9)
+    if _RULE.search(core) or _CHOICE.search(core):
+        return _made(entry, Kind.RULE, sentence, core, 0.9)
+    return _fact(entry, sentence, 0.8)
+
+
+def _of_agent(entry: Entry, sentence: str) -> Found | None:
+    """Of a model's own words only what is said to be decided."""
+    core = _LEAD.sub("", sentence)
+    if _ASKED.search(core) or not _SETTLED.search(core) or not _DECISION.search(core):
+        return None
+    return _made(entry, Kind.DECISION, sentence, core, 0.5)
+
+
+def _worker_words(entry: Entry) -> Iterator[Found]:
+    """Of what nobody drives only plain decisions are proposed; the gate lets none of them pass by itself."""
+    for sentence in sentences(entry.text):
+        if re.search(r"^(?:decision: |we (?:have )?decided\b|i (?:have )?decided\b)", sentence, re.I):
+            yield _made(entry, Kind.DECISION, sentence, sentence, 0.4)
+
+
+def _made(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> Found:
+    subject, value = choice(core)
+    return Found(
+        kind, statement(core), _target(kind, core), quote, entry.text, entry.source, entry.trust, confidence, subject,
+        value,
+    )  # fmt: skip
+
+
+def choice(text: str) -> tuple[str, str]:
+    """For "X instead of Y": the pair as a subject, and X as the value; empty where there is no such choice."""
+    found = _CHOICE.search(text)
+    if not found:
+        return "", ""
+    new, old = (found[name].strip("`.,").lower() for name in ("new", "old"))
+    return (f"choice:{'|'.join(sorted((new, old)))}", new) if new != old else ("", "")
+
+
+def statement(core: str) -> str:
+    """A sentence as one line that begins with a capital."""
+    text = one_line(core, 380).rstrip(" ;,:—–-")
+    return text[:1].upper() + text[1:]
+
+
+def _target(kind: Kind, core: str) -> str:
+    if kind is Kind.DECISION:
+        return TOOLS if _CHOICE.search(core) else DOMAIN
+    if _STYLE.search(core):
+        return PERSONA
+    return TOOLS if _TOOLISH.search(core) else PATTERNS
+
+
+def _fact(entry: Entry, sentence: str, confidence: float) -> Found | None:
+    hit = _FACTS.search(sentence)
+    if hit is None or len(hit["what"].split()) > 6:
+        return None
+    sort = next(name for name in ("path", "port", "version", "name") if hit[name])
+    what = " ".join(hit["what"].strip("` ").lower().split()).removeprefix("the ").removeprefix("our ")
+    value = hit[sort].strip("`").lower().removeprefix("port ").removeprefix("localhost:").rstrip(".")
+    return Found(
+        Kind.FACT, statement(sentence), DOMAIN, sentence, entry.text, entry.source, entry.trust, confidence,
+        f"{sort}:{what}", value,
+    )  # fmt: skip

@@ -1,0 +1,54 @@
+"""What was done for hooks, as events of the engine: the work itself is done by a process of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
+from lumen_tui.store import files, hookjournal
+from lumen_tui.store.journal import Follower
+from lumen_tui.store.lines import split_lines
+from lumen_tui.store.store import Store
+
+_MOST = 1024 * 1024  # bytes of one look
+
+
+class HookNews:
+    """Follows the outcomes in the hooks' journal from now on."""
+
+    def __init__(self, store: Store, log: EventLog, now: float) -> None:
+        self._log, self._after = log, now
+        self._follower = Follower(store.root / hookjournal.NAME)
+        self._generation = self._follower.generation
+        try:
+            found = os.stat(store.root / hookjournal.NAME, follow_symlinks=False)
+            self._follower.resume((found.st_dev, found.st_ino, found.st_size))
+        except OSError:
+            pass  # there is none yet: it is read from its first line on
+
+    def look(self, now: float) -> None:
+        """Tell what is new."""
+        if not self._follower.pending():
+            return
+        try:
+            offset, data = self._follower.poll(_MOST)
+        except (files.StoreError, OSError):
+            return  # it is told as a problem by whoever shows the journal
+        told, self._generation = self._generation != self._follower.generation, self._follower.generation
+        until = self._after if told else 0.0
+        for _, line in split_lines(data, offset):
+            if b'"outcome"' in line:
+                self._tell(hookjournal.decode(line) or {}, now, until)
+
+    def _tell(self, record: dict[str, Any], now: float, until: float) -> None:
+        """One outcome. A journal that was shortened begins anew: what it holds `until` then was told before."""
+        at = times.epoch(str(record.get("at")))
+        if record.get("event") != hookjournal.OUTCOME or at <= until:
+            return
+        self._after = max(at, self._after)
+        said = one_line(str(record.get("said")), 300)
+        kind = "hook_checkpoint" if record.get("ok") else "hook_failed"
+        self._log.add(kind, said, now, node=one_line(str(record.get("node") or ""), 80))

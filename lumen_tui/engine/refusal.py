@@ -1,0 +1,12 @@
+"""Why an action was not carried out. Apart from `outcome`, so that it can be raised without loading a library."""
+
+from __future__ import annotations
+
+
+class ActionError(Exception):
+    """An action that could not be carried out; the text says why and what to do next. Nothing was written."""
+
+    def __init__(self, text: str, *, candidates: tuple[str, ...] = (), missing: bool = False) -> None:
+        super().__init__(text)
+        self.candidates = candidates  # nearest names, or what an ambiguous prefix could be
+        self.missing = missing  # the thing is not there (exit code 3) rather than the call being wrong (2)

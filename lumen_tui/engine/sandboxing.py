@@ -1,0 +1,73 @@
+"""What the engine knows of the sandbox: it tests the tiers when it starts and now and then, and says what holds."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from lumen_tui.model.config import SandboxConfig
+from lumen_tui.store.config import load_config
+from lumen_tui.store.layout import Layout
+from lumen_tui.tools.sandbox import tiers
+from lumen_tui.tools.sandbox.tiers import Choice
+
+_EVERY = 3600.0  # seconds between two tests while nothing changes
+
+
+class Sandboxing:
+    """The tier in force. `tell` gets a sentence whenever it becomes another one."""
+
+    def __init__(self, layout: Layout, tell: Callable[[str, str], object]) -> None:
+        self._layout, self._tell = layout, tell
+        self._tested = 0.0
+        self._settings: SandboxConfig | None = None
+        self.choice = Choice("")
+
+    @property
+    def word(self) -> str:
+        """`bubblewrap`, `landlock`, `ask` or `refused`; empty before the first test."""
+        return self.choice.tier
+
+    def refresh(self, settings: SandboxConfig, running: float) -> None:
+        """Test where it is due: at the start, after a change of the settings, once an hour.
+
+        It takes about a tenth of a second. `running` is a clock that never goes back.
+        """
+        if settings == self._settings and running - self._tested < _EVERY:
+            return
+        self._settings, self._tested = settings, running
+        results = tiers.test_all(self._layout.index, os.environ.get("PATH", os.defpath), settings)
+        choice = tiers.choose(settings, results)
+        if choice != self.choice:
+            self._tell(choice.tier, words(choice))
+        self.choice = choice
+
+
+def examined(layout: Layout, *, now: bool) -> tuple[str, str]:
+    """The tier in force and a sentence on it: after a test that is made `now`, else from the last one.
+
+    Both empty where there was none. Nothing is written in the state folder.
+    """
+    settings, path = load_config(layout)[0].sandbox, os.environ.get("PATH", os.defpath)
+    if now:
+        with tempfile.TemporaryDirectory(prefix="lumen-sandbox-") as folder:
+            results: tiers.Results | None = tiers.test_all(Path(folder), path, settings)
+    else:
+        results = tiers.kept(layout.index, path, settings)
+    if results is None:
+        return "", ""
+    choice = tiers.choose(settings, results)
+    return choice.tier, f"sandbox: {words(choice)}"
+
+
+def words(choice: Choice) -> str:
+    """The tier in a sentence."""
+    if choice.tier == tiers.REFUSED:
+        return choice.why
+    said = {
+        "bubblewrap": "commands of workers run in bubblewrap", "landlock": "commands of workers run under Landlock",
+        "ask": "no sandbox: every command of a worker that may change something asks first",
+    }[choice.tier]  # fmt: skip
+    return said + (f" ({choice.why})" if choice.why else "")

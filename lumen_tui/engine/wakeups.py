@@ -1,0 +1,87 @@
+"""What wakes a sleeping engine at once: a command, a new task, a worker that ended, a word of the zygote."""
+
+from __future__ import annotations
+
+import os
+import select
+
+from lumen_tui.store import process
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.notices import Notices
+from lumen_tui.store.process import ProcessId
+
+_OURS = frozenset({"heartbeat.json", "events.jsonl", "events.1.jsonl", "command-receipts.jsonl", "engine.log"})
+
+
+class Wakeups:
+    """One pollable descriptor over all of them. Where the system lacks a part, `deaf` says to look at intervals."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._epoll = select.epoll()
+        self._processes: dict[str, int] = {}
+        self._notices: Notices | None = None
+        try:
+            self._notices = Notices()
+            self._notices.watch(layout.root)
+            self._notices.watch(layout.tasks)
+            self._epoll.register(self._notices.fileno(), select.EPOLLIN)
+        except OSError:
+            self._notices = None
+
+    @property
+    def deaf(self) -> bool:
+        """Whether new files must be looked for."""
+        return self._notices is None
+
+    def fileno(self) -> int:
+        """Readable where something happened."""
+        return self._epoll.fileno()
+
+    def watch_process(self, task_id: str, leader: ProcessId) -> None:
+        """Wake up when that very process ends; nothing where it has ended already."""
+        if task_id in self._processes:
+            return
+        fd = process.open_pidfd(leader)
+        if fd >= 0:
+            self._processes[task_id] = fd
+            self._epoll.register(fd, select.EPOLLIN)
+
+    def keep_processes(self, task_ids: set[str]) -> None:
+        """Forget the processes of all other tasks."""
+        for task_id in self._processes.keys() - task_ids:
+            self._forget(task_id)
+
+    def _forget(self, task_id: str) -> None:
+        fd = self._processes.pop(task_id)
+        self._epoll.unregister(fd)
+        os.close(fd)
+
+    def watch_fd(self, fd: int) -> None:
+        """Wake up when `fd` is readable; whoever owns it reads it, and closing it ends this."""
+        try:
+            self._epoll.register(fd, select.EPOLLIN)
+        except FileExistsError:
+            return
+
+    def happened(self) -> bool:
+        """Whether anything happened since the last call."""
+        found = False
+        for fd, _ in self._epoll.poll(0):
+            found |= self._tells(fd)
+        return found
+
+    def _tells(self, fd: int) -> bool:
+        if self._notices is not None and fd == self._notices.fileno():
+            return bool(self._notices.names() - _OURS)
+        for task_id, its in self._processes.items():
+            if its == fd:
+                self._forget(task_id)
+                return True
+        return True
+
+    def close(self) -> None:
+        """Let go of every descriptor."""
+        self.keep_processes(set())
+        if self._notices is not None:
+            self._notices.close()
+        self._epoll.close()

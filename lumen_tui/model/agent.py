@@ -1,0 +1,97 @@
+"""What the main agent's session and the engine say to each other, and what follows from how a loop went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from lumen_tui.model.loop import Artifact, Health, LeftOut
+from lumen_tui.model.roles import Role
+
+ROLE = "main"  # of the main agent's sessions, and of nothing else
+TOOLS = ("create_task", "signal", "remember", "discover", "checkpoint", "propose", "sleep", "deposit")
+MOST_TASKS = 8  # that one loop may create
+WORTH = ("tasks_created", "signals_sent", "memory_added", "proposals", "artifacts", "decisions", "tasks_done")
+EMPTY_LOOPS = 3  # in a row, after which the agent sleeps longer and a person hears of it
+FAILED_LOOPS = 3  # in a row, after which what could not be dealt with is not shown again by itself
+_LONGEST_REST = 6 * 3600.0  # seconds
+
+
+class Deposit(Struct, frozen=True, omit_defaults=True):
+    """tasks/loop-…/deposit.json: the session's last act."""
+
+    made: tuple[Artifact, ...] = ()
+    decided: tuple[str, ...] = ()
+    abandoned: tuple[LeftOut, ...] = ()
+    decided_against: tuple[LeftOut, ...] = ()
+    next: tuple[str, ...] = ()
+    health: Health = field(default_factory=Health)
+    wake_state: str = ""  # Markdown, for the agent's next loop
+    schema: int = 1
+
+
+class Act(Struct, frozen=True, omit_defaults=True):
+    """One line of tasks/loop-…/acts.jsonl: something the session did that another attempt must not do again."""
+
+    key: str  # hash of the call
+    kind: str  # task | signal | note | discovery | checkpoint | proposal
+    id: str
+    text: str = ""
+
+
+class Nap(Struct, frozen=True, omit_defaults=True):
+    """tasks/loop-…/sleep.json: how long the agent wants to be left alone by news that can wait."""
+
+    seconds: float
+    reason: str = ""
+
+
+class OpenLoop(Struct, frozen=True, omit_defaults=True):
+    """loops/current.json: the loop that is at work, and what its session was shown; gone once its packet stands."""
+
+    loop: int
+    started_at: str
+    came_in: tuple[str, ...] = ()
+    came_ids: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    made: tuple[Artifact, ...] = ()
+    tasks_done: int = 0
+    tasks_failed: int = 0
+    discoveries: int = 0
+    signals: int = 0  # how many the session was shown
+    read: tuple[str, ...] = ()  # which, or ...
+    read_upto: str = ""  # ... the newest of all, where it was shown every one
+    read_offset: int = -1
+    cut: tuple[str, ...] = ()  # what the briefing had no room for
+    cursor: dict[str, Any] = field(default_factory=dict)
+    tokens: int = 0  # of the tasks that ended
+    usd: float = 0.0
+    schema: int = 1
+
+
+def task_id(loop: int) -> str:
+    """The task that is the session of a loop: `loop-000124`."""
+    return f"loop-{loop:06d}"
+
+
+def loop_of(name: str) -> int:
+    """The loop whose session a task is, 0 where it is none."""
+    head, _, digits = name.partition("-")
+    known = head == "loop" and len(digits) >= 6 and digits.isascii() and digits.isdigit()
+    return int(digits) if known and task_id(int(digits)) == name else 0
+
+
+def with_tools(role: Role) -> Role:
+    """The role as a session of the main agent works under it: its own tools always, and a deposit for a result."""
+    kept = [tool for tool in role.tools if tool not in TOOLS and tool != "write_result"]
+    return msgspec.structs.replace(role, tools=(*kept, *TOOLS))
+
+
+def rest_after(count: int, allowed: int, every: float) -> float:
+    """Seconds of rest after `count` loops in a row that failed or changed nothing; 0 for none.
+
+    Twice as long each time from `allowed` on, beginning with twice the heartbeat's interval.
+    """
+    return min(_LONGEST_REST, every * 2.0 ** min(count - allowed + 1, 20)) if count >= allowed else 0.0

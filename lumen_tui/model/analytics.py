@@ -1,0 +1,222 @@
+"""How roles and models do: counts with their uncertainty, durations, cost, and when a role should be retired."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from lumen_tui.model import agent, times
+
+LEAST = 20  # ended tasks below which nothing is proposed
+WEEKS = 12  # that a trend goes back
+LATEST = 20  # tasks in the short trend
+_Z = 1.96  # of the normal distribution, for 95 per cent
+_GOOD, _BAD = ("done",), ("failed", "lost")
+
+
+class Sample(Struct, frozen=True, gc=False):
+    """One ended task. `attempts` counts its workers; `retry` says whether it repeats another task."""
+
+    role: str
+    model: str
+    status: str
+    finished: float
+    seconds: float = 0.0
+    tokens: int = 0
+    usd: float = 0.0
+    attempts: int = 1
+    retry: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Whether it was done."""
+        return self.status in _GOOD
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says something of success. A person's cancelling does not."""
+        return self.status in _GOOD or self.status in _BAD
+
+
+class Tally(Struct, frozen=True):
+    """Tasks that were done among those tried."""
+
+    done: int = 0
+    tried: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        """The share done; None without any task."""
+        return self.done / self.tried if self.tried else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between what the true share lies, with 95 per cent."""
+        return wilson(self.done, self.tried)
+
+
+class Stats(Struct, frozen=True):
+    """What is known of one role or model. Durations are in seconds, money in dollars, times in seconds since 1970."""
+
+    name: str
+    tasks: int = 0
+    done: int = 0
+    failed: int = 0  # lost ones too
+    cancelled: int = 0
+    rate: float | None = None
+    low: float = 0.0
+    high: float = 1.0
+    median: float = 0.0
+    p95: float = 0.0
+    tokens: int = 0
+    usd: float = 0.0
+    usd_median: float = 0.0
+    usd_p95: float = 0.0
+    retries: int = 0  # tasks that repeat another one, and attempts after the first
+    last_used: float = 0.0
+    weeks: tuple[Tally, ...] = ()  # the oldest first, the last one is the present week
+    latest: tuple[bool, ...] = ()  # whether each of the latest was done, the oldest first
+
+
+class Retirement(Struct, frozen=True):
+    """The evidence that a role does worse than the others."""
+
+    role: str
+    own: Tally
+    fleet: Tally  # of all other roles
+    usd: float = 0.0  # each task on average
+    fleet_usd: float = 0.0
+
+    @property
+    def target(self) -> str:
+        """Its name among what needs a person: put aside, it comes back with that much more evidence."""
+        return f"retire-{self.role}-{self.own.tried // LEAST}"
+
+    @property
+    def text(self) -> str:
+        """The evidence in one sentence."""
+        own, rest = shares(self.own), shares(self.fleet)
+        cost = f", ${self.usd:.3f} a task against ${self.fleet_usd:.3f}" if self.usd or self.fleet_usd else ""
+        return f"role {self.role} does worse than the others: {own} done, they {rest}{cost}; retire it?"
+
+
+class Book(Struct, frozen=True):
+    """The figures of every role and every model, and of all roles together."""
+
+    roles: tuple[Stats, ...] = ()
+    models: tuple[Stats, ...] = ()
+    retirements: tuple[Retirement, ...] = ()
+
+    def role(self, name: str) -> Stats | None:
+        """The figures of one role."""
+        return next((one for one in self.roles if one.name == name), None)
+
+
+def wilson(done: int, tried: int) -> tuple[float, float]:
+    """Wilson's score interval for a share, 95 per cent (E. B. Wilson, 1927). It holds for few tasks too."""
+    if tried <= 0:
+        return 0.0, 1.0
+    share, square = done / tried, _Z * _Z
+    middle = share + square / (2 * tried)
+    reach = _Z * math.sqrt(share * (1 - share) / tried + square / (4 * tried * tried))
+    scale = 1 + square / tried
+    return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+
+
+def quantile(numbers: Sequence[float], share: float) -> float:
+    """The number below which that share of them lies, one that is there (nearest rank); 0 where there are none."""
+    if not numbers:
+        return 0.0
+    ordered = sorted(numbers)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def shares(tally: Tally) -> str:
+    """`12 of 20 (39–78 %)`: a share with its interval."""
+    low, high = tally.interval
+    return f"{tally.done} of {tally.tried} ({percent(low)}–{percent(high)} %)"
+
+
+def percent(share: float) -> str:
+    """A share as whole per cent."""
+    return f"{100 * share:.0f}"
+
+
+def stats(name: str, samples: Iterable[Sample], now: float) -> Stats:
+    """The figures of one role or model."""
+    found = sorted(samples, key=lambda one: one.finished)
+    tried = [one for one in found if one.counts]
+    done = sum(one.good for one in tried)
+    low, high = wilson(done, len(tried))
+    seconds = [one.seconds for one in tried if one.seconds > 0]
+    usd = [one.usd for one in tried]
+    return Stats(
+        name=name, tasks=len(found), done=done, failed=len(tried) - done, cancelled=len(found) - len(tried),
+        rate=done / len(tried) if tried else None, low=low, high=high, median=quantile(seconds, 0.5),
+        p95=quantile(seconds, 0.95), tokens=sum(one.tokens for one in found), usd=math.fsum(one.usd for one in found),
+        usd_median=quantile(usd, 0.5), usd_p95=quantile(usd, 0.95), retries=sum(_again(one) for one in found),
+        last_used=found[-1].finished if found else 0.0, weeks=_weeks(tried, now),
+        latest=tuple(one.good for one in tried[-LATEST:]),
+    )  # fmt: skip
+
+
+def _again(sample: Sample) -> int:
+    return int(sample.retry) + max(0, sample.attempts - 1)
+
+
+def _weeks(tried: Sequence[Sample], now: float) -> tuple[Tally, ...]:
+    done, all_ = [0] * WEEKS, [0] * WEEKS
+    for one in tried:
+        back = int(max(0.0, now - one.finished) // (7 * times.DAY))
+        if back < WEEKS:
+            done[-1 - back] += one.good
+            all_[-1 - back] += 1
+    return tuple(Tally(*pair) for pair in zip(done, all_, strict=True))
+
+
+def book(samples: Iterable[Sample], now: float) -> Book:
+    """Everything there is to say of these tasks. Names are in alphabetical order."""
+    found = list(samples)
+    roles = _by([(one.role, one) for one in found], now)
+    models = _by([(one.model, one) for one in found if one.model], now)
+    tallies = {one.name: (Tally(one.done, one.done + one.failed), one.usd) for one in roles}
+    return Book(roles=roles, models=models, retirements=retirements(tallies))
+
+
+def _by(named: list[tuple[str, Sample]], now: float) -> tuple[Stats, ...]:
+    named.sort(key=lambda pair: pair[0])
+    groups = groupby(named, key=lambda pair: pair[0])
+    return tuple(stats(name, (one for _, one in group), now) for name, group in groups)
+
+
+def retirements(tallies: dict[str, tuple[Tally, float]], least: int = LEAST) -> tuple[Retirement, ...]:
+    """The roles whose interval lies wholly below that of all others together; both sides need `least` tasks.
+
+    `tallies` holds for each role its tasks and what they cost. The main agent's sessions are no part of this.
+    """
+    fleet = {name: pair for name, pair in tallies.items() if name != agent.ROLE}
+    done, tried = sum(one.done for one, _ in fleet.values()), sum(one.tried for one, _ in fleet.values())
+    spent = math.fsum(usd for _, usd in fleet.values())
+    found = []
+    for name, (own, usd) in sorted(fleet.items()):
+        rest = Tally(done - own.done, tried - own.tried)
+        if min(own.tried, rest.tried) >= least and own.interval[1] < rest.interval[0]:
+            found.append(Retirement(name, own, rest, usd / own.tried, (spent - usd) / rest.tried))
+    return tuple(found)
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def spark(weeks: Sequence[Tally], levels: str = _BARS) -> str:
+    """One mark for each week: how much of it was done, of `levels` from none to all; blank for one without a task."""
+    last = len(levels) - 1
+    return "".join([" " if one.rate is None else levels[round(one.rate * last)] for one in weeks])
+
+
+def recent(latest: Sequence[bool], good: str = "●", bad: str = "○") -> str:
+    """One mark for each of the latest tasks, the oldest first."""
+    return "".join([good if one else bad for one in latest])

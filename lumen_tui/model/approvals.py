@@ -1,0 +1,129 @@
+"""Tool calls that wait for a person: what is asked, what was answered, and what "always" means."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from lumen_tui.model import times
+
+BY_TIME = "nobody"  # who decided where the time ran out
+BY_END = "engine"  # who decided where the task ended first
+_JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
+
+
+class Approval(Struct, frozen=True, omit_defaults=True):
+    """approvals/<id>.json: one call that waits, written by the worker that wants to make it. Never changed."""
+
+    id: str
+    task_id: str
+    tool: str
+    hash: str  # of the tool and its arguments; an answer counts for this call and no other
+    asked_at: str
+    expires_at: str
+    arguments: dict[str, Any] = field(default_factory=dict)  # secrets masked; the hash is of the real ones
+    summary: str = ""
+    risk: str = ""
+    why: str = ""
+    diff: str = ""
+    rule: str = ""  # the pattern that "allow always" would save; empty where there is none
+    folder: str = ""  # a command's own folder, part of that rule
+    role: str = ""
+    attempt: int = 1
+    host: str = ""
+    pid: int = 0
+    start_ticks: int = 0
+    boot_id: str = ""
+    schema: int = 1
+
+    @property
+    def asked(self) -> float:
+        """Seconds since 1970."""
+        return times.epoch(self.asked_at)
+
+    @property
+    def expires(self) -> float:
+        """Seconds since 1970; 0 where that cannot be read, which counts as over."""
+        return times.epoch(self.expires_at)
+
+
+class Decision(Struct, frozen=True, omit_defaults=True):
+    """approvals/<id>.decision.json: the one answer. `ended` says what decided where no person did."""
+
+    allowed: bool
+    hash: str
+    at: str
+    by: str
+    reason: str = ""
+    always: bool = False
+    ended: str = ""  # expired | withdrawn
+    schema: int = 1
+
+
+class Acted(Struct, frozen=True, omit_defaults=True):
+    """approvals/<id>.acted.json: a worker took the answer, so that it cannot be taken back any more."""
+
+    at: str
+    attempt: int = 1
+    schema: int = 1
+
+
+class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One `[[allow]]` of operator.toml: calls that need nobody's word any more."""
+
+    tool: str
+    role: str
+    pattern: str
+    folder: str = ""
+    by: str = ""
+    at: str = ""
+
+
+def canonical(tool: str, arguments: dict[str, Any]) -> bytes:
+    """The call as JSON with sorted keys: what the hash is taken of, and what a person is shown."""
+    return msgspec.json.encode({"tool": tool, "arguments": arguments}, order="deterministic")
+
+
+def call_hash(tool: str, arguments: dict[str, Any]) -> str:
+    """Hexadecimal SHA-256 of the canonical call."""
+    import hashlib  # a verb that only reads the configuration does without
+
+    return hashlib.sha256(canonical(tool, arguments)).hexdigest()
+
+
+def allows(rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "") -> bool:
+    """Whether the rule covers the call.
+
+    A pattern of a command is the whole command, or its beginning where it ends in ` *`, and then the rest must not
+    begin another command. Of anything else it is a pattern with `*` for the path, the address or the arguments.
+    """
+    if rule.tool != tool or rule.role != role or not rule.pattern or not target:
+        return False
+    if tool in ("shell", "shell_start"):
+        return rule.folder == folder and _covers_command(rule.pattern, target)
+    return rule.pattern == target or fnmatch.fnmatchcase(target, rule.pattern)
+
+
+def _covers_command(pattern: str, command: str) -> bool:
+    if not pattern.endswith(" *"):
+        return pattern == command
+    head = pattern[:-1]
+    return command.startswith(head) and not _JOINS.search(command[len(head) :])
+
+
+def too_wide(pattern: str) -> bool:
+    """Whether a pattern says next to nothing about what it allows."""
+    return len(re.sub(r"[*?\[\]!\s/.]", "", pattern)) < 3
+
+
+def preview_rule(request: Approval, pattern: str = "") -> str:
+    """What "allow always" would save, as a sentence; empty where such a rule cannot be made."""
+    wanted = pattern or request.rule
+    if not wanted:
+        return ""
+    where = f" in {request.folder}" if request.folder else ""
+    return f"{request.role} may always use {request.tool} on: {wanted}{where}, without asking"

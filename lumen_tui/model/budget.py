@@ -1,0 +1,220 @@
+"""What may be spent: caps, the room below them, the pace, and when a cap is reached. Pure arithmetic."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lumen_tui.model import times
+from lumen_tui.model.config import BudgetConfig, RoleBudget
+from lumen_tui.model.snapshot import SpendView
+from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, Entry
+from lumen_tui.model.tasks import Budget
+from lumen_tui.model.text import one_line
+
+MAIN_ROLE = "main"  # the main agent: one task of it is one loop
+_CENT = 1e-9  # sums of dollars may be off by this much
+_PACE = times.HOUR  # the pace is that of the last hour
+
+
+class Limit(Struct, frozen=True):
+    """The most of each; 0 means no limit."""
+
+    tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+
+    def __bool__(self) -> bool:
+        return bool(self.tokens or self.usd or self.seconds)
+
+
+class Cap(Struct, frozen=True):
+    """A limit, and what is gone of it. `own` is a task's own: it ends the task where it is reached, others wait."""
+
+    name: str  # `today's budget`, as a sentence begins with it
+    limit: Limit
+    spent: Amount = NOTHING
+    held: Amount = NOTHING
+    own: bool = False
+    key: str = "day"  # day | role:NAME | task
+
+    @property
+    def share(self) -> float:
+        """How much of the limit is spent, by what is nearest to its end; 0 where there is no limit."""
+        return max(
+            [used / most for used, most in _pairs(self.limit, self.spent) if most] or [0.0],
+        )
+
+    @property
+    def words(self) -> str:
+        """`85,000 of 100,000 tokens, $0.20 of $5.00 spent`."""
+        spent, limit = self.spent, self.limit
+        said = [f"{spent.tokens:,} of {limit.tokens:,} tokens"] if limit.tokens else []
+        said += [f"${spent.usd:.2f} of ${limit.usd:.2f}"] if limit.usd else []
+        said += [f"{spent.seconds / 60:.0f} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
+        return f"{', '.join(said)} spent"
+
+
+def _pairs(limit: Limit, used: Amount) -> tuple[tuple[float, float], ...]:
+    return ((used.tokens, limit.tokens), (used.usd, limit.usd), (used.seconds, limit.seconds))
+
+
+def day_of(at: float, starts: str) -> str:
+    """The budget day of a moment, by its date: a day that starts at 06:00 goes on until then."""
+    return time.strftime("%Y-%m-%d", time.gmtime(at - _offset(starts)))
+
+
+def day_ends(at: float, starts: str) -> float:
+    """When the budget day of a moment is over, in seconds since 1970."""
+    offset = _offset(starts)
+    return ((at - offset) // times.DAY + 1) * times.DAY + offset
+
+
+def _offset(starts: str) -> float:
+    hours, _, minutes = starts.partition(":")
+    return int(hours) * times.HOUR + int(minutes) * times.MINUTE
+
+
+def day_cap(book: Book, config: BudgetConfig, day: str) -> Cap:
+    """The day's cap with what a person added to it."""
+    limit = _raised(book, day, "", Limit(config.day_tokens, config.day_usd, config.day_minutes * 60))
+    return Cap("today's budget", limit, book.days.get(day, NOTHING), book.held(day))
+
+
+def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
+    """The cap of a role for a day."""
+    found = config.roles.get(role, RoleBudget())
+    limit = _raised(book, day, role, Limit(found.tokens, found.usd, found.minutes * 60))
+    name = f"today's budget of role {one_line(role, 64)}"
+    return Cap(name, limit, book.part(day, "role", role), book.held(day, role=role), key=f"role:{role}")
+
+
+def _raised(book: Book, day: str, role: str, limit: Limit) -> Limit:
+    """What is without a limit stays so."""
+    for grant in book.grants.values():
+        if (grant.day, grant.role) == (day, role):
+            limit = Limit(
+                limit.tokens + grant.tokens if limit.tokens else 0,
+                limit.usd + grant.usd if limit.usd else 0.0,
+                limit.seconds + grant.seconds if limit.seconds else 0.0,
+            )
+    return limit
+
+
+def task_caps(book: Book, config: BudgetConfig, task: str, role: str, own: Budget) -> Iterable[Cap]:
+    """What one task may spend in all: its spec's budget, and where it is a loop of the main agent, a loop's."""
+    spent, held = book.tasks.get(task, NOTHING), book.held("", task=task)
+    yield Cap("the task's budget", Limit(own.tokens, own.usd, own.seconds), spent, held, own=True, key="task")
+    if role == MAIN_ROLE:
+        loop = Limit(config.loop_tokens, config.loop_usd)
+        yield Cap("the loop's budget", loop, spent, held, own=True, key="task")
+
+
+def caps(book: Book, config: BudgetConfig, hold: Entry, own: Budget) -> list[Cap]:
+    """Every cap that a call of a task must fit under, its own first."""
+    found = [*task_caps(book, config, hold.task, hold.role, own)]
+    found += [role_cap(book, config, hold.day, hold.role), day_cap(book, config, hold.day)]
+    return [cap for cap in found if cap.limit]
+
+
+def short_of(cap: Cap, most: Amount) -> str:
+    """Why a call that can cost `most` does not fit under a cap; the empty string where it does."""
+    gone, limit = cap.spent.plus(cap.held), cap.limit
+    if 0 < limit.tokens < gone.tokens + most.tokens:
+        return _short(cap, f"{most.tokens:,} tokens")
+    if 0 < limit.usd < gone.usd + most.usd - _CENT:
+        return _short(cap, f"${most.usd:.4f}")
+    if 0 < limit.seconds <= cap.spent.seconds:  # nobody knows how long a call takes: what began may end
+        return f"{cap.name} is used up: {cap.words}"
+    return ""
+
+
+def _short(cap: Cap, asked: str) -> str:
+    aside = " and the rest is set aside for calls that are being made" if cap.held else ""
+    return f"{cap.name} has no room for a call of up to {asked}: {cap.words}{aside}"
+
+
+def reached(cap: Cap) -> bool:
+    """Whether nothing is left of something. A task's own cap is reached at its last token, too."""
+    gone = cap.spent.plus(cap.held)
+    used = Amount(gone.tokens, gone.usd, cap.spent.seconds)
+    return any(0 < most <= spent + _CENT for spent, most in _pairs(cap.limit, used))
+
+
+def blocked(book: Book, config: BudgetConfig, day: str, role: str = "", *, for_good: bool = False) -> str:
+    """Why nothing new may start, for all roles or for one; the empty string where it may.
+
+    That is so where a cap is reached, and where a worker waits whose call does not fit: what is left is too little.
+    `for_good` leaves out what is set aside and may come back: then only a person, or the next day, can make room.
+    """
+    cap = role_cap(book, config, day, role) if role else day_cap(book, config, day)
+    if not cap.limit:
+        return ""
+    if for_good:
+        cap = replace(cap, held=NOTHING)
+    if reached(cap):
+        return f"{cap.name} is used up: {cap.words}"
+    waits = (wait for wait in book.waits.values() if wait.day == day and role in ("", wait.role))
+    return next((why for wait in waits if (why := short_of(cap, Amount(wait.tokens, wait.usd)))), "")
+
+
+def pace(book: Book, now: float, over: float = _PACE) -> Amount:
+    """What was spent in the last `over` seconds."""
+    first, last = int((now - over) // SLOT) + 1, int(now // SLOT)
+    total = NOTHING
+    for slot, amount in book.slots.items():
+        if first <= slot <= last:
+            total = total.plus(amount)
+    return total
+
+
+def reaches(cap: Cap, spent_lately: Amount, now: float, over: float = _PACE) -> float:
+    """When a cap is reached at this pace, in seconds since 1970: `now` where it is already, 0 for never."""
+    found = []
+    for (gone, most), (rate, _) in zip(_pairs(cap.limit, cap.spent), _pairs(cap.limit, spent_lately), strict=True):
+        if 0 < most <= gone:
+            return now
+        if most and rate > 0:
+            found.append(now + (most - gone) / (rate / over))
+    return min(found, default=0.0)
+
+
+def hours(book: Book, now: float, count: int = 24) -> tuple[Amount, ...]:
+    """What each of the last hours cost, the present one last."""
+    this = int(now // times.HOUR)
+    totals = [NOTHING] * count
+    for slot, amount in book.slots.items():
+        back = this - slot * SLOT // 3600
+        if 0 <= back < count:
+            totals[count - 1 - back] = totals[count - 1 - back].plus(amount)
+    return tuple(totals)
+
+
+def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | None = None) -> SpendView:
+    """Today for the room. `alive` names the tasks whose workers live; None takes everyone who waits to be alive."""
+    day = day_of(now, config.day_starts)
+    cap = day_cap(book, config, day)
+    known = None if alive is None else set(alive)
+    when = reaches(cap, pace(book, now), now)
+    waits = [wait for wait in book.waits.values() if wait.day == day and (known is None or wait.task in known)]
+    return SpendView(
+        usd=cap.spent.usd, usd_cap=cap.limit.usd, tokens=cap.spent.tokens, tokens_cap=cap.limit.tokens,
+        seconds=cap.spent.seconds, seconds_cap=cap.limit.seconds, held_usd=cap.held.usd, held_tokens=cap.held.tokens,
+        day=day, reached_at=when if when <= day_ends(now, config.day_starts) else 0.0, waiting=len(waits),
+        warned="; ".join(warnings(book, config, day)), full=_full(book, config, day, [wait.role for wait in waits]),
+    )  # fmt: skip
+
+
+def _full(book: Book, config: BudgetConfig, day: str, waiting: list[str]) -> str:
+    """Why a person is asked: the day's cap, or that of a role which somebody waits for or which is used up."""
+    names = ("", *dict.fromkeys([*config.roles, *waiting]))
+    return next((why for role in names if (why := blocked(book, config, day, role, for_good=True))), "")
+
+
+def warnings(book: Book, config: BudgetConfig, day: str) -> list[str]:
+    """The caps that are spent for the most part, in words."""
+    found = [day_cap(book, config, day), *(role_cap(book, config, day, role) for role in config.roles)]
+    return [f"{cap.name}: {cap.words}" for cap in found if config.warn_at <= cap.share < 1]

@@ -1,0 +1,154 @@
+"""What was learnt from a session: observations, where each comes from, how far it is trusted, where it belongs."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from msgspec import Struct
+
+PERSONA, DOMAIN = "persona.md", "domain-knowledge.md"
+PATTERNS, TOOLS, RECOVERY = (
+    f"strategies/{name}.md" for name in ("task-patterns", "tool-preferences", "error-recovery")
+)
+TARGETS = {
+    PERSONA: "Persona",
+    DOMAIN: "Domain knowledge",
+    PATTERNS: "Task patterns",
+    TOOLS: "Tool preferences",
+    RECOVERY: "Error recovery",
+}  # in the order in which they stand in CLAUDE.md
+_MOST_SOURCES = 20  # of one observation; the count goes on
+
+
+class Kind(StrEnum):
+    """What sort of thing was learnt."""
+
+    DECISION = "decision"
+    CORRECTION = "correction"
+    RULE = "rule"
+    FIX = "fix"  # what went wrong, and what then worked
+    COMMAND = "command"
+    FACT = "fact"
+
+
+INSTRUCTIONS = frozenset({Kind.DECISION, Kind.CORRECTION, Kind.RULE})  # what tells an agent what to do
+
+
+class Trust(StrEnum):
+    """Who said it. The trust of an observation is the lowest among its sources."""
+
+    PERSON = "person"
+    AGENT = "agent"  # the main agent, or one that a person drove
+    WORKER = "worker"
+    TOOL = "tool"  # what a command or a file said
+    WEB = "web"
+
+    @property
+    def rank(self) -> int:
+        """Higher is more trusted."""
+        return {"person": 3, "agent": 2, "worker": 1, "tool": 1, "web": 0}[self.value]
+
+
+class Status(StrEnum):
+    """What became of it."""
+
+    ACCEPTED = "accepted"  # it stands in its file
+    PROPOSED = "proposed"  # it waits for a person
+    REJECTED = "rejected"
+    SUPERSEDED = "superseded"  # a person took a newer one that says otherwise
+    WITHDRAWN = "withdrawn"  # a person went back to a version without it
+
+
+class Source(Struct, frozen=True, omit_defaults=True):
+    """One place in one session."""
+
+    session: str
+    line: int  # from 1
+    uuid: str = ""  # of the line: it stays the same where a session was copied on
+    at: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same place gives the same key, also in a copy of the session."""
+        return self.uuid or f"{self.session}:{self.line}"
+
+
+class Observation(Struct, frozen=True, omit_defaults=True):
+    """One line of evolved/observations.jsonl; the last line of an id is the valid one."""
+
+    id: str
+    at: str
+    kind: Kind
+    text: str
+    target: str
+    quote: str  # verbatim from the first source
+    sources: tuple[Source, ...]
+    trust: Trust
+    confidence: float = 0.5
+    count: int = 1
+    status: Status = Status.PROPOSED
+    reasons: tuple[str, ...] = ()
+    subject: str = ""  # what a fact or a choice is about: two values for one subject contradict each other
+    value: str = ""
+    contradicts: str = ""  # the id of the accepted one that says otherwise
+    updated_at: str = ""
+    by: str = ""  # who judged it last
+    schema: int = 1
+
+    @property
+    def instructs(self) -> bool:
+        """Whether it tells an agent what to do."""
+        return self.kind in INSTRUCTIONS
+
+
+class EvolutionView(Struct, frozen=True):
+    """What the room's queue needs to know. Texts are safe."""
+
+    proposals: int = 0
+    newest: str = ""  # the text of the newest proposal
+    since: float = 0.0  # when the oldest one came, in seconds since 1970
+    constitution: str = ""  # why nothing is learnt
+    diff: str = ""  # how many lines were added and taken away
+
+
+def lowest(one: Trust, other: Trust) -> Trust:
+    """The lower of two trusts."""
+    return one if one.rank <= other.rank else other
+
+
+def surer(confidence: float, count: int) -> float:
+    """The confidence after `count` sources: each further one halves half of the doubt, up to 0.99."""
+    return round(min(0.99, 1 - (1 - confidence) * 0.75 ** (count - 1)), 3)
+
+
+def with_sources(known: Observation, more: tuple[Source, ...]) -> tuple[Source, ...]:
+    """Its sources with those of `more` that are new; the first ones are kept."""
+    keys = {source.key for source in known.sources}
+    return (*known.sources, *(source for source in more if source.key not in keys))[:_MOST_SOURCES]
+
+
+_NEGATION = re.compile(
+    r"\b(never|not|no|don't|dont|doesn't|without|avoid|stop|isn't|aren't|won't|can't|cannot)\b", re.I
+)
+_WORDS = re.compile(r"[a-z0-9][a-z0-9._/+-]*", re.I)
+_EMPTY = frozenset({
+    "a", "an", "the", "please", "to", "of", "is", "are", "be", "and", "or", "that", "this",
+    "it", "we", "you", "i", "always", "never", "do", "not", "don't",
+})  # fmt: skip
+_FIGURES = re.compile(r"\d+(?:\.\d+)*")
+
+
+def normal(text: str) -> str:
+    """The words that carry meaning, for comparing: lower case, without fillers and negations."""
+    return " ".join(word for raw in _WORDS.findall(text) if (word := raw.lower().strip("./-")) not in _EMPTY and word)
+
+
+def negative(text: str) -> bool:
+    """Whether it says not to."""
+    return len(_NEGATION.findall(text)) % 2 == 1
+
+
+def figures(text: str) -> tuple[str, ...]:
+    """The numbers in it: statements that differ in one are never the same."""
+    return tuple(_FIGURES.findall(text))

@@ -1,0 +1,218 @@
+"""Facts: nodes that claim something about the live system, with the probes that can confirm it from outside.
+
+A fact is a note of the whole project with the tag `fact`; what makes it one stands in `metadata.fact`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.records import Node
+from lumen_tui.model.text import one_line
+from lumen_tui.model.times import DAY
+
+TAG = "fact"
+MOST_PROBES = 8  # of one fact
+LONGEST = 1000  # characters of a target, a pattern or an expected value
+SPANS = {"quick": 3 * DAY, "steady": 30 * DAY, "lasting": 180 * DAY}  # class -> seconds that a confirmation holds
+KINDS = ("file", "hash", "text", "json", "output", "exit", "http", "git", "port")
+_LEARNS = frozenset({"hash", "json", "output", "git"})
+_DEFAULTS = {"file": "exists", "exit": "0", "http": "200", "port": "open"}
+_HELP = (
+    "write KIND TARGET [AT] [~ REGEX] [= EXPECTED], such as `text /etc/os-release = Debian`, `json package.json "
+    "version`, `output uname -r`, `http http://localhost:8080/ = 200`, `git ~/site HEAD`, `port 5432`"
+)
+
+
+class Outcome(StrEnum):
+    """What a probe found. A probe that could not look says nothing about the fact."""
+
+    HOLDS = "holds"
+    DRIFTED = "drifted"
+    FAILED = "failed"
+    WITHDRAWN = "withdrawn"  # a person's confirmation, taken back
+
+
+class Probe(Struct, frozen=True, omit_defaults=True):
+    """A cheap check. `at` is a path in JSON or a git revision; `expect` is compared as text."""
+
+    id: str
+    kind: str
+    target: str
+    at: str = ""
+    pattern: str = ""
+    expect: str = ""
+
+    @property
+    def expected(self) -> str:
+        """What has to be there; empty where being there is enough."""
+        return self.expect or _DEFAULTS.get(self.kind, "")
+
+    @property
+    def learns(self) -> bool:
+        """Whether it takes what is there now for what is expected."""
+        groups = bool(self.pattern) and re.compile(self.pattern).groups > 0
+        return not self.expect and (groups or (self.kind in _LEARNS and not self.pattern))
+
+
+class Reading(Struct, frozen=True):
+    """What one look of a probe gave. `value` is what is there now, where that can be said."""
+
+    outcome: Outcome
+    evidence: str
+    value: str = ""
+
+
+class Confirmation(Struct, frozen=True, omit_defaults=True):
+    """One line of confirmations.jsonl. Only probes and persons write here, never the agent."""
+
+    fact_id: str
+    at: str
+    outcome: str
+    probe_id: str = ""
+    kind: str = "probe"  # probe | person
+    evidence: str = ""
+    value: str = ""
+    by: str = ""
+    used_by: tuple[str, ...] = ()  # what relies on a fact that drifted
+    schema: int = 1
+
+
+class Fact(Struct, frozen=True):
+    """A claim. `written` in seconds since 1970."""
+
+    id: str
+    claim: str
+    span_class: str = "steady"
+    source: str = ""
+    probes: tuple[Probe, ...] = ()
+    written: float = 0.0
+    by: str = ""
+    status: str = "open"  # open | superseded | archived | deleted
+    wu_id: str = ""
+    supersedes: str = ""
+    superseded_by: str = ""
+    was: str = ""  # the value that the superseded fact named
+
+    @property
+    def span(self) -> float:
+        """Seconds for which a confirmation holds."""
+        return SPANS[self.span_class]
+
+    @property
+    def title(self) -> str:
+        """The first line of the claim."""
+        return self.claim.partition("\n")[0]
+
+
+class _Meta(Struct):
+    """metadata.fact"""
+
+    class_: str = msgspec.field(name="class", default="steady")
+    source: str = ""
+    probes: tuple[Probe, ...] = ()
+    supersedes: str = ""
+    was: str = ""
+
+
+def fact_of(node: Node) -> Fact | None:
+    """The fact that a node holds, None for other nodes. What a person broke in it falls back to the defaults."""
+    raw = node.metadata.get("fact")
+    if not isinstance(raw, Mapping):
+        return None
+    try:
+        meta = msgspec.convert(dict(raw), _Meta)
+    except msgspec.ValidationError:
+        meta = _Meta(source=str(raw.get("source", "")))
+    probes = tuple(probe for probe in meta.probes[:MOST_PROBES] if probe.kind in KINDS)
+    became = node.metadata.get("superseded_by")
+    return Fact(
+        node.id, node.content, meta.class_ if meta.class_ in SPANS else "steady", meta.source, probes,
+        node.created, node.created_by, node.status, node.wu_id, meta.supersedes,
+        became if isinstance(became, str) else "", meta.was,
+    )  # fmt: skip
+
+
+def metadata(
+    span_class: str, source: str, probes: tuple[Probe, ...], *, supersedes: str = "", was: str = ""
+) -> dict[str, Any]:
+    """The value of `metadata.fact`."""
+    if span_class not in SPANS:
+        raise ValueError(f"class {span_class!r} is unknown: one of {', '.join(SPANS)} (3, 30 and 180 days)")
+    found = {"class": span_class, "source": one_line(source, 400), "supersedes": supersedes, "was": was}
+    return {key: value for key, value in found.items() if value} | {"probes": msgspec.to_builtins(probes)}
+
+
+def parse_probe(text: str, probe_id: str) -> Probe:
+    """`json package.json version = "1.2"` as a probe; ValueError says how one is written."""
+    kind, _, rest = text.strip().partition(" ")
+    if kind not in KINDS:
+        raise ValueError(f"there is no probe {kind!r} (one of {', '.join(KINDS)}): {_HELP}")
+    rest, _, expect = _cut(rest, " = ")
+    rest, _, pattern = _cut(rest, " ~ ")
+    target, at = _target(kind, rest.strip())
+    probe = Probe(probe_id, kind, target, at.strip(), pattern.strip(), expect.strip())
+    check_probe(probe)
+    return probe
+
+
+def _cut(text: str, mark: str) -> tuple[str, str, str]:
+    """As rpartition, with the whole text first where the mark is missing."""
+    head, found, tail = text.rpartition(mark)
+    return (head, found, tail) if found else (text, "", "")
+
+
+def _target(kind: str, text: str) -> tuple[str, str]:
+    """The target, and what follows it where the kind has something: commands keep all their words."""
+    if kind in ("output", "exit"):
+        return text, ""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"{one_line(text, 100)}: {error}") from None
+    most = 2 if kind in ("json", "git") else 1
+    if not 1 <= len(words) <= most:
+        raise ValueError(f"{kind} takes {'a target and where in it' if most == 2 else 'one target'}: {_HELP}")
+    return words[0], words[1] if len(words) > 1 else ("HEAD" if kind == "git" else "")
+
+
+def check_probe(probe: Probe) -> None:
+    """ValueError where a probe can never say anything."""
+    if not probe.target:
+        raise ValueError(f"the probe names nothing to look at: {_HELP}")
+    if max(map(len, (probe.target, probe.at, probe.pattern, probe.expect))) > LONGEST:
+        raise ValueError(f"a part of a probe has at most {LONGEST} characters")
+    if probe.kind == "text" and not (probe.pattern or probe.expect):
+        raise ValueError("a text probe needs what to look for: `text PATH = WORDS` or `text PATH ~ REGEX`")
+    if probe.pattern and probe.kind not in ("text", "output"):
+        raise ValueError(f"a pattern fits `text` and `output`, not {probe.kind!r}")
+    if probe.kind == "file" and probe.expected not in ("exists", "absent"):
+        raise ValueError("a file probe expects `exists` or `absent`")
+    try:
+        re.compile(probe.pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"the pattern {one_line(probe.pattern, 100)!r} cannot be used: {error}") from None
+
+
+def probe_words(probe: Probe) -> str:
+    """A probe as it is written; `parse_probe` reads it again."""
+    single = probe.kind in ("output", "exit")
+    parts = [probe.kind, probe.target if single else shlex.quote(probe.target)]
+    if probe.kind in ("json", "git") and probe.at:
+        parts.append(shlex.quote(probe.at))
+    parts += ["~", probe.pattern] if probe.pattern else []
+    parts += ["=", probe.expect] if probe.expect else []
+    return " ".join(parts)
+
+
+def next_id(probes: tuple[Probe, ...]) -> str:
+    """An id that no probe of the fact has."""
+    taken = {probe.id for probe in probes}
+    return next(name for number in range(1, MOST_PROBES + 2) if (name := f"p{number}") not in taken)

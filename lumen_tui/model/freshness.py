@@ -1,0 +1,179 @@
+"""How fresh a fact is, and which probes a beat makes. Two clocks: written at, and last confirmed at from outside."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from lumen_tui.model import times
+from lumen_tui.model.facts import Confirmation, Fact, Outcome
+from lumen_tui.model.text import one_line
+
+_RECORDS = 72  # confirmations of an unchanged fact that are written down within its span: each hour of three days
+
+
+class Phase(StrEnum):
+    """Of a fact: by the age of its last confirmation from outside, in shares of what its class allows."""
+
+    FRESH = "fresh"  # up to 1x
+    SOFT = "soft-stale"  # up to 1.5x
+    HARD = "hard-stale"  # up to 2x
+    EXPIRED = "expired"  # beyond, or never confirmed
+    DRIFTED = "drifted"  # a probe saw that it is not so
+
+
+FILLS = {
+    Phase.FRESH: "▮▮▮▮", Phase.SOFT: "▮▮▮▯", Phase.HARD: "▮▮▯▯", Phase.EXPIRED: "▯▯▯▯", Phase.DRIFTED: "↯",
+}  # fmt: skip
+ASCII_FILLS = {
+    Phase.FRESH: "####", Phase.SOFT: "###-", Phase.HARD: "##--", Phase.EXPIRED: "----", Phase.DRIFTED: "!",
+}  # fmt: skip
+_LIMITS = ((1.0, Phase.FRESH), (1.5, Phase.SOFT), (2.0, Phase.HARD))
+
+
+def phase_of(age: float, span: float) -> Phase:
+    """The phase of a confirmation `age` seconds old that holds for `span`; a clock that was moved makes none older."""
+    share = max(0.0, age) / span
+    return next((phase for limit, phase in _LIMITS if share <= limit), Phase.EXPIRED)
+
+
+class FactState(Struct, frozen=True):
+    """A fact and what is known of it. Times in seconds since 1970, 0 for never."""
+
+    fact: Fact
+    confirmed: float = 0.0  # from outside: by all its probes, or by a person
+    confirmed_by: str = ""
+    probed: float = 0.0  # the last look of any probe
+    drifted: float = 0.0  # since when a probe says otherwise
+    value: str = ""  # what it saw instead
+    evidence: str = ""  # of the last look
+    failing: str = ""  # why the last look of a probe gave nothing
+    used_by: tuple[str, ...] = ()
+    uses: int = 0
+    settled: bool = False  # superseded, and a person has confirmed what came in its place
+
+    @property
+    def current(self) -> bool:
+        """Whether the claim is one that anybody should go by."""
+        return self.fact.status == "open"
+
+    def phase(self, now: float) -> Phase:
+        """The phase at a moment."""
+        if self.drifted or self.fact.status == "superseded":
+            return Phase.DRIFTED
+        return phase_of(now - self.confirmed, self.fact.span) if self.confirmed else Phase.EXPIRED
+
+    @property
+    def alarming(self) -> bool:
+        """Whether it drifted, something current relies on it, and nobody has dealt with it."""
+        gone = self.fact.status not in ("open", "superseded")
+        return bool(self.drifted and self.used_by) and not self.settled and not gone
+
+
+def mark(state: FactState, now: float) -> str:
+    """What goes beside a fact wherever it is used: empty while it is fresh, else its age from outside in words."""
+    phase = state.phase(now)
+    if phase is Phase.FRESH:
+        return ""
+    if phase is Phase.DRIFTED:
+        seen = f", now {one_line(state.value, 80)}" if state.value else ""
+        since = f" {_ago(now - state.drifted)}" if state.drifted else ""
+        return f"[↯ drifted{since}{seen}]"
+    if not state.confirmed:
+        return f"[never confirmed, written {_ago(now - state.fact.written)}]"
+    return f"[{phase}: last confirmed {_ago(now - state.confirmed)}]"
+
+
+def _ago(seconds: float) -> str:
+    said = times.ago(seconds)
+    return "just now" if said == "now" else f"{said} ago"
+
+
+def stalest(states: Iterable[FactState]) -> FactState | None:
+    """The current fact that was confirmed longest ago, one that never was before all others."""
+    return min((one for one in states if one.current), key=lambda one: (one.confirmed, one.fact.written), default=None)
+
+
+class FactsView(Struct, frozen=True):
+    """What the room shows of all facts. `stalest` is when the stalest one was confirmed, 0 for never."""
+
+    current: int = 0
+    drifted: int = 0  # current or superseded, and not dealt with
+    stalest_id: str = ""
+    stalest: float = 0.0
+    stalest_title: str = ""
+    alarming: tuple[FactState, ...] = ()
+
+
+def view(states: Sequence[FactState]) -> FactsView:
+    """The summary of all facts."""
+    oldest = stalest(states)
+    known = [one for one in states if one.current]
+    drifted = [one for one in states if one.fact.status in ("open", "superseded") and one.drifted and not one.settled]
+    alarming = tuple(one for one in drifted if one.alarming)
+    if oldest is None:
+        return FactsView(drifted=len(drifted), alarming=alarming)
+    fact = oldest.fact
+    return FactsView(len(known), len(drifted), fact.id, oldest.confirmed, one_line(fact.title, 100), alarming)
+
+
+class Turn(Struct, frozen=True):
+    """One probe that may be made. `probed` orders the queue; `weight` grows with use and age."""
+
+    fact_id: str
+    probe_id: str
+    probed: float = 0.0
+    weight: float = 0.0
+
+
+def weight(state: FactState, now: float) -> float:
+    """How much it matters to look again: what is used, and has not been confirmed for long."""
+    age = max(0.0, now - state.confirmed) / state.fact.span
+    return (1 + state.uses + 4 * len(state.used_by)) * min(4.0, age)
+
+
+def choose(turns: Sequence[Turn], most: int, rng: random.Random) -> list[Turn]:
+    """The probes of one beat, in order: every second one the longest unprobed, the others by weight and by lot.
+
+    Whatever part of the list is carried out, at least half of it came from the front of the queue.
+    """
+    queue = sorted(turns, key=lambda turn: (turn.probed, turn.fact_id, turn.probe_id))
+    heavy = sorted(turns, key=lambda turn: -turn.weight)
+    lot = rng.sample(list(turns), min(len(turns), most))
+    sources = [iter(one) for one in (queue, heavy, queue, lot)]
+    sources[2] = sources[0]
+    chosen: dict[tuple[str, str], Turn] = {}
+    for number in range(2 * most):
+        fresh = (turn for turn in sources[number % 4] if (turn.fact_id, turn.probe_id) not in chosen)
+        turn = next(fresh, None)
+        if turn is not None:
+            chosen[(turn.fact_id, turn.probe_id)] = turn
+        if len(chosen) >= most:
+            break
+    return list(chosen.values())
+
+
+def beats_until_all(probes: int, per_beat: int) -> int:
+    """The promise: with so many probes, of which a beat makes at least `per_beat`, each has had its turn after these.
+
+    Half of a beat's probes, rounded up, come from the front of the queue.
+    """
+    return math.ceil(probes / math.ceil(max(1, per_beat) / 2))
+
+
+def per_beat(seconds: float, each: float, most: int) -> int:
+    """How many probes a beat makes at least, were every one of them to take as long as it may."""
+    return max(1, min(most, int(seconds / each + 1e-9)))
+
+
+def worth_recording(before: Confirmation | None, new: Confirmation, span: float) -> bool:
+    """Whether a look is written down: something changed, or the last line that says the same has become old."""
+    if before is None or (before.outcome, before.value, before.used_by) != (new.outcome, new.value, new.used_by):
+        return True
+    if new.outcome == Outcome.DRIFTED:
+        return False
+    return times.epoch(new.at) - times.epoch(before.at) >= span / _RECORDS

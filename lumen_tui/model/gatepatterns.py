@@ -1,0 +1,101 @@
+"""Words that must never become memory: takeovers, fake tags, exfiltration, destruction, disguises."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_RULES = (
+    r"(?:instructions?|rules?|prompts?|guidelines?|constitution|directives?|polic(?:y|ies)|constraints?|safeguards?)"
+)
+_PERSON = r"(?:user|operator|person|human|owner|admin)"
+_SECRETS = (
+    r"(?:secrets?|tokens?|passwords?|passwd|private keys?|api[ _-]?keys?|credentials?|cookies?|\.env\b|\.ssh\b|id_rsa"
+    r"|id_ed25519|\.aws\b|\.netrc|/etc/(?:passwd|shadow)|environment variables|env vars|keychain)"
+)
+_NOT = r"(?:never|not|don't|dont|cannot|can't|no) (?:\S+ ){0,2}$"
+
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    ("it overrides instructions", (
+        rf"\b(?:ignore|disregard|forget|override|overrule|bypass|circumvent|supersede|drop)\b[^.]{{0,60}}\b{_RULES}"
+        r"|\byou are now\b|\bfrom here on you are\b|\bact as (?:if |though )?(?:you|root|admin|an? (?:unrestricted|un"
+        r"filtered))|\bdeveloper mode\b|\bjailbreak|\bdo anything now\b|\bnew (?:system prompt|ins"
+        r"tructions?:|instructions? (?:for|from))"
+        r"|\bsystem prompt\b|\bremember (?:that )?you (?:must|have to|are (?:required|obliged|allowed))\b"
+        rf"|\b(?:previous|prior|above|earlier) {_RULES}\b[^.]{{0,30}}\b(?:void|invalid|obsolete|cancelled|no longer)")),
+    ("it works around the person", (
+        rf"\b(?:do not|don't|dont|never|without) (?:tell|telling|inform|informing|ask|asking|notify|notifying|alert|war"
+        rf"n|warning|show|showing)\w* (?:the |your |any |a )?{_PERSON}|\b(?:hide|conceal|keep) (?:\S+ ){{0,6}}(?:from|s"
+        rf"ecret from) (?:the |your )?{_PERSON}|\bwithout (?:(?:any|the|their|asking for) )?(?:approval|permission|cons"
+        r"ent|confirmation)\b|\b(?:auto|always)[ -]?(?:approve|accept|allow|grant)\w*\b[^.]{0,40}\b(?:all|every|any|eve"
+        r"rything|request|call|tool)|\b(?:disable|turn off|switch off|deactivate|remove|skip|bypass"
+        r"|evade)\b[^.]{0,30}\b"
+        r"(?:sandbox|approvals?|gate|safety|guards?|guardrails?|firewall|audit|logging|verification|validation|monitor"
+        r"ing|permission checks?|budget)\b")),
+    ("it looks like a system message", (
+        r"</?(?:system|assistant|user|human|system-reminder|instructions?|tool_result|tool_use|function_calls?|invoke|a"
+        r"dmin|important|material|context|command-name|antml)\b[^>]{0,80}>?|<\|[a-z_]{2,30}\|>|\[/?inst\]"
+        r"|<<sys>>|\[(?:s"
+        r"ystem|admin|assistant)\]|^(?:#+ ?)?(?:system|assistant|human|developer) ?:|\b(?:begin|end) (?:of )?(?:system|"
+        r"instructions)\b|<!--|-->|\{\{.{0,60}\}\}")),
+    ("it sends data away", (
+        r"\b(?:curl|wget|nc|ncat|netcat|http|https|fetch)\b[^.]{0,20}.{0,120}?(?:\s(?:-d|-F|-T|--data\S*"
+        r"|--form|--upload\S*"
+        r"|--post-\S+|-X (?:POST|PUT))\b|[=\s]@[~/.\w])|\b(?:curl|wget)\b.{0,150}\|\s*(?:sudo )?(?:ba|z"
+        r"|da)?sh\b|\|\s*(?"
+        r":nc|ncat|netcat|curl|telnet)\b|/dev/(?:tcp|udp)/|\b(?:scp|rsync|sftp|ftp)\b.{0,80}\s\S+@?[\w.-]+:\S*|\b(?:we"
+        r"bhook\.site|requestbin|ngrok|pastebin\.com|transfer\.sh|burpcollaborator|oast\.|interactsh|pipedream)|\bbase6"
+        r"4\b.{0,40}\||\beval\b.{0,20}\$\(|\b(?:ba)?sh -c .{0,20}\$\(curl|\bpython\d? -c .{0,80}(?:urlopen|requests|soc"
+        r"ket)|!\[[^\]]*\]\(https?:")),
+    ("it reads secrets out", (
+        rf"\b(?:cat|less|head|tail|print|printenv|echo|dump|reveal|read out|show me)\b.{{0,40}}{_SECRETS}"
+        r"|\benv \||\bprintenv\b|\$\{?(?:[A-Z0-9]+_)*(?:key|token|secret|password)\b")),
+    ("it destroys or opens things up", (
+        r"\brm -(?:rf|fr|r -f|f -r)\w* (?:--no-preserve-root )?(?:/|~|\$home|\*|\.\.)|\bmkfs\b"
+        r"|\bdd if=.{0,60} of=/dev/|:"
+        r"\(\) ?\{|\bchmod (?:-r )?(?:0?777|a\+rwx)\b|\bgit push (?:\S+ ){0,3}(?:--force"
+        r"|-f)\b.{0,30}\b(?:main|master)\b"
+        r"|\bdrop (?:table|database)\b|\bshutdown -|> ?/dev/sd[a-z]|\bauthorized_keys\b|\bsudoers\b|\bcrontab -|\bnopas"
+        r"swd\b|\bhistory -c\b|\bset \+o history\b|--dangerously-\S+|--no-verify\b")),
+    ("a secret in a URL", (
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{1,200}@|[?&](?:token|key|api_?key|access_token"
+        r"|auth|passwor"
+        r"d|secret|sig)=[^\s&]{4,}")),
+    ("a secret", (
+        r"\b(?:password|passwd|passphrase|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token|private k"
+        r"ey)\b ?(?:is|=|:|==) ?[\"'`]?(?=\S*[\d!@#$%^&*_-])[^\s\"'`]{6,}")),
+)  # fmt: skip
+_COMPILED = tuple((why, re.compile(pattern, re.I)) for why, pattern in _PATTERNS)
+_SENDS = re.compile(
+    rf"(?P<lead>(?:\S+ ){{0,4}})\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|publish|copy|share|"
+    rf"report|submit)\w*\b[^.]{{0,60}}{_SECRETS}", re.I,
+)  # fmt: skip
+_APART = re.compile(r"(?:\b\w[ .\-_*]){6,}\w\b")
+_BLOB = re.compile(
+    r"(?:[A-Za-z0-9+]{60,}={0,2}|(?:\\x[0-9a-f]{2}){6,}|(?:%[0-9a-f]{2}){6,}|(?:&#x?[0-9a-f]+;){4,})", re.I
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def flat(text: str) -> str:
+    """One form of a text for comparing: compatibility characters resolved, lower case, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").casefold().split())
+
+
+def matches(text: str) -> list[str]:
+    """Which of the rules a text breaks, in words."""
+    told = flat(text)
+    found = [why for why, pattern in _COMPILED if pattern.search(told)]
+    if any(not re.search(_NOT, hit["lead"]) for hit in _SENDS.finditer(told)):
+        found.append("it sends data away")
+    if _APART.search(told) or _BLOB.search(text) or any(_mixed(word) for word in _WORD.findall(text)):
+        found.append("disguised words")
+    return found
+
+
+def _mixed(word: str) -> bool:
+    """Whether a word mixes Latin with letters that only look like it."""
+    if word.isascii():
+        return False
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "CHEROKEE", "ARMENIAN", "MATHEMATICAL"})

@@ -1,0 +1,17 @@
+"""The words of the memory records, for whatever must start without loading the records themselves."""
+
+from __future__ import annotations
+
+PRIORITIES = ("P0", "P1", "P2", "P3")
+NODE_TYPES = ("session", "discovery", "checkpoint", "note", "summary")
+LIFECYCLES = ("ephemeral", "session", "wu", "project")
+LIFECYCLE_BY_TYPE = {
+    "session": "wu", "discovery": "wu", "checkpoint": "session", "note": "session", "summary": "project",
+}  # fmt: skip
+DISCOVERY_ALIASES = ("bug", "idea", "question", "dependency")
+RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")
+
+
+def priority_rank(priority: str) -> int:
+    """P0 first, no priority last."""
+    return PRIORITIES.index(priority) if priority in PRIORITIES else len(PRIORITIES)

@@ -1,0 +1,232 @@
+"""The ledger's lines and the totals that follow from them.
+
+A line that is taken twice counts once, and the lines of one call may come in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec import Struct, field
+
+from lumen_tui.model import times
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+HOLD, SETTLE, RELEASE, LOST, SPENT = "hold", "settle", "release", "lost", "spent"
+WAIT, GONE, GRANT, REVOKE, NOTICE = "wait", "gone", "grant", "revoke", "notice"
+SLOT = 300  # seconds: the grain of rates and of the chart over a day
+_SLOTS_KEPT = 2 * 86400 // SLOT
+_DAYS_KEPT = 31  # totals by role and by model
+_TASK_DAYS_KEPT = 2  # totals of a day by task
+_TASKS_KEPT = 3000  # whole totals of tasks, the last ones that spent something
+_IDS_KEPT = 1000  # settled calls whose repetition is known by name
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """One line of spend.jsonl. `day` is the budget day that counts it: that of the hold, also when it is settled later.
+
+    A `hold` sets aside the most that a call can cost. `settle` says what it did cost, `release` that it cost nothing,
+    `lost` that nobody will say: then the whole hold counts, until a settlement comes after all. `spent` is a call that
+    nobody had reserved. A `wait` is a worker that found no room, until its next hold or until it is `gone`; a `grant`,
+    until its `revoke`, is more room for one day; a `notice` is something that was told once.
+    """
+
+    id: str
+    kind: str
+    at: str
+    day: str = ""
+    task: str = ""
+    attempt: int = 0
+    role: str = ""
+    model: str = ""
+    tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0  # the worker's time since its last line, waiting left out; of a grant: more time
+    waited: float = 0.0  # seconds that the worker waited for room before this hold
+    pid: int = 0
+    start_ticks: int = 0
+    boot_id: str = ""
+    by: str = ""
+    text: str = ""
+    schema: int = 1
+
+
+class Amount(Struct, frozen=True, omit_defaults=True):
+    """Tokens, dollars, seconds of work, and how many calls."""
+
+    tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+    calls: int = 0
+
+    def plus(self, other: Amount, sign: int = 1) -> Amount:
+        """The sum; with `sign` -1 the difference."""
+        return Amount(
+            self.tokens + sign * other.tokens, self.usd + sign * other.usd,
+            self.seconds + sign * other.seconds, self.calls + sign * other.calls,
+        )  # fmt: skip
+
+    def __bool__(self) -> bool:
+        return bool(self.tokens or self.usd or self.seconds or self.calls)
+
+
+NOTHING = Amount()
+
+
+class Book(Struct, omit_defaults=True):
+    """Totals. Its fields are what the index keeps, so that a start reads only the newest lines."""
+
+    days: dict[str, Amount] = field(default_factory=dict)
+    parts: dict[str, dict[str, Amount]] = field(default_factory=dict)  # `2026-11-21 role` -> name -> total
+    tasks: dict[str, Amount] = field(default_factory=dict)  # over all days and attempts
+    waited: dict[str, float] = field(default_factory=dict)  # seconds by task
+    slots: dict[int, Amount] = field(default_factory=dict)  # by time divided by SLOT
+    open: dict[str, Entry] = field(default_factory=dict)  # holds that nobody settled
+    lost: dict[str, Entry] = field(default_factory=dict)  # holds that count in full because nobody will say
+    early: dict[str, Entry] = field(default_factory=dict)  # settled or lost before the hold was read: it counts then
+    recent: dict[str, bool] = field(default_factory=dict)  # ids of the last settled calls
+    grants: dict[str, Entry] = field(default_factory=dict)
+    notices: dict[str, str] = field(default_factory=dict)  # id -> when
+    waits: dict[str, Entry] = field(default_factory=dict)  # by task: it found no room and has made no call since
+
+    def take(self, entry: Entry) -> None:
+        """Fold in one line. Unknown kinds are passed over: a later version may have written them."""
+        if kind := _KINDS.get(entry.kind):
+            kind(self, entry)
+
+    def part(self, day: str, kind: str, name: str) -> Amount:
+        """The total of a day by `role`, `model` or `task`."""
+        return self.parts.get(f"{day} {kind}", {}).get(name, NOTHING)
+
+    def held(self, day: str, *, role: str = "", task: str = "") -> Amount:
+        """What is set aside: on a day, or for a task on any day."""
+        total = NOTHING
+        for hold in self.open.values():
+            if (hold.task == task) if task else (hold.day == day and role in ("", hold.role)):
+                total = total.plus(Amount(hold.tokens, hold.usd, 0.0, 1))
+        return total
+
+    def add(self, entry: Entry, amount: Amount, sign: int = 1) -> None:
+        """Count an amount for the day, the slot, and the names of an entry."""
+        if entry.day not in self.days:
+            self._forget(entry.day)
+        slot = int(times.epoch(entry.at)) // SLOT
+        self.days[entry.day] = self.days.get(entry.day, NOTHING).plus(amount, sign)
+        self.slots[slot] = self.slots.get(slot, NOTHING).plus(amount, sign)
+        for kind, name in (("role", entry.role), ("model", entry.model), ("task", entry.task)):
+            totals = self.parts.setdefault(f"{entry.day} {kind}", {})
+            totals[name] = totals.get(name, NOTHING).plus(amount, sign)
+        self.tasks[entry.task] = self.tasks.pop(entry.task, NOTHING).plus(amount, sign)
+
+    def _forget(self, new: str) -> None:
+        """Let go of what is too old to matter, when a day begins."""
+        days = sorted([*self.days, new])
+        late, tasks_late = days[-_DAYS_KEPT:][0], days[-_TASK_DAYS_KEPT:][0]
+        self.days = {day: total for day, total in self.days.items() if day >= late}
+        self.parts = {
+            key: totals for key, totals in self.parts.items()
+            if key >= (tasks_late if key.endswith(" task") else late)
+        }  # fmt: skip
+        self.slots = _last(self.slots, _SLOTS_KEPT)
+        self.tasks = _last(self.tasks, _TASKS_KEPT)
+        self.waited = {task: seconds for task, seconds in self.waited.items() if task in self.tasks}
+        for known in (self.lost, self.early, self.grants, self.waits):
+            for name in [name for name, entry in known.items() if entry.day < tasks_late]:
+                del known[name]
+        self.notices = _last(self.notices, _IDS_KEPT)
+
+    def settled(self, call: str) -> None:
+        """Remember that a call is settled."""
+        self.early.pop(call, None)
+        self.recent[call] = True
+        if len(self.recent) > 2 * _IDS_KEPT:
+            self.recent = _last(self.recent, _IDS_KEPT)
+
+
+def _last(known: dict[_K, _V], count: int) -> dict[_K, _V]:
+    return dict(list(known.items())[-count:])
+
+
+def _hold(book: Book, entry: Entry) -> None:
+    if entry.id in book.open or entry.id in book.lost or entry.id in book.recent:
+        return
+    book.open[entry.id] = entry
+    book.waits.pop(entry.task, None)
+    if entry.seconds:
+        book.add(entry, Amount(seconds=entry.seconds))
+    if entry.waited:
+        book.waited[entry.task] = book.waited.get(entry.task, 0.0) + entry.waited
+    if known := book.early.pop(entry.id, None):
+        book.take(known)
+
+
+def _settle(book: Book, entry: Entry) -> None:
+    if entry.id in book.recent:
+        return  # told a second time
+    assumed = book.lost.pop(entry.id, None)
+    hold = book.open.pop(entry.id, assumed)
+    if hold is None:
+        _keep_early(book, entry)
+        return
+    if assumed is not None:
+        book.add(assumed, Amount(assumed.tokens, assumed.usd, 0.0, 1), -1)
+    book.add(hold, Amount(entry.tokens, entry.usd, entry.seconds, int(entry.kind != RELEASE)))
+    book.settled(entry.id)
+
+
+def _lose(book: Book, entry: Entry) -> None:
+    if entry.id in book.recent or entry.id in book.lost:
+        return
+    hold = book.open.pop(entry.id, None)
+    if hold is None:
+        _keep_early(book, entry)
+        return
+    book.add(hold, Amount(hold.tokens, hold.usd, 0.0, 1))
+    book.lost[entry.id] = hold
+
+
+def _keep_early(book: Book, entry: Entry) -> None:
+    """The first settlement stays; that a call is lost gives way to one."""
+    known = book.early.get(entry.id)
+    if known is None or (known.kind == LOST and entry.kind != LOST):
+        book.early[entry.id] = entry
+    if len(book.early) > 2 * _IDS_KEPT:
+        book.early = _last(book.early, _IDS_KEPT)
+
+
+def _spend(book: Book, entry: Entry) -> None:
+    if entry.id in book.open or entry.id in book.lost:
+        _settle(book, entry)  # somebody had reserved it after all
+    elif entry.id not in book.recent:
+        book.add(entry, Amount(entry.tokens, entry.usd, entry.seconds, 1))
+        book.settled(entry.id)
+
+
+def _wait(book: Book, entry: Entry) -> None:
+    book.waits[entry.task] = entry
+
+
+def _gone(book: Book, entry: Entry) -> None:
+    if (wait := book.waits.get(entry.task)) and wait.id == entry.id:
+        del book.waits[entry.task]
+
+
+def _grant(book: Book, entry: Entry) -> None:
+    book.grants[entry.id] = entry
+
+
+def _revoke(book: Book, entry: Entry) -> None:
+    book.grants.pop(entry.id, None)
+
+
+def _notice(book: Book, entry: Entry) -> None:
+    book.notices[entry.id] = entry.at
+
+
+_KINDS: dict[str, Callable[[Book, Entry], None]] = {
+    HOLD: _hold, SETTLE: _settle, RELEASE: _settle, LOST: _lose, SPENT: _spend, WAIT: _wait, GONE: _gone, GRANT: _grant,
+    REVOKE: _revoke, NOTICE: _notice,
+}  # fmt: skip

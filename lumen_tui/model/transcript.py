@@ -1,0 +1,90 @@
+"""The lines of a session file, in the shape of those that Claude Code writes, so that one reader takes both.
+
+One line for each block of a message: `type` user, assistant or system, each with its own `uuid` and the one before it
+as `parentUuid`. The lines of one answer share `message.id`, and each repeats the usage of the whole answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any
+
+from lumen_tui.model.tasks import Spec, Usage
+
+_MOST_TEXT = 100_000  # characters of one text in a line
+_MOST_LINE = 900_000  # bytes; readers pass over lines beyond 1 MiB
+_CUT_TEXT = 400  # characters of each text in a line that would still be too long
+
+
+def _as_uuid(data: bytes) -> str:
+    """16 bytes as a version 4 UUID."""
+    marked = bytearray(data[:16])
+    marked[6], marked[8] = marked[6] & 0x0F | 0x40, marked[8] & 0x3F | 0x80
+    text = marked.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def new_uuid() -> str:
+    """A random UUID; the `uuid` module would cost each worker 3 ms."""
+    return _as_uuid(os.urandom(16))
+
+
+def session_id(spec: Spec, attempt: int) -> str:
+    """The session of one attempt at a task: found from the task alone, so that a kill cannot lose it."""
+    return _as_uuid(hashlib.sha256(f"{spec.id}\n{spec.created_at}\n{attempt}".encode()).digest())
+
+
+def text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def use_block(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def result_block(call_id: str, text: str, *, ok: bool) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    return block if ok else {**block, "is_error": True}
+
+
+def usage_fields(usage: Usage) -> dict[str, int]:
+    """The usage of an answer in the words of the Messages API."""
+    return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+
+
+def assistant(message_id: str, model: str, block: dict[str, Any], usage: Usage, stop: str) -> dict[str, Any]:
+    """The message of an assistant's line."""
+    return {
+        "id": message_id, "type": "message", "role": "assistant", "model": model, "content": [block],
+        "stop_reason": stop or None, "stop_sequence": None, "usage": usage_fields(usage),
+    }  # fmt: skip
+
+
+def shortened(value: Any, most: int = _MOST_TEXT) -> Any:
+    """`value` with every text in it cut to `most` characters, and the cut said."""
+    if isinstance(value, str):
+        return value if len(value) <= most else f"{value[:most]}… ({len(value) - most:,} more characters)"
+    if isinstance(value, dict):
+        return {key: shortened(inner, most) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [shortened(inner, most) for inner in value]
+    return value
+
+
+def fits(line: bytes) -> bool:
+    """Whether readers take a line of that length."""
+    return len(line) <= _MOST_LINE
+
+
+def cut_hard(record: dict[str, Any]) -> dict[str, Any]:
+    """A record that does not fit, with little of each text and at most 100 entries of each list or table."""
+    return dict(shortened(_thinned(record), _CUT_TEXT))
+
+
+def _thinned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _thinned(inner) for key, inner in list(value.items())[:100]}
+    if isinstance(value, list):
+        return [_thinned(inner) for inner in value[:100]]
+    return value

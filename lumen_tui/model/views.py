@@ -1,0 +1,151 @@
+"""What a line or file of the memory says, in the names of `records`, `session`, `work` and `handoff`.
+
+For commands that must start fast. Texts are as they stand in the file unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+from lumen_tui.model import times
+from lumen_tui.model.plain import Plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class NodeView(Plain):
+    """A memory node; every text in it was made safe."""
+
+    id: str = ""
+    type: str = "note"
+    content: str = ""
+    created_at: str = ""
+    created_by: str = ""
+    wu_id: str = ""
+    session_id: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}  # noqa: RUF012 - a default that nobody changes
+
+    @property
+    def title(self) -> str:
+        """The first line of the content."""
+        return self.content.partition("\n")[0]
+
+    @property
+    def priority(self) -> str:
+        """P0 to P3, or the empty string."""
+        value = self.metadata.get("priority")
+        return value if value in ("P0", "P1", "P2", "P3") else ""
+
+    @property
+    def status(self) -> str:
+        """`open`, or what became of it."""
+        value = self.metadata.get("status")
+        return value if isinstance(value, str) and value else "open"
+
+    @property
+    def created(self) -> float:
+        """Creation in seconds since 1970; 0 where the date cannot be read."""
+        return times.epoch(self.created_at)
+
+    @property
+    def author(self) -> str:
+        """Who wrote it, as far as it says."""
+        return self.created_by or "unknown"
+
+
+class SignalView(Plain):
+    """A signal; every text in it was made safe."""
+
+    id: str = ""
+    message: str = "(not readable)"
+    created_at: str = ""
+    type: str = "coordination"
+    sender: str = "system"
+    target_agent: str = ""
+    wu_id: str = ""
+    lane: str = ""
+    priority: str = ""
+
+
+class SessionView(Plain):
+    """One session (sessions/<id>.json)."""
+
+    session_id: str = ""
+    started_at: str = ""
+    active_wu: str = ""
+    lane: str = ""
+    files_touched: tuple[str, ...] = ()
+    decisions: tuple[dict[str, str], ...] = ()
+    agent: str = ""
+    agent_type: str = "unknown"
+    context_tier: str = "full"
+    node_id: str = ""
+    folder: str = ""
+    last_activity: str = ""
+    last_checkpoint: str = ""
+    ended_at: str = ""
+    ended_by: str = ""
+    schema: int = 1
+
+
+class UnitView(Plain):
+    """A work unit with what claim, block and done write into its front matter."""
+
+    id: str = ""
+    title: str = ""
+    lane: str = ""
+    type: str = "task"
+    priority: str = "P2"
+    status: str = "ready"
+    acceptance: tuple[str, ...] = ()
+    discovered_in: str = ""
+    found_during: str = ""
+    created_at: str = ""
+    created_by: str = ""
+    body: str = ""
+    claimed_by: str = ""
+    claimed_at: str = ""
+    blocked_by: str = ""
+    blocked_at: str = ""
+    blocked_reason: str = ""
+    done_by: str = ""
+    done_at: str = ""
+    schema: int = 1
+
+
+class HolderView(Plain):
+    """Who holds a place in a lane."""
+
+    lane: str = ""
+    wu_id: str = ""
+    by: str = ""
+    since: str = ""
+    pid: int = 0
+    start_ticks: int = 0
+    boot_id: str = ""
+    host: str = ""
+    session_id: str = ""
+
+
+def fields_of(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any] | None:
+    """The fields of `raw` that this kind knows, lists as tuples; None where one is of a wrong type."""
+    found = {}
+    for name in kind.__annotations__:
+        if name not in raw:
+            continue
+        value = tuple(raw[name]) if isinstance(raw[name], list) else raw[name]
+        if type(value) is not type(getattr(kind, name)) or (isinstance(value, tuple) and not _plain_texts(name, value)):
+            return None
+        found[name] = value
+    return found
+
+
+def _plain_texts(name: str, values: tuple[Any, ...]) -> bool:
+    """Whether a list holds texts, or that of the decisions records of texts with a question."""
+    if name != "decisions":
+        return all(isinstance(one, str) for one in values)
+    return all(
+        isinstance(one, dict) and "question" in one and all(isinstance(text, str) for text in one.values())
+        for one in values
+    )

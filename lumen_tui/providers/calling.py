@@ -1,0 +1,153 @@
+"""One call of a model: set aside, made, tried again, and handed to the next model of the chain where all fails."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.tasks import Usage
+from lumen_tui.model.times import span
+from lumen_tui.providers.base import Job, Reply, Reserve, Said, Spent, Step
+from lumen_tui.providers.failing import Failure
+from lumen_tui.providers.history import Counts, Prompt, Turn
+from lumen_tui.providers.prices import DEAREST, cost, price_of
+from lumen_tui.providers.telling import Telling
+from lumen_tui.providers.waiting import HURRY, Patience, back_off
+from lumen_tui.providers.wire import Wire
+
+Answered = Generator[Step, Reply | None, Turn]
+_OVERHEAD = 500  # tokens of a request that stand in no text of ours
+_OUTPUT = 8_000  # tokens that an answer is taken to have at most where no limit is sent
+
+
+class Gauge:
+    """Tokens of a request before it is made, from its size and from what the last one of this model had."""
+
+    def __init__(self) -> None:
+        self._bytes = self._prompt = self._tokens = 0
+
+    def learn(self, size: int, counts: Counts) -> None:
+        """What a request of `size` bytes really had."""
+        if counts.prompt:
+            self._bytes, self._prompt, self._tokens = size, counts.prompt, counts.prompt + counts.output
+
+    def expected(self, size: int) -> int:
+        """The tokens that a request of `size` bytes has, about."""
+        return round(size * self._prompt / self._bytes) if self._bytes else size * 2 // 7
+
+    def most(self, size: int) -> int:
+        """The most that it can have: two bytes a token for all that was not counted yet."""
+        if 0 < self._bytes <= size:
+            return self._tokens + (size - self._bytes) // 2 + _OVERHEAD
+        return size // 2 + _OVERHEAD
+
+
+class Caller:
+    """Makes the calls of one conversation. The first wire answers for as long as it does."""
+
+    def __init__(self, wires: Sequence[Wire], config: ModelsConfig, job: Job) -> None:
+        self._wires, self._config, self._job = list(wires), config, job
+        self._place = 0
+        self._greeted = -1
+        self.gauge = Gauge()
+        self.used = [wires[0].target.label]
+
+    @property
+    def wire(self) -> Wire:
+        """The one that answers now."""
+        return self._wires[self._place]
+
+    def call(self, prompt: Prompt) -> Answered:
+        """The answer of the first model that gives one. Raises Failure."""
+        while True:
+            yield from self._greet()
+            try:
+                return (yield from self._tries(prompt))
+            except Failure as error:
+                if not error.elsewhere or not self._has_next:
+                    raise
+                yield self._to_next(error)
+
+    @property
+    def _has_next(self) -> bool:
+        return self._place + 1 < len(self._wires)
+
+    def _to_next(self, error: Failure) -> Said:
+        before = self.wire.target.label
+        self._place += 1
+        self.gauge = Gauge()
+        label = self.wire.target.label
+        self.used.append(label)
+        return Said(f"{before} did not answer, {label} goes on from here: {error.brief}", kind="note")
+
+    def _greet(self) -> Generator[Step, Reply | None, None]:
+        """What is worth knowing of a model before its first call."""
+        if self._greeted == self._place:
+            return
+        self._greeted = self._place
+        target = self.wire.target
+        if price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own) is None:
+            yield Said(
+                f"no price is known for {target.model}: counted as the dearest, ${DEAREST.input:g} and "
+                f"${DEAREST.output:g} per million tokens, so that budgets hold; set it under [models.prices]",
+                kind="note",
+            )
+        if target.endpoint.own:
+            until = self._job.now() + 5 * self._config.first_byte_seconds
+            yield Said(f"waits for {target.label}, which may have to load first", kind="wait", data={"until": until})
+
+    def _tries(self, prompt: Prompt) -> Answered:
+        patience = HURRY if self._has_next else Patience(tries=self._config.tries)
+        tries = min(patience.tries, self._config.tries)
+        number = 1
+        while True:
+            try:
+                return (yield from self._once(prompt))
+            except Failure as error:
+                wait = back_off(number, error.after, self._job.chance())
+                if not error.again or number >= tries:
+                    raise
+                if wait > patience.longest:
+                    raise _too_long(error, wait) from error
+                yield self._waits(error, wait, number, tries)
+                self._job.pause(wait)
+            number += 1
+
+    def _waits(self, error: Failure, wait: float, number: int, tries: int) -> Said:
+        data = {"until": self._job.now() + wait, "try": number + 1, "tries": tries}
+        return Said(f"trying again in {span(wait)} ({number + 1} of {tries}): {error.brief}", kind="wait", data=data)
+
+    def _once(self, prompt: Prompt) -> Answered:
+        """One request: reserved before, settled after, whatever becomes of it."""
+        size = self.wire.size(prompt)
+        yield Reserve(self._most(size), self.wire.target.model)
+        telling = Telling(self._job.now)
+        stream = self.wire.ask(prompt)
+        try:
+            while True:
+                yield from telling.take(next(stream))
+        except StopIteration as end:
+            turn: Turn = end.value
+        except Failure as error:
+            yield Spent(self._cost(error.counts), ok=False)
+            raise
+        finally:
+            stream.close()
+        yield from telling.rest()
+        self.gauge.learn(size, turn.counts)
+        yield Spent(self._cost(turn.counts))
+        return turn
+
+    def _cost(self, counts: Counts) -> Usage:
+        target = self.wire.target
+        price = price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own)
+        return cost(target.model, counts.fresh, counts.written, counts.read, counts.output, price)
+
+    def _most(self, size: int) -> Usage:
+        prompt, output = self.gauge.most(size), self.wire.max_output or _OUTPUT
+        kinds = (Counts(fresh=prompt, output=output), Counts(written=prompt, output=output))
+        return max((self._cost(counts) for counts in kinds), key=lambda usage: usage.usd)
+
+
+def _too_long(error: Failure, wait: float) -> Failure:
+    return Failure(f"{error}; the server asks to wait {span(wait)}", elsewhere=error.elsewhere)

@@ -1,0 +1,168 @@
+"""The `claude` program: where it is, how it is called, and how it is ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from typing import IO
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import Launched, ProviderError
+
+OLDEST = (2, 1, 248)  # before it, `/` and `@` at the beginning of a word were obeyed wherever they stood in a prompt
+MAX_OUTPUT = 16_000  # tokens of one answer
+SERVER = "lumen"  # under which our tools are its MCP server
+# Its own tools that are used, and the one of ours each stands for: a rule of ours can be asked about the one file, and
+# nothing is changed. All others run commands, change files, search whole folders or talk to the network. Ours do that:
+# in their walls, past links, and without what is hidden.
+OWN = {"Read": "read_file"}
+_ASK_SECONDS, _TERM_SECONDS, _LOOK = 3.0, 2.0, 0.02
+_SET_PDEATHSIG = 1  # prctl(2)
+_PASSED_ON = (
+    "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+    "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS",
+)  # fmt: skip
+_DAY = "86400000"  # milliseconds: a call may wait for a person
+
+
+def find(config: ModelsConfig, environ: Mapping[str, str]) -> str:
+    """The path of the program. ProviderError where there is none."""
+    wanted = os.path.expanduser(config.claude.program)
+    folders = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
+    found = shutil.which(wanted, path=os.pathsep.join(folders)) if wanted else None
+    if found and os.path.isabs(found):
+        return found
+    raise ProviderError(
+        f"the Claude Code program {one_line(config.claude.program, 100)!r} is not there: install it "
+        "(npm install -g @anthropic-ai/claude-code), name its path as program under [models.claude] in lumen.toml, or "
+        "set another provider under [models]"
+    )
+
+
+def check_version(told: str) -> None:
+    """ProviderError where the program is too old. One whose version cannot be read is taken as it is."""
+    parts = told.split("-")[0].split(".")
+    if all(part.isdigit() for part in parts) and tuple(map(int, parts)) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise ProviderError(f"Claude Code {one_line(told, 40)} is too old: {oldest} or newer is needed (claude update)")
+
+
+def config_folder(environ: Mapping[str, str]) -> str:
+    """Where the program keeps its own settings, its login and its sessions."""
+    named = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".claude")
+    return os.path.realpath(named)
+
+
+def arguments(program: str, model: str, turns: int, own: list[str]) -> list[str]:
+    """How it is called: nobody's settings, hooks, servers or commands but what we give, and every call is asked."""
+    servers = {"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}}
+    return [
+        program, "-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json",
+        "--include-partial-messages", "--permission-prompt-tool", "stdio", "--permission-mode", "default",
+        "--setting-sources=", "--disable-slash-commands", "--strict-mcp-config", "--mcp-config", json.dumps(servers),
+        "--tools", ",".join(own), f"--max-turns={turns}", *([f"--model={model}"] if model else []),
+    ]  # fmt: skip
+
+
+def environment(environ: Mapping[str, str], config: ModelsConfig) -> dict[str, str]:
+    """Its environment: the keys that it needs, no other, and nothing that it does unasked."""
+    found = {name: environ[name] for name in _PASSED_ON if name in environ}
+    return found | {
+        "CLAUDE_CODE_ENTRYPOINT": "sdk-py", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT),
+        "CLAUDE_CODE_MAX_RETRIES": str(config.tries - 1), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        "CLAUDE_CODE_DISABLE_MCP_TASK_BACKGROUND": "1", "CLAUDE_CODE_SDK_MCP_TOOL_IDLE_TIMEOUT": _DAY,
+        "MCP_TOOL_TIMEOUT": _DAY, "MAX_MCP_OUTPUT_TOKENS": "200000", "DISABLE_TELEMETRY": "1",
+        "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1", "NO_COLOR": "1", "TERM": "dumb",
+        "TMPDIR": config_folder(environ),
+    }  # fmt: skip
+
+
+class Plain:
+    """The program without walls, for whoever has none. It ends with the process that started it."""
+
+    def __init__(self, argv: list[str], env: dict[str, str], own: str) -> None:
+        try:
+            self.child = subprocess.Popen(
+                argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
+                preexec_fn=_die_with_parent,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            raise not_started(argv[0], error) from error
+
+    def end(self) -> None:
+        end(self.child)
+
+
+def not_started(program: str, error: Exception) -> ProviderError:
+    """What is said where it is there and cannot be started."""
+    why = getattr(error, "strerror", "") or error
+    return ProviderError(f"{program} could not be started: {why}. See [models.claude] in lumen.toml")
+
+
+def _die_with_parent() -> None:
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def launch(argv: list[str], env: dict[str, str], own: str) -> Launched:
+    """Start it without walls. Raises ProviderError."""
+    return Plain(argv, env, own)
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    """Close its input, wait, terminate, wait, kill its whole group. What it still writes is thrown away."""
+    _close(child)
+    if not _waited(child, _ASK_SECONDS):
+        _signal(child, signal.SIGTERM)
+        _waited(child, _TERM_SECONDS)
+    _signal(child, signal.SIGKILL)
+    child.wait()
+    for stream in (child.stdout, child.stderr):
+        if stream:
+            stream.close()
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
+    try:
+        if child.stdin:
+            child.stdin.close()
+    except OSError:
+        pass  # it does not read any more
+
+
+def _waited(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether it ended within that time. Its output is read meanwhile, so that it does not wait for a reader."""
+    for _ in range(round(seconds / _LOOK)):
+        for stream in (child.stdout, child.stderr):
+            _drain(stream)
+        try:
+            child.wait(_LOOK)
+        except subprocess.TimeoutExpired:
+            continue
+        return True
+    return False
+
+
+def _drain(stream: IO[bytes] | None) -> None:
+    try:
+        if stream and not stream.closed:
+            os.set_blocking(stream.fileno(), False)
+            while os.read(stream.fileno(), 1 << 16):
+                pass
+    except OSError:
+        pass  # nothing is there now
+
+
+def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    try:
+        os.killpg(child.pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass  # all gone

@@ -1,0 +1,108 @@
+"""Lines of JSON to and from a program, through pipes that never make both sides wait for each other."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+from collections import deque
+from typing import Any
+
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import ProviderError
+
+Message = dict[str, Any]
+_PART = 1 << 16
+_LONGEST = 64 * 1024 * 1024  # bytes of one line; the longest honest one is a large file that is written
+_ERRORS = 4_000  # last bytes of what it says on standard error
+
+
+class Closed(Exception):
+    """The program has closed its output: it has ended, or is about to."""
+
+
+class Wire:
+    """Speaks with one program. Not for several threads."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        if not (child.stdin and child.stdout and child.stderr):
+            raise ValueError("its three streams must be pipes")
+        self._in, self._out, self._err = child.stdin.fileno(), child.stdout.fileno(), child.stderr.fileno()
+        for fd in (self._in, self._out, self._err):
+            os.set_blocking(fd, False)
+        self._reads = [self._out, self._err]
+        self._rest = bytearray()
+        self._lines: deque[bytes] = deque()
+        self._said = b""
+
+    @property
+    def errors(self) -> str:
+        """The end of what it said on standard error, on one line."""
+        return one_line(self._said.decode("utf-8", "replace"), 300)
+
+    def send(self, message: Message) -> None:
+        """Write one message; what comes meanwhile is kept. A program that does not read any more is no error here."""
+        left = memoryview(json.dumps(message).encode() + b"\n")
+        while left:
+            readable, writable, _ = select.select(self._reads, [self._in], [])
+            self._read(readable)
+            if not writable:
+                continue
+            try:
+                left = left[os.write(self._in, left) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                return  # the next `receive` says how it ended
+
+    def offer(self, message: Message) -> None:
+        """Write one message as far as that goes without waiting."""
+        try:
+            os.write(self._in, json.dumps(message).encode() + b"\n")
+        except (OSError, ValueError):
+            pass  # it does not read, or has ended
+
+    def receive(self, seconds: float) -> Message:
+        """The next message. Closed at the end; ProviderError after so many seconds without a byte."""
+        while True:
+            while self._lines:
+                if found := _message(self._lines.popleft()):
+                    return found
+            if self._out not in self._reads:
+                raise Closed
+            readable = select.select(self._reads, [], [], seconds)[0]
+            if not readable:
+                raise ProviderError(f"Claude Code was silent for {seconds:g} seconds and was ended: try again")
+            self._read(readable)
+
+    def _read(self, readable: list[int]) -> None:
+        for fd in readable:
+            try:
+                part = os.read(fd, _PART)
+            except BlockingIOError:
+                continue
+            if not part:
+                self._reads.remove(fd)
+            elif fd == self._err:
+                self._said = (self._said + part)[-_ERRORS:]
+            else:
+                self._take(part)
+
+    def _take(self, part: bytes) -> None:
+        self._rest += part
+        if b"\n" in part:
+            *whole, rest = bytes(self._rest).split(b"\n")
+            self._lines.extend(whole)
+            self._rest = bytearray(rest)
+        if len(self._rest) > _LONGEST:
+            raise ProviderError(f"Claude Code wrote a line of more than {_LONGEST:,} bytes and was ended")
+
+
+def _message(line: bytes) -> Message | None:
+    """The message in a line; None for anything else: programs print other things as well."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,121 @@
+"""Where models are: the servers that are known by name, and what the operator's configuration says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from lumen_tui.model.modelsconfig import ModelsConfig, ServerConfig
+from lumen_tui.model.tasks import TIERS
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import ProviderError
+
+_WINDOW = 200_000
+BUILT_IN = {
+    "anthropic": ServerConfig("anthropic", "", "ANTHROPIC_API_KEY", _WINDOW, 16_000),
+    "openai": ServerConfig("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", 128_000, 16_000),
+    "groq": ServerConfig("openai", "https://api.groq.com/openai/v1", "GROQ_API_KEY", 128_000, 8_000),
+    "openrouter": ServerConfig("openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", 0, 8_000),
+    "ollama": ServerConfig("openai", "http://127.0.0.1:11434/v1"),
+    "vllm": ServerConfig("openai", "http://127.0.0.1:8000/v1"),
+    "lmstudio": ServerConfig("openai", "http://127.0.0.1:1234/v1"),
+}
+# Variables beside the key, as the vendors' own programs know them: another form of the key, another address.
+_TOKENS = {"anthropic": "ANTHROPIC_AUTH_TOKEN"}
+_ADDRESSES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+NO_SERVERS = ("offline", "claude")  # back ends that are no server
+
+
+class Endpoint(Struct, frozen=True):
+    """A server of models."""
+
+    name: str
+    kind: str  # anthropic | openai: the API that it speaks
+    base_url: str = ""  # empty: the SDK's own
+    key_env: str = ""
+    window: int = 0  # tokens; 0: not known
+    max_output: int = 0  # tokens; 0: not limited by us
+
+    @property
+    def local(self) -> bool:
+        """Whether it is on this machine."""
+        host = urlsplit(self.base_url).hostname or ""
+        return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")  # noqa: S104 - compared, not bound
+
+    @property
+    def own(self) -> bool:
+        """Whether the models run here: they cost nothing and may have to load. A proxy of a vendor has a key."""
+        return self.local and self.kind == "openai" and not self.key_env
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The environment variables that it may need."""
+        names = (self.key_env, _TOKENS.get(self.name, ""), _ADDRESSES.get(self.name, ""))
+        return tuple(name for name in names if name)
+
+    def key(self, environ: Mapping[str, str]) -> str:
+        """Its key; empty where it needs none. ProviderError where it needs one that is not there."""
+        found = environ.get(self.key_env, "") if self.key_env else ""
+        if found or not self.key_env or self.local:
+            return found
+        raise ProviderError(
+            f"{self.key_env} is not set: set it in the engine's environment, or set another provider under [models] in "
+            'lumen.toml ("offline" needs no key)'
+        )
+
+    def check(self, environ: Mapping[str, str]) -> None:
+        """ProviderError where neither form of the key is there that it needs."""
+        if not self.token(environ):
+            self.key(environ)
+
+    def token(self, environ: Mapping[str, str]) -> str:
+        """The other form of the key, where the server has one."""
+        return environ.get(_TOKENS.get(self.name, ""), "")
+
+
+class Target(Struct, frozen=True):
+    """A model at a server; for the back ends that are no server the endpoint's name says which."""
+
+    endpoint: Endpoint
+    model: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.endpoint.name} {self.model}".strip()
+
+
+def endpoint(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> Endpoint:
+    """The endpoint of that name. ProviderError where there is none, or it has no address."""
+    mine, built_in = config.endpoints.get(name), BUILT_IN.get(name)
+    if mine is None and built_in is None:
+        known = ", ".join(sorted({*BUILT_IN, *config.endpoints, "auto", *NO_SERVERS}))
+        raise ProviderError(
+            f"the provider {one_line(name, 60)!r} is not available: set provider under [models] in lumen.toml to one "
+            f"of {known}, or describe it under [models.endpoints.NAME]"
+        )
+    mine, built_in = mine or ServerConfig(), built_in or ServerConfig()
+    kind = mine.kind or built_in.kind or "openai"
+    url = mine.base_url or environ.get(_ADDRESSES.get(name, ""), "") or built_in.base_url
+    if not url.startswith(("http://", "https://")) and (url or name not in BUILT_IN):
+        raise ProviderError(f"base_url of [models.endpoints.{name}] in lumen.toml must begin with http:// or https://")
+    return Endpoint(
+        name, kind, url, mine.key_env or built_in.key_env, mine.window or built_in.window,
+        mine.max_output or built_in.max_output or (16_000 if kind == "anthropic" else 0),
+    )  # fmt: skip
+
+
+def split(config: ModelsConfig, text: str) -> tuple[str, str]:
+    """`endpoint:model` taken apart; the endpoint is empty where none of the known ones is named (`qwen3:8b`)."""
+    name, colon, model = text.partition(":")
+    if text in NO_SERVERS:
+        return text, ""
+    if colon and (name in BUILT_IN or name in config.endpoints or name in NO_SERVERS):
+        return name, model
+    return "", text
+
+
+def expand(config: ModelsConfig, wanted: str) -> str:
+    """A tier as the id that stands for it; anything else as it is."""
+    return {"haiku": config.haiku, "sonnet": config.sonnet, "opus": config.opus}[wanted] if wanted in TIERS else wanted

@@ -1,0 +1,86 @@
+"""A conversation with a model in a form that is no vendor's, so that another model can take it over midway."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class Counts(Struct, frozen=True):
+    """Tokens of one call, as it is billed: the prompt is `fresh + written + read`."""
+
+    fresh: int = 0
+    written: int = 0  # to the prompt cache
+    read: int = 0  # from it
+    output: int = 0
+
+    @property
+    def prompt(self) -> int:
+        return self.fresh + self.written + self.read
+
+
+class Call(Struct, frozen=True):
+    """A tool call that a model made. `bad` holds the arguments where they were no JSON object."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = {}
+    bad: str = ""
+
+
+class Asked(Struct, frozen=True):
+    """What the model was told."""
+
+    text: str
+
+
+class Turn(Struct, frozen=True):
+    """What the model answered. `stop` is end, tool, length, pause, refusal, window or the server's own word."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    stop: str = "end"
+    counts: Counts = Counts()
+    native: Any = None  # the answer as the vendor's API wants it back (thinking and signatures), for `label` only
+    label: str = ""
+
+
+class Result(Struct, frozen=True):
+    """What one call gave."""
+
+    call_id: str
+    name: str
+    text: str
+    ok: bool = True
+
+
+class Results(Struct, frozen=True):
+    """What the calls of a turn gave, in order."""
+
+    results: tuple[Result, ...]
+
+
+Entry = Asked | Turn | Results
+
+
+class Prompt(Struct, frozen=True):
+    """One request to a model."""
+
+    system: str
+    tools: tuple[Any, ...]  # of ToolDeclaration
+    entries: tuple[Entry, ...]
+
+
+def whole(text: str) -> str:
+    """`text` without lone surrogates, which JSON can carry and UTF-8 cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def whole_value(value: Any) -> Any:
+    """The same for everything in a tree of JSON."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, dict):
+        return {whole(str(key)): whole_value(inner) for key, inner in value.items()}
+    return [whole_value(inner) for inner in value] if isinstance(value, list) else value

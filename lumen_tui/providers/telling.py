@@ -1,0 +1,53 @@
+"""A streamed answer as a few pieces of text a second, cut where a word ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lumen_tui.providers.base import Said
+
+_EVERY = 0.5  # seconds between two pieces
+_PIECE = 1_500  # characters that are told at once, whatever the time
+_LIVE = 20_000  # characters of one answer that are told on the way; the rest comes in one piece
+_ALIVE = 15.0  # seconds without a text after which a word says that the model is still at it
+
+
+class Telling:
+    """Collects the parts of one answer. The pieces, put together, are the answer's text."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._waiting = ""
+        self._told = 0
+        self._last = now()
+
+    def take(self, part: str) -> Iterator[Said]:
+        """One more part; empty for a sign of life that is no text (thinking, a call being written)."""
+        self._waiting += part
+        elapsed = abs(self._now() - self._last)  # a clock that was set back must not silence it
+        if self._due(elapsed) and (end := _boundary(self._waiting)):
+            yield self._tell(end)
+        elif not self._waiting and elapsed > _ALIVE:
+            self._last = self._now()
+            yield Said("the model is at work on its answer", kind="note")
+
+    def rest(self) -> Iterator[Said]:
+        """What was not told yet."""
+        if self._waiting:
+            yield self._tell(len(self._waiting))
+
+    def _due(self, elapsed: float) -> bool:
+        return self._told < _LIVE and (elapsed >= _EVERY or len(self._waiting) >= _PIECE)
+
+    def _tell(self, end: int) -> Said:
+        piece, self._waiting = self._waiting[:end], self._waiting[end:]
+        self._told += len(piece)
+        self._last = self._now()
+        return Said(piece)
+
+
+def _boundary(text: str) -> int:
+    """Where a line ends, else a word; the whole of a text that has neither and is long enough."""
+    if line := text.rfind("\n") + 1:
+        return line
+    return text.rfind(" ") + 1 or (len(text) if len(text) >= _PIECE else 0)

@@ -1,0 +1,91 @@
+"""Who paused what, and until when: pause.json for all, pauses.json for the loop and single roles, hold.json for a task.
+
+A pause ends by a word of a person or at its own time. Whoever reads a pause whose time is over takes it as none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model.loop import Pause, Pauses
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.store import files, filing, locks
+from lumen_tui.store.layout import Layout
+
+ENGINE = "engine"  # who paused a role whose workers kept dying
+HOLD_FILE = "hold.json"
+_UNREADABLE = "the file cannot be read; remove it to go on"
+
+
+def paused(layout: Layout) -> Pause | None:
+    """The pause of everything, over or not; None where there is none."""
+    return _read(layout.pause)
+
+
+def pause_all(layout: Layout, pause: Pause | None) -> None:
+    """Pause everything, or let it go on."""
+    if pause is None:
+        filing.remove(layout.pause)
+    else:
+        files.replace(layout.pause, msgspec.json.encode(pause))
+
+
+def held(folder: Path) -> Pause | None:
+    """The hold of one task; None where there is none."""
+    return _read(folder / HOLD_FILE)
+
+
+def _read(path: Path) -> Pause | None:
+    try:
+        data = files.read(path)
+        return msgspec.json.decode(data, type=Pause) if data else None
+    except (msgspec.MsgspecError, files.StoreError):
+        return Pause(at="", by="unknown", reason=f"{path.name}: {_UNREADABLE}")
+
+
+def parts(layout: Layout) -> Pauses:
+    """What is paused of the loop and the roles, over or not."""
+    try:
+        return msgspec.json.decode(files.read(layout.pauses) or b"{}", type=Pauses)
+    except (msgspec.MsgspecError, files.StoreError):
+        return Pauses(loop=Pause(at="", by="unknown", reason=f"{layout.pauses.name}: {_UNREADABLE}"))
+
+
+def change(layout: Layout, name: str, pause: Pause | None) -> bool:
+    """Pause the `loop` or `role:NAME`, or let it go on; True where that changed anything."""
+    with locks.waiting_lock(layout.lock("pauses")):
+        before = parts(layout)
+        after = _with(before, name, pause)
+        if after == before:
+            return False
+        files.replace(layout.pauses, msgspec.json.encode(after))
+        return True
+
+
+def _with(before: Pauses, name: str, pause: Pause | None) -> Pauses:
+    kind, _, role = name.partition(":")
+    if kind == "loop":
+        return msgspec.structs.replace(before, loop=pause)
+    roles = {key: value for key, value in before.roles.items() if key != role}
+    return msgspec.structs.replace(before, roles=roles | ({role: pause} if pause else {}))
+
+
+def hold(folder: Path, pause: Pause) -> None:
+    """Ask the worker of a task to rest."""
+    files.replace(folder / HOLD_FILE, msgspec.json.encode(pause))
+
+
+def let_go(folder: Path) -> None:
+    """Let the worker go on."""
+    filing.remove(folder / HOLD_FILE)
+
+
+def stopped_roles(found: Pauses) -> list[Problem]:
+    """The roles that the engine stopped because their workers kept dying: a person must look."""
+    return [
+        Problem(where=f"role {name}", what=f"nothing of it starts: {one.reason}", hint=f"lumen-tui resume role {name}")
+        for name, one in found.roles.items()
+        if one.by == ENGINE
+    ]

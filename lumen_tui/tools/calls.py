@@ -1,0 +1,105 @@
+"""From what a model asks for to a call that can be judged: checked arguments, what it is about, what kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.approvals import call_hash
+from lumen_tui.model.roles import WRITE_TOOLS
+from lumen_tui.model.text import one_line
+from lumen_tui.tools import gitread, programs, words
+from lumen_tui.tools.base import Context, Tool, ToolError, size_text
+from lumen_tui.tools.schema import misfit
+from lumen_tui.tools.verdict import Call
+
+MAX_ARGUMENTS = 2 * 1024 * 1024  # bytes of one call
+_LONGEST_RULE = 500
+_SHELLS = ("shell", "shell_start")
+
+
+class Asked(Struct, frozen=True):
+    """One call that a model asks for, understood."""
+
+    tool: Tool
+    arguments: Any  # as the tool takes them
+    canonical: dict[str, Any]  # as they are shown and hashed
+    call: Call
+
+
+def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Asked:
+    """The call. ToolError where the arguments do not fit."""
+    checked = convert(tool, arguments)
+    canonical: dict[str, Any] = msgspec.to_builtins(checked)
+    target = tool.target(context, checked)
+    call = Call(
+        tool=tool.name, target=target, folder=tool.folder(checked), groups=_groups(context, tool, target, checked),
+        hash=call_hash(tool.name, canonical),
+    )  # fmt: skip
+    return Asked(tool, checked, canonical, call)
+
+
+def too_large(arguments: Mapping[str, Any]) -> str:
+    """Why the arguments are not even looked at, or the empty string."""
+    try:
+        size = len(msgspec.json.encode(arguments))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        return f"the arguments are no JSON object: {one_line(str(error), 100)}"
+    if size > MAX_ARGUMENTS:
+        return f"arguments of {size_text(size)} are too many: {size_text(MAX_ARGUMENTS)} at most"
+    return ""
+
+
+def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    """The arguments as the tool takes them; ToolError names what does not fit."""
+    if why := too_large(arguments):
+        raise ToolError(f"{tool.name}: {why}")
+    if tool.schema:
+        if why := misfit(tool.schema, dict(arguments)):
+            raise ToolError(f"{tool.name}: {why}; its arguments are {', '.join(tool.schema.get('properties', {}))}")
+        return dict(arguments)
+    try:
+        return msgspec.convert(arguments, tool.arguments)
+    except msgspec.ValidationError as error:
+        fields = ", ".join(tool.arguments.__struct_fields__)
+        raise ToolError(f"{tool.name}: {error}; its arguments are {fields}") from error
+
+
+def _groups(context: Context, tool: Tool, target: str, arguments: Any) -> tuple[str, ...]:
+    """The groups of [approvals] ask that the call belongs to."""
+    if tool.name in WRITE_TOOLS:
+        return ("write",)
+    if tool.name in _SHELLS:
+        changing = context.rules.shell == "any" and not reads_only(context, target, tool.folder(arguments))
+        return ("shell", "shell:any") if changing else ("shell",)
+    if tool.schema:
+        return ("custom", "custom:high") if tool.risk else ("custom",)
+    return ()
+
+
+def reads_only(context: Context, command: str, cwd: str) -> bool:
+    """Whether the command is one that a role which only reads might run as well."""
+    where = cwd or str(context.folder)
+    try:
+        for number, argv in enumerate(words.split(command, where)):
+            if argv[0] == "git" and number == 0:
+                gitread.prepare(context, argv, where)
+            else:
+                programs.check(context, argv, where)
+    except (ToolError, OSError, ValueError):
+        return False
+    return True
+
+
+def narrow_rule(call: Call) -> str:
+    """The pattern that "allow always" would save for the call; empty where none would be narrow."""
+    if not call.target or len(call.target) > _LONGEST_RULE or not call.target.isprintable():
+        return ""
+    if call.tool == "web_fetch":
+        parts = urlsplit(call.target)
+        return f"{parts.scheme}://{parts.netloc}/*"
+    return "" if call.tool in _SHELLS and call.target.endswith(" *") else call.target

@@ -1,0 +1,38 @@
+"""The child that makes probes: an order on standard input, a line for each thing it does on standard output."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.store.store import Store
+from lumen_tui.tools.probes import place
+from lumen_tui.tools.probes.batch import Order, Said
+from lumen_tui.tools.probes.look import look
+
+
+def main() -> int:
+    """One after the other, as long as there is time for a whole one."""
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    context = place.context(Store(Path(order.root)))
+    _say(Said())
+    ends = time.monotonic() + order.seconds
+    for number, job in enumerate(order.jobs):
+        left = ends - time.monotonic()
+        if number and left < order.each:
+            break
+        _say(Said(number))
+        _say(Said(number, look(context, job.probe, min(order.each, order.seconds))))
+    return 0
+
+
+def _say(said: Said) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

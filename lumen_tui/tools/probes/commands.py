@@ -1,0 +1,131 @@
+"""Probes that run or ask something: a read-only command, git, an address, a port of this machine."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+
+from lumen_tui.model.facts import Outcome, Probe, Reading
+from lumen_tui.model.text import one_line
+from lumen_tui.tools import gitread, process, programs, web, words
+from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.probes.files import compared, reading, searched
+from lumen_tui.tools.process import Ran
+from lumen_tui.tools.sandbox import admission, cell
+
+_KEEP = 64 * 1024  # bytes of output
+_LISTENS = "0A"  # a state in /proc/net/tcp
+_WALL = re.compile(
+    rb"Read-only file system|Permission denied|Operation not permitted|Network is unreachable", re.IGNORECASE
+)
+_REFUSED = os.strerror(errno.ECONNREFUSED)
+
+
+def look_output(context: Context, probe: Probe, seconds: float) -> Reading:
+    """What a command writes: all of it, or what a pattern finds there."""
+    ran = _run(context, probe.target, seconds)
+    if ran.left_out:
+        raise ToolError(f"it wrote more than {_KEEP:,} bytes")
+    text = ran.output.decode("utf-8", "replace").strip()
+    if ran.exit_code:
+        raise ToolError(f"exit code {ran.exit_code}: {one_line(text, 150)}")
+    if probe.pattern:
+        return searched(probe, text, f"`{probe.target}`")
+    return compared(probe, one_line(text, 200), f"`{probe.target}` says “{one_line(text, 100)}”")
+
+
+def look_exit(context: Context, probe: Probe, seconds: float) -> Reading:
+    """The exit code of a command."""
+    ran = _run(context, probe.target, seconds)
+    said = one_line(ran.output.decode("utf-8", "replace"), 100)
+    return compared(probe, str(ran.exit_code), f"`{probe.target}` ended with {ran.exit_code}" + (said and f": {said}"))
+
+
+def _run(context: Context, command: str, seconds: float) -> Ran:
+    """A command of the read-only shell; any other in walls that let it write nothing and reach nobody."""
+    cwd, checked = str(context.folder), True
+    env = {**process.environment(context), **gitread.environment()}
+    try:
+        commands, cwd = _checked(context, command, cwd)
+    except ToolError as error:
+        if admission.choice(context).tier not in (cell.BUBBLEWRAP, cell.LANDLOCK):
+            raise ToolError(f"{error}; other commands need a sandbox, and none holds here") from error
+        commands, checked = [["/bin/sh", "-c", command]], False
+    ran = process.run(context, commands, cwd, env, seconds=seconds, keep=_KEEP, checked=checked)
+    if ran.exit_code and not checked and _WALL.search(ran.output):
+        said = one_line(ran.output.decode("utf-8", "replace"), 150)
+        raise ToolError(f"stopped by the sandbox: a probe changes nothing and reaches nobody ({said})")
+    return _ended(ran, seconds)
+
+
+def _checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], str]:
+    """The pipeline and its folder, where every part of it is known to change nothing."""
+    pipeline = words.split(command, cwd)
+    prepared = []
+    for number, argv in enumerate(pipeline):
+        if argv[0] == "git" and number == 0:
+            argv, cwd = gitread.prepare(context, argv, cwd)
+        else:
+            programs.check(context, argv, cwd)
+        prepared.append(argv)
+    return prepared, cwd
+
+
+def _ended(ran: Ran, seconds: float) -> Ran:
+    """The run, where it came to its own end."""
+    if ran.timed_out:
+        raise ToolError(f"stopped after {seconds:.1f} s")
+    if ran.too_much or ran.over:
+        raise ToolError(f"stopped: {ran.over or 'it wrote far more than is kept'}")
+    return ran
+
+
+def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
+    """The revision that a name stands for in a repository."""
+    argv = ["git", "-C", os.path.expanduser(probe.target), "rev-parse", "--verify", probe.at or "HEAD"]
+    command, where = gitread.prepare(context, argv, str(context.folder))
+    env = {**process.environment(context), **gitread.environment()}
+    ran = _ended(process.run(context, [command], where, env, seconds=seconds, keep=4096, checked=True), seconds)
+    text = ran.output.decode("utf-8", "replace").strip()
+    if ran.exit_code:
+        raise ToolError(f"git: {one_line(text, 150)}")
+    good = not probe.expect or (len(probe.expect) >= 7 and text.startswith(probe.expect.lower()))
+    return reading(good, f"{probe.at or 'HEAD'} of {probe.target} is {text[:12]}", text)
+
+
+def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
+    """The status that an allowed host answers with, after redirects. A refused connection is an answer too."""
+    try:
+        result = web.web_fetch(context, web.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
+    except ToolError as error:
+        if _REFUSED in str(error):
+            return reading(False, f"{probe.target}: the connection is refused")
+        raise
+    status = str(result.data["status"])
+    return compared(probe, status, f"{probe.target} answers {status}")
+
+
+def look_port(context: Context, probe: Probe) -> Reading:
+    """Whether something on this machine listens on a TCP port."""
+    number = probe.target.rpartition(":")[2]
+    if not number.isascii() or not number.isdigit() or not 0 < int(number) < 65_536:
+        raise ToolError(f"{one_line(probe.target)} is not a port: write a number up to 65535")
+    state = "open" if int(number) in set(_listening()) else "closed"
+    return compared(probe, state, f"port {number} is {state}")
+
+
+def _listening() -> Iterator[int]:
+    for name in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/net/{name}", encoding="ascii") as table:
+                rows = [row.split() for row in table]
+        except OSError:
+            continue
+        yield from (int(row[1].rpartition(":")[2], 16) for row in rows[1:] if len(row) > 3 and row[3] == _LISTENS)
+
+
+def failed(why: str) -> Reading:
+    """A look that told nothing: the fact is neither confirmed nor drifted by it."""
+    return Reading(Outcome.FAILED, one_line(why, 300))

@@ -1,0 +1,140 @@
+"""Probes of files: whether one is there, what is in it, what its hash is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from typing import Any
+
+from lumen_tui.model.facts import Outcome, Probe, Reading
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.base import Context, ToolError, size_text
+from lumen_tui.tools.paths import forbidden, special
+
+TEXT_LIMIT = 4 * 1024 * 1024  # bytes of a file that is searched
+HASH_LIMIT = 256 * 1024 * 1024
+_PART = 1024 * 1024
+_SHOWN = 200  # characters of a value
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+def look_file(context: Context, probe: Probe) -> Reading:
+    """Whether something stands there. A link that leads nowhere is not there."""
+    path = _real(context, probe.target)
+    there = "exists" if os.path.exists(path) else "absent"
+    return compared(probe, there, f"{probe.target} {'is there' if there == 'exists' else 'is not there'}")
+
+
+def look_hash(context: Context, probe: Probe) -> Reading:
+    """The SHA-256 of the content."""
+    digest = hashlib.sha256()
+    for part in _parts(context, probe.target, HASH_LIMIT):
+        digest.update(part)
+    found = digest.hexdigest()
+    expect = probe.expect.lower().removeprefix("sha256:")
+    good = not expect or (len(expect) >= 12 and found.startswith(expect))
+    return reading(good, f"sha256 of {probe.target} is {found[:16]}…", found)
+
+
+def look_text(context: Context, probe: Probe) -> Reading:
+    """Words in a file, or what a pattern finds there; with a group, what the group holds."""
+    text = content(context, probe.target)
+    return searched(probe, text, probe.target)
+
+
+def searched(probe: Probe, text: str, where: str) -> Reading:
+    """What a pattern finds in a text, compared with what is expected; without one the words themselves."""
+    if not probe.pattern:
+        good = probe.expect in text
+        return reading(good, f"“{one_line(probe.expect, 80)}” is {'' if good else 'not '}in {where}")
+    found = re.search(probe.pattern, text, re.MULTILINE)
+    if found is None:
+        return reading(False, f"nothing in {where} matches {one_line(probe.pattern, 80)}")
+    groups = found.groups()
+    value = (groups[0] or "") if groups else found.group()
+    return compared(probe, value.strip(), f"{where} says “{one_line(value, 80)}”")
+
+
+def look_json(context: Context, probe: Probe) -> Reading:
+    """The value at a path such as `servers[0].port`; the whole document without one."""
+    try:
+        value: Any = json.loads(content(context, probe.target))
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"{one_line(probe.target)} is not JSON: {error}") from error
+    for name, index in _STEP.findall(probe.at.lstrip("$.")):
+        try:
+            value = value[int(index)] if index else value[name]
+        except (KeyError, IndexError, TypeError):
+            return reading(False, f"there is no {probe.at} in {probe.target}")
+    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    known = (said, json.dumps(value, ensure_ascii=False, sort_keys=True), one_line(said, _SHOWN))
+    good = probe.expect in ("", *known)
+    return reading(good, f"{probe.at or 'the value'} in {probe.target} is {one_line(said, 80)}", said)
+
+
+def content(context: Context, target: str) -> str:
+    """The text of a file of a size that can be searched."""
+    return b"".join(_parts(context, target, TEXT_LIMIT)).decode("utf-8", "replace")
+
+
+def _parts(context: Context, target: str, limit: int) -> list[bytes]:
+    """The content. ToolError where it is too much, or changes while it is read."""
+    path = _real(context, target)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        raise Gone(f"{target} is not there") from None
+    except OSError as error:
+        raise ToolError(f"{one_line(target)} cannot be read: {error.strerror}") from error
+    try:
+        return _read(fd, target, limit)
+    except OSError as error:
+        raise ToolError(f"{one_line(target)} cannot be read: {error.strerror}") from error
+    finally:
+        os.close(fd)
+
+
+def _read(fd: int, target: str, limit: int) -> list[bytes]:
+    before = os.fstat(fd)
+    if kind := special(before):
+        raise ToolError(f"{one_line(target)} is {kind}; only files are read")
+    parts: list[bytes] = []
+    size = 0
+    while part := os.read(fd, _PART):
+        size += len(part)
+        if size > limit:
+            raise ToolError(f"{one_line(target)} is larger than {size_text(limit)}: not read")
+        parts.append(part)
+    after = os.fstat(fd)
+    if before.st_size and (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ToolError(f"{one_line(target)} was written while it was read")
+    return parts
+
+
+class Gone(Exception):
+    """What a probe looks into is not there: that is a finding."""
+
+
+def _real(context: Context, target: str) -> str:
+    """The real path; ToolError where it is out of bounds."""
+    path = os.path.expanduser(target)
+    if "\0" in path or not os.path.isabs(path):
+        raise ToolError(f"{one_line(target)} is not an absolute path")
+    real = os.path.realpath(path)
+    if why := forbidden(context, real):
+        raise ToolError(why)
+    return real
+
+
+def compared(probe: Probe, found: str, evidence: str) -> Reading:
+    """Whether what was found is what is expected, of long values the beginning; anything will do where nothing is."""
+    expected = one_line(probe.expected, _SHOWN)
+    return reading(expected in ("", one_line(found, _SHOWN)), evidence, found)
+
+
+def reading(good: bool, evidence: str, value: str = "") -> Reading:
+    """A look that told something."""
+    outcome = Outcome.HOLDS if good else Outcome.DRIFTED
+    return Reading(outcome, one_line(evidence, 300), one_line(value, _SHOWN))

@@ -1,0 +1,71 @@
+"""From a task's command to the walls it gets: the tier in force, a person's word where there are no walls."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.base import Context, Request, ToolError
+from lumen_tui.tools.sandbox import cell, tiers
+from lumen_tui.tools.sandbox.paths import ready_workspace, settings
+from lumen_tui.tools.sandbox.policy import Policy, policy
+
+_RISK = "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
+
+
+class Admission(Struct, frozen=True):
+    """What a command may do, and within which walls."""
+
+    tier: str
+    policy: Policy
+
+
+def choice(context: Context) -> tiers.Choice:
+    """The tier in force for this task's commands."""
+    wanted = settings(context)
+    path = context.environ.get("PATH", os.defpath)
+    return tiers.choose(wanted, tiers.known(context.store.layout.index, path, wanted))
+
+
+def told(context: Context, shell: str) -> str:
+    """The tier, for a task's first event; empty where it runs no commands, or where nothing was tested yet.
+
+    ToolError where the task needs commands of all kinds and none is run.
+    """
+    wanted = settings(context)
+    path = context.environ.get("PATH", os.defpath)
+    if shell == "any":
+        found = choice(context)
+        if found.tier == tiers.REFUSED:
+            raise ToolError(found.why)
+        return found.tier
+    results = tiers.kept(context.store.layout.index, path, wanted) if shell == "read" else None
+    return tiers.choose(wanted, results).tier if results else ""
+
+
+def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admission:
+    """The walls for one command; blocks where a person is asked. ToolError where it is not run.
+
+    `checked` is for commands that were found to change nothing: without walls they need no word.
+    """
+    found = choice(context)
+    if found.tier == tiers.REFUSED:
+        raise ToolError(found.why)
+    if context.rules.write:
+        ready_workspace(context)
+    if found.tier == cell.ASK and not checked:
+        _ask(context, command, cwd, found.why)
+    return Admission(found.tier, policy(context, settings(context), os.path.realpath(cwd)))
+
+
+def _ask(context: Context, command: str, cwd: str, why: str) -> None:
+    answer = context.ask(
+        Request(
+            tool="shell", summary=one_line(command, 300), arguments={"command": command, "cwd": cwd}, risk=_RISK,
+            why="without a sandbox every command that may change something asks" + (f" ({why})" if why else ""),
+        )
+    )  # fmt: skip
+    if not answer.allowed:
+        raise ToolError(f"not run: {answer.reason or 'it was refused'}")

@@ -1,0 +1,104 @@
+"""The first tier: bubblewrap. New namespaces, a read-only system, and only the granted folders writable."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from lumen_tui.tools.paths import is_below
+from lumen_tui.tools.sandbox import seccomp
+from lumen_tui.tools.sandbox.limits import MIB
+from lumen_tui.tools.sandbox.policy import Policy
+
+_SPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
+    "--new-session", "--cap-drop", "ALL",
+)  # fmt: skip
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - these three are the command's own, in memory
+_TMP = ("/tmp", "/var/tmp")  # noqa: S108
+_OWN = (*_TMP, _SHARED_MEMORY)
+# Below /run, which is empty inside, these are shown where they are: programs (NixOS) and the resolver's answers.
+_OF_RUN = ("/run/current-system", "/run/booted-system", "/run/systemd/resolve")
+# The kernel's own switches: their owner is root, and a root without any capability is that owner still.
+_SWITCHES = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
+_SHM = 64 * MIB
+
+
+def program(path: str) -> str:
+    """Where bubblewrap is, or empty. `path` is a PATH."""
+    return shutil.which("bwrap", path=path) or ""
+
+
+def families(policy: Policy) -> tuple[int, ...]:
+    """Kinds of socket: without a network those of its own empty one; with one no UNIX sockets of the system."""
+    plain = (seccomp.INET, seccomp.INET6, seccomp.NETLINK)
+    return plain if policy.network else (seccomp.UNIX, *plain)
+
+
+def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> list[str]:
+    """What bwrap is told, up to the `--` before the command. Later mounts lie over earlier ones."""
+    words = [*_SPACES, *([] if policy.network else ["--unshare-net"]), "--ro-bind", "/", "/"]
+    words += ["--dev", "/dev", "--size", str(_SHM), "--tmpfs", _SHARED_MEMORY, "--proc", "/proc", "--tmpfs", "/run"]
+    for path in _OF_RUN:
+        words += ["--ro-bind-try", path, path]
+    words += ["--remount-ro", "/run"]
+    for path in _SWITCHES:
+        words += ["--ro-bind-try", path, path]
+    if policy.scratch:
+        words += [word for folder in _TMP for word in _memory(folder, policy.caps.tmp)]
+        words += _read_only(_outside(policy, cwd))
+    words += _writable(policy)
+    for cover in policy.covers:
+        words += ["--tmpfs", cover.folder]
+        for name in cover.shown:
+            path = os.path.join(cover.folder, name)
+            words += ["--ro-bind-try", path, path]
+        words += ["--remount-ro", cover.folder]
+    if policy.scratch and any(is_below(policy.scratch, cover.folder) for cover in policy.covers):
+        words += ["--bind", policy.scratch, policy.scratch]
+    words += _hidden(policy)
+    return [*words, "--chdir", cwd, "--json-status-fd", str(status_fd), "--seccomp", str(filter_fd)]
+
+
+def _memory(folder: str, size: int) -> list[str]:
+    return ["--size", str(size), "--tmpfs", folder] if os.path.isdir(folder) else []
+
+
+def _outside(policy: Policy, cwd: str) -> list[str]:
+    """What else must be seen of a /tmp that is the command's own: the folder it starts in, and programs."""
+    wanted = [cwd, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
+    return [
+        path for path in dict.fromkeys(map(os.path.realpath, wanted))
+        if os.path.isdir(path) and _in_own_tmp(path, policy) and path not in _OWN
+    ]  # fmt: skip
+
+
+def _in_own_tmp(path: str, policy: Policy) -> bool:
+    """Whether it stands where the command has memory of its own instead."""
+    shown = (*policy.writable, *(cover.folder for cover in policy.covers))
+    return any(is_below(path, folder) for folder in _OWN) and not any(is_below(path, root) for root in shown)
+
+
+def _read_only(paths: list[str]) -> list[str]:
+    return [word for path in paths for word in ("--ro-bind", path, path)]
+
+
+def _writable(policy: Policy) -> list[str]:
+    """The granted folders, and over them what stays as it is. A mount cannot be renamed or removed."""
+    words = [word for path in policy.writable for word in ("--bind", path, path)]
+    words += [word for path in policy.pinned for word in ("--bind", path, path)]
+    return words + [word for path in policy.kept for word in ("--ro-bind", path, path)]
+
+
+def _hidden(policy: Policy) -> list[str]:
+    words: list[str] = []
+    for path in policy.hidden:
+        covered = any(is_below(path, cover.folder) for cover in policy.covers) and not is_below(path, policy.scratch)
+        if covered or is_below(path, "/run") or (policy.scratch and _in_own_tmp(path, policy)):
+            continue
+        if os.path.isdir(path):
+            words += ["--perms", "0000", "--tmpfs", path, "--remount-ro", path]
+        elif os.path.lexists(path):
+            words += ["--ro-bind", "/dev/null", path]
+    return words

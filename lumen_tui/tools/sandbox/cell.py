@@ -1,0 +1,129 @@
+"""One command in its walls: what is started, with which limits, and whether the walls really stood."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import IO
+
+from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, seccomp
+from lumen_tui.tools.sandbox.limits import Caps
+from lumen_tui.tools.sandbox.policy import Policy
+
+BUBBLEWRAP, LANDLOCK, ASK = "bubblewrap", "landlock", "ask"
+TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
+_STARTED = b'"exit-code"'  # stands in the status where the command was really begun
+_SLACK = 8  # processes of the walls themselves
+_INSIDE = re.compile(rb'"child-pid": *(\d+)')  # the first process inside: the kernel ends the others before it
+# Shells differ in the letter for processes; a limit that is lower already stays.
+_LIMITS = """ulimit -c 0 2>/dev/null; ulimit -t {cpu} 2>/dev/null; ulimit -d {data} 2>/dev/null
+ulimit -f {blocks} 2>/dev/null; ulimit -n {files} 2>/dev/null; {processes}
+(echo 1000 >/proc/$$/oom_score_adj) 2>/dev/null; exec "$0" "$@" """
+
+
+class Started:
+    """A command that was started: its process, and the pipe on which its walls report."""
+
+    def __init__(self, child: subprocess.Popen[bytes], status: int, group: str = "") -> None:
+        self.child, self._status, self._group = child, status, group
+        self._said = b""
+
+    def stood(self) -> bool:
+        """Whether the walls stood and the command began. Asked once, after the end; without walls always."""
+        return self._status < 0 or _STARTED in self._report()
+
+    def _report(self) -> bytes:
+        try:
+            while part := os.read(self._status, 65_536):
+                self._said += part
+        except BlockingIOError:
+            pass  # killed, and not gone yet
+        return self._said
+
+    def close(self) -> None:
+        """After the end: wait for what is left inside to be gone, and let go of what was needed to hold it."""
+        if self._status >= 0 and (inside := _INSIDE.search(self._report())):
+            limits.wait_gone(int(inside[1]))
+        groups.drop(self._group)
+        if self._status >= 0:
+            os.close(self._status)
+        self._group, self._status = "", -1
+
+
+def start(
+    tier: str, policy: Policy, argv: list[str], cwd: str, env: dict[str, str], *, stdin: int | IO[bytes], stdout: int,
+    stderr: int, group: int,
+) -> Started:  # fmt: skip
+    """Start `argv` within the walls of `tier`. Raises OSError and ValueError as Popen does."""
+    if tier == ASK:
+        limited = _limited(policy.caps, argv, own_count=False)
+        return Started(_popen(limited, cwd, env, (stdin, stdout, stderr), group, ()), -1)
+    report, status = os.pipe()
+    os.set_blocking(report, False)
+    fds = [status]
+    counted = groups.make(_SLACK + 4 * policy.caps.processes)
+    try:
+        if tier == BUBBLEWRAP:
+            fds.append(_memory_file(seccomp.program(bubblewrap.families(policy))))
+            tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
+            outer = [tool, *bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[1]), "--"]
+        else:
+            outer = landlock.arguments(policy, cwd, status_fd=status)
+        inner = _limited(policy.caps, argv, own_count=tier == BUBBLEWRAP and _counts_by_namespace())
+        env = _inside(tier, policy, env)
+        argv = groups.joined(counted, [*outer, *inner])
+        return Started(_popen(argv, "/", env, (stdin, stdout, stderr), group, tuple(fds)), report, counted)
+    except BaseException:
+        groups.drop(counted)
+        os.close(report)
+        raise
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def _popen(
+    argv: list[str], cwd: str, env: dict[str, str], streams: tuple[int | IO[bytes], int, int], group: int,
+    fds: tuple[int, ...],
+) -> subprocess.Popen[bytes]:  # fmt: skip
+    stdin, stdout, stderr = streams
+    return subprocess.Popen(
+        argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, process_group=group, pass_fds=fds,
+    )  # fmt: skip
+
+
+def _inside(tier: str, policy: Policy, env: dict[str, str]) -> dict[str, str]:
+    """The environment, with a place for temporary files that can be written."""
+    if not policy.scratch:
+        return env
+    place = "/tmp" if tier == BUBBLEWRAP else policy.scratch  # noqa: S108 - the command's own, in memory
+    return {**env, "TMPDIR": place, "XDG_CACHE_HOME": os.path.join(place, ".cache")}
+
+
+def _limited(caps: Caps, argv: list[str], *, own_count: bool) -> list[str]:
+    """`argv` behind a shell that sets the kernel's limits and becomes it."""
+    most = 4 * caps.processes  # the kernel counts threads
+    words = _LIMITS.format(
+        cpu=caps.cpu_seconds, data=caps.memory // 1024, blocks=caps.file_size // 512, files=caps.open_files,
+        processes=f"ulimit -u {most} 2>/dev/null || ulimit -p {most} 2>/dev/null" if own_count else ":",
+    )  # fmt: skip
+    return ["/bin/sh", "-c", words, *argv]
+
+
+def _counts_by_namespace() -> bool:
+    """Whether the limit on processes counts within the sandbox; older kernels count all of the user's."""
+    release = os.uname().release.split("-")[0].split(".")
+    return [int(part) for part in release[:2] if part.isdigit()] >= [5, 14]
+
+
+def _memory_file(content: bytes) -> int:
+    fd = os.memfd_create("lumen-filter", 0)
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def room(policy: Policy) -> str:
+    """Where a command may write, in words."""
+    return ", ".join(policy.writable) or "nowhere"

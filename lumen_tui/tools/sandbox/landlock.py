@@ -1,0 +1,53 @@
+"""The second tier: Landlock, for systems without bubblewrap or without user namespaces.
+
+A launcher (`launcher.py`, the standard library alone) takes the rights away from itself and becomes the command.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+
+from lumen_tui.tools.sandbox import launcher, seccomp
+from lumen_tui.tools.sandbox.policy import Policy
+
+LEAST_ABI = 6  # below it a command could send signals to the engine, and reach abstract UNIX sockets
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+
+
+def abi() -> int:
+    """The version of Landlock that the kernel speaks; 0 where there is none."""
+    if not seccomp.supported() or not sys.platform.startswith("linux"):
+        return 0
+    found: int = ctypes.CDLL(None).syscall(launcher.CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    return max(0, found)
+
+
+def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
+    """The launcher's command line, up to the command itself."""
+    hidden = [*policy.hidden, *_not_shown(policy)]
+    order = {
+        "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden, "writable": policy.writable,
+        "kept": [*policy.kept, *hidden], "devices": [f"/dev/{name}" for name in _DEVICES],
+        "processes": 4 * policy.caps.processes,
+        "filter": seccomp.program(families(policy)).hex(),
+    }  # fmt: skip
+    return [sys.executable, "-I", "-S", launcher.__file__, json.dumps(order)]
+
+
+def families(policy: Policy) -> tuple[int, ...]:
+    """Kinds of socket. Landlock does not see UNIX sockets and UDP, so without a network there are none at all."""
+    return (seccomp.INET, seccomp.INET6, seccomp.NETLINK) if policy.network else ()
+
+
+def _not_shown(policy: Policy) -> list[str]:
+    """What covered folders hold beyond what is shown of them."""
+    found = []
+    for cover in policy.covers:
+        try:
+            found += [os.path.join(cover.folder, name) for name in os.listdir(cover.folder) if name not in cover.shown]
+        except OSError:
+            found.append(cover.folder)
+    return found

@@ -1,0 +1,230 @@
+"""Become a command that Landlock holds: `python -I -S launcher.py ORDER COMMAND...`, the standard library alone.
+
+This process forks. The child gives its rights up and becomes the command; the parent keeps none of its pipes,
+waits, ends whatever the command left behind, and passes its exit code on. It ends everything too when it gets
+TERM, which the kernel sends where the worker dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import struct
+import sys
+import time
+from typing import Any, NoReturn
+
+CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every processor
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+_TRUNCATE, _IOCTL = 1 << 14, 1 << 15
+_ALL_FS = (1 << 16) - 1
+_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+# Not among them: making devices and sockets.
+_WRITE = _ALL_FS & ~(1 << 6) & ~(1 << 9) & ~(1 << 11) & ~_IOCTL
+_TCP, _SCOPED, _SIGNALS = 3, 3, 2  # bind and connect; abstract UNIX sockets and signals; signals
+_SET_PDEATHSIG, _SET_SUBREAPER, _SET_NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUND = 1, 36, 38, 22, 24  # prctl(2)
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_LAST_CAPABILITY = 63
+_FAILED = 126
+_ROUNDS, _ROUND_SECONDS = 400, 0.005  # of ending what is left
+_NICE = 5  # a command that takes all it gets must not starve the worker that watches it
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _call(number: int, *arguments: Any) -> int:
+    result: int = _libc.syscall(ctypes.c_long(number), *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def _prctl(option: int, *values: Any) -> int:
+    padded = [*values, *[0] * (4 - len(values))]
+    result: int = _libc.prctl(option, *[ctypes.c_ulong(v) if isinstance(v, int) else v for v in padded])
+    return result
+
+
+def parts(top: str, out: list[str]) -> tuple[list[str], list[str]]:
+    """`top` without what is `out`: whole paths, and the folders that had to be taken apart. Links are left out."""
+    if any(top == one or top.startswith(one.rstrip("/") + "/") for one in out):
+        return [], []
+    below = [one for one in out if one.startswith(top.rstrip("/") + "/")]
+    if not below:
+        return [top], []
+    whole, split = [], [top]
+    with contextlib.suppress(OSError), os.scandir(top) as entries:
+        for entry in entries:
+            if not entry.is_symlink():
+                more, apart = parts(entry.path, below)
+                whole += more
+                split += apart
+    return whole, split
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return  # it went meanwhile: nothing is granted
+    try:
+        if not os.path.isdir(f"/proc/self/fd/{fd}"):
+            rights &= _FILE_RIGHTS
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, fd))
+        _call(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(1), rule, ctypes.c_uint32(0))
+    finally:
+        os.close(fd)
+
+
+def _ruleset(order: dict[str, Any]) -> int:
+    network = 0 if order["network"] else _TCP
+    attributes = struct.pack("=QQQ", _ALL_FS, network, _SCOPED)
+    size = ctypes.c_size_t(len(attributes))
+    ruleset = _call(CREATE_RULESET, ctypes.create_string_buffer(attributes), size, ctypes.c_uint32(0))
+    whole, split = parts("/", [*order["hidden"], "/dev"])
+    for path in whole:
+        _allow(ruleset, path, _READ)
+    for path in split:
+        _allow(ruleset, path, _READ_DIR)  # names can be listed, contents not read
+    for device in order["devices"]:
+        _allow(ruleset, device, _READ_FILE | _WRITE_FILE | _IOCTL)
+    for root in order["writable"]:
+        for path in parts(root, order["kept"])[0]:
+            _allow(ruleset, path, _READ | _WRITE)
+    return ruleset
+
+
+def _drop_capabilities() -> None:
+    for number in range(_LAST_CAPABILITY + 1):
+        _prctl(_DROP_BOUND, number)  # fails for who has none, and above the last one
+    header, data = struct.pack("=Ii", 0x20080522, 0), bytes(24)
+    _call(_CAPSET[os.uname().machine], ctypes.create_string_buffer(header), ctypes.create_string_buffer(data))
+
+
+def _filter(program: bytes) -> None:
+    code = ctypes.create_string_buffer(program)
+    head = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
+    if _prctl(_SET_SECCOMP, 2, ctypes.cast(ctypes.create_string_buffer(head), ctypes.c_void_p)) != 0:
+        raise OSError(ctypes.get_errno(), "no seccomp")
+
+
+def _first_to_go() -> None:
+    """Where the machine runs out of memory, the kernel ends this command before anything of ours."""
+    with contextlib.suppress(OSError):
+        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(fd, b"1000")
+        os.close(fd)
+
+
+def _limit_processes(most: int) -> None:
+    """A limit that the kernel holds. It counts all of the user's threads, and root is free of it."""
+    if os.getuid() == 0:
+        return
+    mine = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{pid}").st_uid == os.getuid():
+                mine += len(os.listdir(f"/proc/{pid}/task"))
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    wanted = mine + most if hard == resource.RLIM_INFINITY else min(mine + most, hard)
+    resource.setrlimit(resource.RLIMIT_NPROC, (wanted, wanted))
+
+
+def _become(order: dict[str, Any], command: list[str]) -> NoReturn:
+    os.setsid()
+    _first_to_go()
+    _limit_processes(order["processes"])
+    os.chdir(order["cwd"])
+    ruleset = _ruleset(order)
+    _drop_capabilities()
+    if _prctl(_SET_NO_NEW_PRIVS, 1) != 0:
+        raise OSError(ctypes.get_errno(), "no_new_privs")
+    _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    os.close(ruleset)
+    _filter(bytes.fromhex(order["filter"]))
+    os.write(order["status"], b'{"exit-code"')  # the walls stand
+    os.close(order["status"])
+    os.execvp(command[0], command)  # noqa: S606 - there is one behind it
+
+
+def _child(order: dict[str, Any], command: list[str]) -> NoReturn:
+    try:
+        for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        _become(order, command)
+    except BaseException as error:  # noqa: BLE001 - the edge: a child that cannot become the command must end here
+        os.write(2, f"{command[0]}: {error}\n".encode(errors="replace"))
+        os._exit(_FAILED)
+
+
+def _only_below() -> None:
+    """From here on this process can send signals to what it starts, and to nothing else.
+
+    So `kill(-1)` means exactly that, and it is one step: nothing forks away from it, however fast.
+    """
+    attributes = struct.pack("=QQQ", 0, 0, _SIGNALS)
+    size = ctypes.c_size_t(len(attributes))
+    ruleset = _call(CREATE_RULESET, ctypes.create_string_buffer(attributes), size, ctypes.c_uint32(0))
+    if _prctl(_SET_NO_NEW_PRIVS, 1) != 0:
+        raise OSError(ctypes.get_errno(), "no_new_privs")
+    _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    os.close(ruleset)
+
+
+def _end_all() -> None:
+    """KILL everything that was started, until nothing is left."""
+    for _ in range(_ROUNDS):
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass  # nothing of ours is there, or only what has ended
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(_ROUND_SECONDS)
+
+
+def _on_term(number: int, frame: object) -> None:
+    _end_all()
+    os._exit(128 + number)
+
+
+def _wait(child: int) -> int:
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
+            return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def main(arguments: list[str]) -> int:
+    order, command = json.loads(arguments[0]), arguments[1:]
+    parent = os.getppid()
+    signal.signal(signal.SIGTERM, _on_term)
+    _prctl(_SET_PDEATHSIG, signal.SIGTERM)
+    _prctl(_SET_SUBREAPER, 1)
+    if os.getppid() != parent:
+        return _FAILED  # the worker died before the kernel was told
+    os.set_inheritable(order["status"], False)
+    _only_below()
+    os.nice(_NICE)
+    child = os.fork()
+    if child == 0:
+        _child(order, command)
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(order["status"])
+    code = _wait(child)
+    _end_all()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

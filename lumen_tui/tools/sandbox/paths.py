@@ -1,0 +1,94 @@
+"""Which files the tools that work inside the worker may change.
+
+A check of a path and its use later are two moments, and a command of the same task can put a link in between.
+So whoever writes opens the folders of the real path one by one without following links (`tools/writing.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from lumen_tui.model.config import SandboxConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.store import filing
+from lumen_tui.store.config import load_config
+from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.paths import is_below
+from lumen_tui.tools.sandbox import secrets
+from lumen_tui.tools.sandbox.policy import OBEYED_BY_GIT, RUN_LATER, own_code, workspace, writable_roots
+
+
+def settings(context: Context) -> SandboxConfig:
+    """[sandbox] as it is in force."""
+    return load_config(context.store.layout)[0].sandbox
+
+
+def ready_workspace(context: Context) -> str:
+    """The folder of the task in which it may always write, made where it is missing."""
+    filing.make_folder(workspace(context))
+    return workspace(context)
+
+
+def may_write(context: Context, path: str) -> str:
+    """Why the file or folder at `path` (absolute, or from the task's files) must not be changed, or empty."""
+    if not path or "\0" in path:
+        return "the path is empty or holds a NUL character"
+    try:
+        root, rest = _place(context, path)
+        _check_parts(root, rest)
+        _check_file(os.path.join(root, rest))
+    except ToolError as error:
+        return str(error)
+    return ""
+
+
+def _place(context: Context, path: str) -> tuple[str, str]:
+    """The granted root that holds `path`, and the rest of the path below it; ToolError where none does."""
+    if not context.rules.write:
+        raise ToolError("this task may not change files")
+    wanted = os.path.normpath(os.path.join(workspace(context), os.path.expanduser(path)))
+    real = os.path.join(os.path.realpath(os.path.dirname(wanted)), os.path.basename(wanted))
+    roots = [workspace(context), *writable_roots(context, settings(context))[0]]
+    for root in sorted(roots, key=len, reverse=True):
+        if is_below(real, root) and real != root:
+            _check_owner(context, root, real)
+            return root, os.path.relpath(real, root)
+    raise ToolError(
+        f"{one_line(path, 200)} is not in a folder that this task may change: {', '.join(roots)}. "
+        "The operator can add one to [sandbox] writable in lumen.toml, or to the role's writable"
+    )
+
+
+def _check_owner(context: Context, root: str, real: str) -> None:
+    """The state folder and the program itself stay as they are, also where they stand below a granted folder."""
+    for kept in (os.path.realpath(context.store.root), *own_code()):
+        if is_below(real, kept) and not is_below(root, kept):
+            raise ToolError(f"{one_line(real, 200)} belongs to lumen itself and is not changed by workers")
+
+
+def _check_parts(root: str, rest: str) -> None:
+    parts = rest.split(os.sep)
+    for number, part in enumerate(parts):
+        below = "/".join(parts[number + 1 :])
+        if part == ".git" and (not below or any(is_below(below, name) for name in OBEYED_BY_GIT)):
+            raise ToolError(f"{one_line(rest, 200)}: git would run or obey it later; workers do not change it")
+    if parts[0] in RUN_LATER:
+        raise ToolError(f"{one_line(rest, 200)}: programs run what stands there when they are started in {root}")
+    if secrets.is_env_file(parts[-1]):
+        raise ToolError(f"{one_line(rest, 200)} is where secrets are kept, and is not changed")
+
+
+def _check_file(path: str) -> None:
+    """What is there must be a plain file with one name, or a folder."""
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise ToolError(f"{one_line(path, 200)} cannot be looked at: {error.strerror}") from error
+    if stat.S_ISLNK(found.st_mode):
+        raise ToolError(f"{one_line(path, 200)} is a link; name the file itself")
+    if not stat.S_ISDIR(found.st_mode) and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
+        what = "has a second name (a hard link)" if stat.S_ISREG(found.st_mode) else "is no plain file"
+        raise ToolError(f"{one_line(path, 200)} {what}, and is not changed")

@@ -1,0 +1,138 @@
+"""What one command may do: derived from the role, the task and the operator's settings, the same for both tiers."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from msgspec import Struct
+
+import lumen_tui
+from lumen_tui.model.config import SandboxConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.base import Context
+from lumen_tui.tools.paths import is_below
+from lumen_tui.tools.sandbox import secrets
+from lumen_tui.tools.sandbox.limits import Caps, caps
+
+FILES = "files"  # in the task's folder: where commands of the task leave what they make
+# All of the state folder that a command sees. What is not named here is not there for it.
+_SHOWN = (
+    "memory", "work", "stamps", "loops", "sessions", "tasks", "custom-tools", "wake-state.md", "loop-state.json",
+    "heartbeat.json",
+)  # fmt: skip
+_NEVER_ROOTS = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc",
+                "/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var")  # noqa: S108  # fmt: skip
+# In a repository: what git would run or obey when the operator uses it later.
+OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "info/attributes")
+# In a folder that may be changed: what the operator's own programs run when they are started there.
+RUN_LATER = (".vscode", ".idea", ".mcp.json", ".claude", ".cursor", ".gitmodules", ".pre-commit-config.yaml", ".husky")
+
+
+class Cover(Struct, frozen=True):
+    """A folder of which only the named entries are there."""
+
+    folder: str
+    shown: tuple[str, ...]
+
+
+class Policy(Struct, frozen=True):
+    """Everything is readable but what is hidden, and nothing is writable but what stands here. Real paths."""
+
+    writable: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # below writable folders, and yet not to be changed
+    pinned: tuple[str, ...] = ()  # folders below writable ones that stay where they are, so that `kept` holds
+    hidden: tuple[str, ...] = ()
+    covers: tuple[Cover, ...] = ()
+    scratch: str = ""  # a writable folder for temporary files; empty for commands that only read
+    network: bool = False
+    caps: Caps = Caps()
+    narrowed: tuple[str, ...] = ()  # folders that were asked for and not granted, each with the reason
+
+
+def workspace(context: Context) -> str:
+    """The folder in which a task may always write."""
+    return os.path.join(os.path.realpath(context.folder), FILES)
+
+
+def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
+    """The policy for a command of this task that starts in `cwd`."""
+    roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
+    scratch = workspace(context) if context.rules.write else ""
+    home = context.environ.get("HOME", "")
+    hidden = [*secrets.standing(home, settings.hidden), *secrets.env_files(tuple({*roots, cwd})), *secrets.sockets()]
+    kept, pinned = _kept(roots)
+    return Policy(
+        writable=tuple(filter(None, (*roots, scratch))), kept=kept, pinned=pinned, hidden=tuple(sorted(set(hidden))),
+        covers=(state_cover(context),), scratch=scratch, network=context.rules.network,
+        caps=caps(settings, context.role.limits), narrowed=narrowed,
+    )  # fmt: skip
+
+
+def state_cover(context: Context) -> Cover:
+    """The state folder, as far as a command sees it."""
+    return Cover(os.path.realpath(context.store.root), _SHOWN)
+
+
+def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The folders that the operator granted, as far as the task wants them; and what was not granted, and why.
+
+    Only lumen.toml and the role grant. A task's own roots can only narrow: its spec may come from a model.
+    """
+    granted, refused = [], []
+    for named in dict.fromkeys([*settings.writable, *context.role.writable]):
+        path, why = _root(context, named)
+        if why:
+            refused.append(f"{one_line(named, 100)}: {why}")
+        else:
+            granted.append(path)
+    wanted = [os.path.realpath(os.path.expanduser(root)) for root in (*context.spec.roots, *context.rules.roots)]
+    if not wanted:
+        return tuple(granted), tuple(refused)
+    chosen = [path for path in wanted if os.path.isdir(path) and any(is_below(path, root) for root in granted)]
+    chosen += [root for root in granted if any(is_below(root, path) for path in wanted)]
+    refused += [f"{one_line(path, 100)}: not granted to this role" for path in wanted if path not in chosen]
+    return tuple(dict.fromkeys(chosen)), tuple(refused)
+
+
+def _root(context: Context, named: str) -> tuple[str, str]:
+    """The real path of a granted folder, and why it is none after all."""
+    path = os.path.realpath(os.path.expanduser(named))
+    home = os.path.realpath(context.environ.get("HOME") or os.path.expanduser("~"))
+    state = os.path.realpath(context.store.root)
+    if not os.path.isabs(os.path.expanduser(named)):
+        return path, "not an absolute path"
+    if path in _NEVER_ROOTS or is_below(home, path):
+        return path, "too wide: name the folders in it that are meant"
+    if is_below(path, state):
+        return path, "inside the state folder"
+    if not os.path.isdir(path):
+        return path, "not a folder"
+    return path, ""
+
+
+def own_code() -> list[str]:
+    """Where this program and its interpreter stand."""
+    own = (os.path.dirname(lumen_tui.__file__), sys.prefix, sys.base_prefix)
+    return [os.path.realpath(path) for path in own if path not in ("/", "/usr")]
+
+
+def _kept(roots: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stays as it is below the roots, and the repositories that must not be moved away from over it."""
+    kept = own_code()
+    kept += [os.path.join(root, name) for root in roots for name in RUN_LATER]
+    pinned = []
+    for git in secrets.repositories(roots):
+        if _is_plain(git, "hooks") and _is_plain(git, "config"):
+            pinned.append(git)
+            kept += [os.path.join(git, name) for name in OBEYED_BY_GIT]
+        else:
+            kept.append(git)  # whole: what is missing or a link cannot be kept alone
+    below = [path for path in kept if any(is_below(path, root) and path != root for root in roots)]
+    there = [path for path in below if os.path.lexists(path) and not os.path.islink(path)]
+    return tuple(dict.fromkeys(there)), tuple(pinned)
+
+
+def _is_plain(git: str, name: str) -> bool:
+    path = os.path.join(git, name)
+    return not os.path.islink(git) and os.path.exists(path) and not os.path.islink(path)

@@ -1,0 +1,91 @@
+"""Run inside the walls by the self-test: tries what must not work and prints what did. The standard library alone.
+
+`python -I -S probe.py ORDER` with a JSON object that names the targets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def _write(path: str) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("x")
+
+
+def _read(path: str) -> None:
+    with open(path, "rb") as file:
+        if not file.read(1):
+            raise PermissionError(path)  # something empty lies over it
+
+
+def _copy(path: str) -> None:
+    """Write what stands there already."""
+    with open(path, "r+", encoding="ascii") as file:
+        file.write(file.read())
+
+
+def _connect(family: int, kind: int, address: Any) -> None:
+    with contextlib.closing(socket.socket(family, kind)) as one:
+        one.settimeout(2)
+        one.connect(address)
+        if kind == socket.SOCK_DGRAM:
+            one.send(b"x")
+
+
+def _link(target: str, inside: str) -> None:
+    os.link(target, os.path.join(inside, "link"))
+    _write(os.path.join(inside, "link"))
+
+
+def _signal(pid: int, start: str) -> None:
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        if stat.read().rpartition(")")[2].split()[19] != start:
+            raise ProcessLookupError  # another process of another namespace
+    os.kill(pid, 0)
+
+
+def _new_space() -> None:
+    if ctypes.CDLL(None).unshare(0x10000000) != 0:
+        raise PermissionError
+
+
+def main(order: dict[str, Any]) -> None:
+    os.umask(0o077)
+    kernel = "/proc/sys/kernel/core_uses_pid"
+    tries: dict[str, Callable[[], None]] = {
+        "write outside": lambda: _write(order["outside"]),
+        "read a secret": lambda: _read(order["secret"]),
+        "write through a hard link": lambda: _link(order["outside"], order["inside"]),
+        "signal the engine": lambda: _signal(order["pid"], order["start"]),
+        "read another process's environment": lambda: _read(f"/proc/{order['pid']}/environ"),
+        "turn a switch of the kernel": lambda: _copy(kernel),
+        "make a user namespace": _new_space,
+        "connect to a TCP port": lambda: _connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", order["tcp"])),
+        "send a UDP packet": lambda: _connect(socket.AF_INET, socket.SOCK_DGRAM, ("192.0.2.1", 9)),
+        "connect to an abstract UNIX socket": lambda: _connect(
+            socket.AF_UNIX, socket.SOCK_STREAM, "\0" + order["abstract"]
+        ),
+    }
+    through = []
+    for name, attempt in tries.items():
+        with contextlib.suppress(OSError):
+            attempt()
+            through.append(name)
+    works = True
+    try:
+        _write(os.path.join(order["inside"], "made"))
+    except OSError:
+        works = False
+    sys.stdout.write(json.dumps({"tried": list(tries), "through": through, "works": works}) + "\n")
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,143 @@
+"""Whether a tier holds on this machine: a command in its walls really tries what must not work."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.text import one_line
+from lumen_tui.store import files, filing
+from lumen_tui.tools.sandbox import bubblewrap, cell, landlock, probe
+from lumen_tui.tools.sandbox.policy import Policy
+
+FOLDER = "sandbox-test"  # below index/
+_SECONDS = 20.0
+_KEY = b"not a real key\n"
+
+
+class Tested(Struct, frozen=True):
+    """What came of one tier's test. `why` says why it does not hold."""
+
+    tier: str
+    holds: bool
+    why: str = ""
+    tried: tuple[str, ...] = ()
+
+
+class _Said(Struct, frozen=True):
+    tried: tuple[str, ...]
+    through: tuple[str, ...]
+    works: bool
+
+
+def test(tier: str, index: Path, path: str) -> Tested:
+    """Test one tier in the folder `index`, with the programs on the PATH `path`. Never raises for what fails."""
+    if why := _missing(tier, path):
+        return Tested(tier, holds=False, why=why)
+    try:
+        with _targets(index / FOLDER) as order:
+            answer = _run(tier, order, path)
+            written = Path(order["outside"]).read_bytes() != _KEY
+    except (files.StoreError, OSError, ValueError, subprocess.SubprocessError) as error:
+        return Tested(tier, holds=False, why=f"the test could not be made: {one_line(str(error), 200)}")
+    try:
+        said = msgspec.json.decode(b"{" + answer.rpartition(b"\n{")[2], type=_Said)
+    except msgspec.DecodeError:
+        return Tested(tier, holds=False, why=one_line(answer.decode("utf-8", "replace"), 200) or "it gave no answer")
+    # What it wrote may have gone into a file system of its own: the file here is the evidence.
+    through = [name for name in said.through if not name.startswith("write")] + ["write outside"] * written
+    if through:
+        return Tested(tier, holds=False, why=f"got through: {', '.join(through)}", tried=said.tried)
+    if not said.works:
+        return Tested(tier, holds=False, why="nothing can be written in a granted folder", tried=said.tried)
+    return Tested(tier, holds=True, tried=said.tried)
+
+
+def _missing(tier: str, path: str) -> str:
+    if tier == cell.BUBBLEWRAP and not bubblewrap.program(path):
+        return "bubblewrap is not installed (Debian, Ubuntu, Fedora, Arch: the package `bubblewrap`)"
+    if tier == cell.LANDLOCK and (found := landlock.abi()) < landlock.LEAST_ABI:
+        has = f"has version {found} of it" if found else "has none"
+        return f"this kernel {has}; version {landlock.LEAST_ABI} is needed (Linux 6.12)"
+    return ""
+
+
+@contextlib.contextmanager
+def _targets(folder: Path) -> Iterator[dict[str, Any]]:
+    """Files and sockets to try on."""
+    folder = Path(os.path.realpath(folder))
+    inside, secret, outside = folder / "inside", folder / "secret", folder / "outside"
+    filing.make_folder(inside)
+    filing.make_folder(secret)
+    files.replace(secret / "key", _KEY)
+    files.replace(outside, _KEY)
+    filing.remove(inside / "made")
+    filing.remove(inside / "link")
+    name = f"lumen-{os.getpid()}-{os.urandom(4).hex()}"
+    with contextlib.ExitStack() as open_ones:
+        port = open_ones.enter_context(contextlib.closing(socket.create_server(("127.0.0.1", 0))))
+        abstract = open_ones.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)))
+        abstract.bind("\0" + name)
+        abstract.listen()
+        yield {
+            "inside": str(inside), "outside": str(outside), "secret": str(secret / "key"), "abstract": name,
+            "tcp": port.getsockname()[1], "pid": os.getpid(), "start": _start_ticks(),
+        }  # fmt: skip
+
+
+def _start_ticks() -> str:
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()[19]
+
+
+def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
+    """What the probe printed, on a line of its own."""
+    policy = Policy(
+        writable=(order["inside"],), hidden=(os.path.dirname(order["secret"]),), scratch=order["inside"]
+    )  # fmt: skip
+    argv = [sys.executable, "-I", "-S", "-c", inspect.getsource(probe), json.dumps(order)]
+    with _guarded(tier) as group:
+        began = cell.start(
+            tier, policy, argv, order["inside"], {"PATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, group=group,
+        )  # fmt: skip
+        try:
+            out, _ = began.child.communicate(timeout=_SECONDS)
+        finally:
+            began.child.kill()
+            began.child.wait()
+        stood = began.stood()
+        began.close()
+    if not stood:
+        raise OSError(out.decode("utf-8", "replace").strip() or "the walls did not stand")
+    return b"\n" + out
+
+
+@contextlib.contextmanager
+def _guarded(tier: str) -> Iterator[int]:
+    """A process group that ends with this process, however that ends.
+
+    --die-with-parent is not enough: where bwrap is killed before it has told its child who it is, the child waits for
+    that for good, as the first process of a namespace that only KILL ends. It has not left the group by then. The
+    launcher of Landlock gets TERM, on which it ends what it started.
+    """
+    number = "KILL" if tier == cell.BUBBLEWRAP else "TERM"
+    words = ["/bin/sh", "-c", f"read -r _; kill -{number} 0"]  # its input ends when nobody holds the other side
+    with subprocess.Popen(words, stdin=subprocess.PIPE, process_group=0) as guard:
+        try:
+            yield guard.pid
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(guard.pid, signal.SIGKILL)

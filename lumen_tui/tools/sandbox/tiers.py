@@ -1,0 +1,117 @@
+"""Which tier is in force: the strongest that passed its test, within what the operator wants."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.config import SandboxConfig
+from lumen_tui.store import files
+from lumen_tui.tools.sandbox import cell, selftest
+from lumen_tui.tools.sandbox.selftest import Tested
+
+RESULTS = "sandbox.json"  # below index/: a copy of the last tests, made anew where the machine is another
+REFUSED = "refused"  # no tier that the operator wants works: no command is run
+
+
+class Results(Struct, frozen=True):
+    """What the tests said, and of which machine."""
+
+    machine: str
+    tested: tuple[Tested, ...] = ()
+
+    def holds(self, tier: str) -> bool:
+        """Whether that tier passed."""
+        return any(one.tier == tier and one.holds for one in self.tested)
+
+    def why(self, tier: str) -> str:
+        """Why it did not."""
+        return next((one.why for one in self.tested if one.tier == tier), "not tested")
+
+
+class Choice(Struct, frozen=True):
+    """The tier in force, or REFUSED, and the reason in a sentence where it is not the strongest."""
+
+    tier: str
+    why: str = ""
+
+
+def choose(settings: SandboxConfig, results: Results) -> Choice:
+    """The tier in force. Never a weaker one than the settings name."""
+    wanted = cell.TIERS if settings.tier == "auto" else (settings.tier,)
+    allowed = cell.TIERS[: cell.TIERS.index(settings.require) + 1] if settings.require else cell.TIERS
+    failed: list[str] = []
+    for tier in wanted:
+        if tier not in allowed:
+            continue
+        if tier == cell.ASK or results.holds(tier):
+            return Choice(tier, "; ".join(failed))
+        failed.append(f"{tier} does not hold here: {results.why(tier)}")
+    asked = f"require = {settings.require!r}" if settings.require else f"tier = {settings.tier!r}"
+    reason = "; ".join(failed) or f"tier = {settings.tier!r} is weaker than that"
+    return Choice(
+        REFUSED, f"no command is run: [sandbox] {asked} is not to be had ({reason}). See `lumen-tui doctor --sandbox`"
+    )
+
+
+def test_all(index: Path, path: str, settings: SandboxConfig) -> Results:
+    """Test the tiers that may be used, and keep what came of it for the workers."""
+    wanted = (cell.BUBBLEWRAP, cell.LANDLOCK) if settings.tier == "auto" else (settings.tier,)
+    tested = [selftest.test(tier, index, path) for tier in wanted if tier != cell.ASK]
+    results = Results(_machine(path), tuple(tested))
+    data = msgspec.json.encode(results)
+    try:
+        if files.read(index / RESULTS) != data:
+            files.replace(index / RESULTS, data)
+    except files.StoreError:
+        pass  # a copy for the workers; without it they test themselves
+    return results
+
+
+def known(index: Path, path: str, settings: SandboxConfig) -> Results:
+    """The results that were kept, where they are of this machine and of every tier that is wanted; else new ones."""
+    return kept(index, path, settings) or test_all(index, path, settings)
+
+
+def kept(index: Path, path: str, settings: SandboxConfig) -> Results | None:
+    """The results that were kept, None where they do not tell."""
+    try:
+        results = msgspec.json.decode(files.read(index / RESULTS) or b"", type=Results)
+    except (msgspec.DecodeError, UnicodeDecodeError, files.StoreError, OSError):
+        return None
+    there = {one.tier for one in results.tested} | {cell.ASK}
+    wanted = {*cell.TIERS} if settings.tier == "auto" else {settings.tier}
+    if results.machine == _machine(path) and wanted <= there:
+        return results
+    return None
+
+
+def _machine(path: str) -> str:
+    """What the results hold for: this boot, this user, these programs."""
+    parts = [
+        _boot(),
+        str(os.getuid()),
+        *map(_stamp, (shutil.which("bwrap", path=path) or "", sys.executable, __file__)),
+    ]
+    return " ".join(parts)
+
+
+def _boot() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
+            return boot.read().strip()
+    except OSError:
+        return ""
+
+
+def _stamp(path: str) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return "-"
+    return f"{found.st_ino}.{found.st_mtime_ns}.{found.st_size}"

@@ -1,0 +1,121 @@
+"""The part of JSON Schema that a custom tool may use. A word that is not understood here is an error, not a gap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list, tuple),
+    "object": (dict,), "null": (type(None),),
+}  # fmt: skip
+_TALK = {"description", "title", "default", "examples"}
+_DEEPEST = 20
+
+
+def bad_schema(schema: Any, at: str = "schema", depth: int = 0) -> str:
+    """What is wrong with a schema, or the empty string."""
+    if not isinstance(schema, dict):
+        return f"{at} must be a table"
+    if depth > _DEEPEST:
+        return f"{at} is nested too deep"
+    if strange := [word for word in schema if word not in _TALK and word not in _WORDS and word != "type"]:
+        return f"{at} uses {strange[0]!r}, which is not understood: of type, {', '.join(_WORDS)}"
+    if schema.get("type") not in _TYPES:
+        return f"{at}.type must be one of {', '.join(_TYPES)}"
+    if depth == 0 and schema["type"] != "object":
+        return f"{at}.type must be object: a tool takes named arguments"
+    return next(_bad_words(schema, at, depth), "")
+
+
+def _bad_words(schema: dict[str, Any], at: str, depth: int) -> Iterator[str]:
+    for word in schema:
+        if word in _WORDS and not isinstance(schema[word], _WORDS[word]):
+            yield f"{at}.{word} has the wrong kind of value"
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and not _compiles(pattern):
+        yield f"{at}.pattern is no regular expression"
+    for name, inner in _inner(schema):
+        if why := bad_schema(inner, f"{at}.{name}", depth + 1):
+            yield why
+
+
+def _inner(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(schema.get("properties"), dict):
+        yield from schema["properties"].items()
+    if "items" in schema:
+        yield "items", schema["items"]
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+_WORDS: dict[str, tuple[type, ...]] = {
+    "properties": (dict,), "required": (list,), "additionalProperties": (bool,), "enum": (list,), "items": (dict,),
+    "minimum": (int, float), "maximum": (int, float), "minLength": (int,), "maxLength": (int,), "minItems": (int,),
+    "maxItems": (int,), "pattern": (str,),
+}  # fmt: skip
+
+
+def misfit(schema: dict[str, Any], value: Any, at: str = "") -> str:
+    """Why a value does not fit a good schema, or the empty string. Unknown fields never fit unless it allows them."""
+    name = at or "the arguments"
+    kind = schema["type"]
+    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind in ("integer", "number")):
+        return f"{name}: {kind} is needed"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{name}: one of {', '.join(map(str, schema['enum']))} is needed"
+    return next(filter(None, (check(schema, value, at) for check in _CHECKS)), "")
+
+
+def _size(schema: dict[str, Any], value: Any, at: str) -> str:
+    for low, high, kinds, measure in _SIZES:
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            continue
+        size = measure(value)
+        if size < schema.get(low, size):
+            return f"{at}: at least {schema[low]} is needed"
+        if size > schema.get(high, size):
+            return f"{at}: at most {schema[high]} is allowed"
+    return ""
+
+
+_SIZES: tuple[tuple[str, str, tuple[type, ...], Callable[[Any], Any]], ...] = (
+    ("minimum", "maximum", (int, float), lambda value: value),
+    ("minLength", "maxLength", (str,), len),
+    ("minItems", "maxItems", (list, tuple), len),
+)
+
+
+def _pattern(schema: dict[str, Any], value: Any, at: str) -> str:
+    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+        return f"{at}: it must match {schema['pattern']}"
+    return ""
+
+
+def _items(schema: dict[str, Any], value: Any, at: str) -> str:
+    if "items" not in schema or not isinstance(value, list | tuple):
+        return ""
+    parts = (misfit(schema["items"], part, f"{at}[{number}]") for number, part in enumerate(value))
+    return next(filter(None, parts), "")
+
+
+def _fields(schema: dict[str, Any], value: Any, at: str) -> str:
+    if not isinstance(value, dict):
+        return ""
+    known = schema.get("properties", {})
+    if missing := [name for name in schema.get("required", ()) if name not in value]:
+        return f"{missing[0]} is missing"
+    if not schema.get("additionalProperties", False) and (strange := [name for name in value if name not in known]):
+        return f"{strange[0]!r} is unknown"
+    parts = (misfit(known[name], part, f"{at}.{name}".lstrip(".")) for name, part in value.items() if name in known)
+    return next(filter(None, parts), "")
+
+
+_CHECKS = (_size, _pattern, _items, _fields)

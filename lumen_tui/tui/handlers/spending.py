@@ -1,0 +1,42 @@
+"""Commands about what the agent costs, and the switch that ends everything."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from lumen_tui.tui import words
+from lumen_tui.tui.handlers.base import Handler
+
+
+class SpendingHandler(Handler):
+    """The budget's page; kill, and the way back."""
+
+    def do_budget(self) -> None:
+        from lumen_tui.store.layout import Layout
+        from lumen_tui.store.spending import spend_report
+        from lumen_tui.tui.screens.budget_screen import BudgetScreen
+
+        lumen, layout = self.room.lumen, Layout(Path(self.snapshot.root))
+        read = partial(spend_report, layout)
+        lumen.push_screen(BudgetScreen(lumen.port, self.snapshot, lambda: read(lumen.clock()), self.refusal))
+
+    def do_kill(self) -> None:
+        if self.snapshot.killed:
+            self.submit("unkill")
+            return
+        from lumen_tui.tui.screens.budget_form import KillForm
+
+        form = KillForm(self.snapshot.config.agent.name, self._consequences())
+        self.room.lumen.push_screen(form, lambda sure: self._kill(form.reason) if sure else None)
+
+    def _kill(self, reason: str) -> None:
+        self.submit("kill", reason=reason)
+
+    def _consequences(self) -> list[str]:
+        alive = [view for view in self.snapshot.tasks[:64] if view.status.alive]
+        return [
+            f"{words.plural(len(alive), 'worker')} will be ended at once; what they have in hand is lost.",
+            "Nothing starts until you let the agent go on, here or with `lumen-tui unkill`.",
+            "Queued tasks stay and start again then.",
+        ]

@@ -1,0 +1,150 @@
+"""Answering questions of workers: what is asked before each answer, and how the answer is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from textual.app import App
+from textual.timer import Timer
+
+from lumen_tui.model.approvals import Approval, preview_rule
+from lumen_tui.model.snapshot import Attention
+from lumen_tui.tui import words
+from lumen_tui.tui.screens.approval_risk import high, whole_call
+from lumen_tui.tui.screens.confirm import ConfirmKey
+
+_REST = 0.3  # seconds in which a key that is held down answers nothing more
+
+YES, SAVE = "a", "s"  # other keys than the `y` and `A` that ask: a key that is hit twice answers nothing
+
+Told = Callable[[str, bool], None]  # a sentence, and whether it is bad news
+
+
+class Send(Protocol):
+    """Carries out one action after the other, in the order in which they were asked for."""
+
+    def __call__(self, verb: str, told: Told, **arguments: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a screen about needs may ask of the room."""
+
+    send: Send
+    ask_reason: Callable[[str, str, Callable[[str], None]], None]  # title, verb, what gets the reason
+    refusal: Callable[[], str]  # why nothing can be written, or empty
+    open_task: Callable[[str], None]
+    snooze: Callable[[Attention], tuple[str, str]]  # what to put aside under which name, or why not
+
+
+class Answers:
+    """One for a screen. `going` holds the ids whose answer is on its way.
+
+    `moved` is called when that changed: with True where an answer was sent, with False where one failed.
+    """
+
+    def __init__(self, app: App[Any], desk: Desk, say: Told, moved: Callable[[bool], None]) -> None:
+        self._app, self._desk, self._say, self._moved = app, desk, say, moved
+        self.going: set[str] = set()
+        self._rests = False
+        self._timer: Timer | None = None
+
+    def allow(self, requests: Sequence[Approval], *, seen: bool) -> None:
+        """Yes, once. `seen` means that the whole call stood on the screen; else it is shown first."""
+        if not self._may("allow", requests):
+            return
+        risks = [why for one in requests if (why := high(one))]
+        if seen and len(requests) == 1 and not risks:
+            self._allow(requests)
+            return
+        lines = [words.plural(len(requests), "call"), *(f"Risk is high: {why}." for why in dict.fromkeys(risks))]
+        quoted = [(_who(one), "\n\n".join(part for part in (one.diff, whole_call(one)) if part)) for one in requests]
+        asked = ConfirmKey("Allow this?", lines, YES, "allow it" if len(requests) == 1 else "allow all", quoted)
+        self._app.push_screen(asked, lambda sure: self._allow(requests) if sure else None)
+
+    def _allow(self, requests: Sequence[Approval]) -> None:
+        self._send("approval.allow", requests)
+
+    def deny(self, requests: Sequence[Approval]) -> None:
+        """No, with a reason that goes back to the worker."""
+        if not self._may("deny", requests):
+            return
+        what = f"{requests[0].role}'s call" if len(requests) == 1 else words.plural(len(requests), "call")
+        self._desk.ask_reason(
+            f"Say no to {what}", "approval.deny", lambda why: self._send("approval.deny", requests, reason=why)
+        )
+
+    def always(self, request: Approval | None) -> None:
+        """Yes for good: the rule is shown before it is saved."""
+        requests = [request] if request else []
+        if not self._may("allow always", requests) or request is None:
+            return
+        rule = preview_rule(request)
+        if not rule:
+            self._say("allow always: no narrow rule can be made of this call; y allows it once", True)
+            return
+        risk = [f"Risk is high: {why}." for why in [high(request)] if why]
+        lines = ["This rule will be saved in operator.toml; u takes it out again.", *risk]
+        asked = ConfirmKey("Allow always?", lines, SAVE, "save the rule and allow", [("the rule", rule)])
+        self._app.push_screen(asked, lambda sure: self._always(request) if sure else None)
+
+    def _always(self, request: Approval) -> None:
+        self._sent([request], "approval.allow_always", approval_id=request.id, hash=request.hash)
+
+    def _may(self, what: str, requests: Sequence[Approval]) -> bool:
+        why = self._desk.refusal()
+        if not why and not requests:
+            why = "no call of a worker waits here"
+        if not why and all(one.id in self.going for one in requests):
+            why = "its answer is on its way"
+        if not why and self._rests:
+            why = "this is the next one; press the key again"
+            self._rest()
+        if why:
+            self._say(f"{what}: {why}", True)
+        return not why
+
+    def _send(self, verb: str, requests: Sequence[Approval], reason: str = "") -> None:
+        shown = requests[0].hash if len(requests) == 1 else ""
+        self._sent(requests, verb, approval_ids=[one.id for one in requests], reason=reason, hash=shown)
+
+    def _sent(self, requests: Sequence[Approval], verb: str, **arguments: Any) -> None:
+        self.send([one.id for one in requests], verb, **arguments)
+
+    def send(
+        self, keys: Sequence[str], verb: str, then: tuple[str, dict[str, Any]] | None = None, **arguments: Any
+    ) -> None:
+        """Carry out one action, and `then` another where it succeeded.
+
+        `keys` are on their way until it failed or they are gone from the picture.
+        """
+
+        def told(text: str, bad: bool) -> None:
+            if bad:
+                self.going.difference_update(keys)
+                self._moved(False)
+            elif then is not None:
+                self._desk.send(then[0], lambda *_: None, **then[1])
+            self._say(text, bad)
+
+        self.going.update(keys)
+        self._desk.send(verb, told, **arguments)
+        self._rest()
+        self._moved(True)
+
+    def _rest(self) -> None:
+        """Answer nothing for a moment, anew for each key that comes meanwhile."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._app.set_timer(_REST, self._ready)
+        self._rests = True
+
+    def _ready(self) -> None:
+        self._rests = False
+
+
+def _who(request: Approval) -> str:
+    where = f", in {request.folder}" if request.folder else ""
+    return f"{request.role} wants to use {request.tool}{where}."

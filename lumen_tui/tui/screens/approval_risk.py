@@ -1,0 +1,70 @@
+"""What a call would really do, in one text, and whether its risk is high enough to ask twice."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lumen_tui.model.approvals import Approval, canonical
+
+_SHELL = frozenset({"shell", "shell_start"})
+_WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
+_CONTENT = frozenset({"text", "old", "new", "patch"})  # arguments that are never a path
+_WORD = r"(?:^|[\s;&|(`'\"/])(?:{})(?=$|[\s;&|)`'\"])"
+_REMOVES = re.compile(
+    _WORD.format("rm|rmdir|unlink|shred|truncate|mkfs[.\\w]*|dd|wipefs|killall|pkill|kill|shutdown|reboot")
+    + r"|\s-delete\b|\bgit\s+(?:clean|reset)\b|\bdrop\s+(?:table|database)\b|\s--(?:force|hard|purge)\b",
+    re.I,
+)
+_NETWORK = re.compile(
+    _WORD.format(
+        "curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|netcat|telnet|socat|pip3?|pipx|uv|npm|npx|yarn|pnpm|cargo|apt|apt-get"
+        "|dnf|apk|docker|podman|kubectl|gh|aws|gcloud|terraform"
+    )
+    + r"|\bgit\s+(?:push|pull|fetch|clone|remote)\b|[a-z]+://|/dev/(?:tcp|udp)/",
+    re.I,
+)
+_RIGHTS = re.compile(_WORD.format("sudo|su|doas|chmod|chown|crontab|systemctl|mount|umount|setfacl"), re.I)
+_OUTSIDE = re.compile(r"(?:^|[\s=<>'\"(`:])(?:/(?!dev/null\b)|~|\$\{?HOME|\.\.(?:/|$|\s))")
+_RISKS = (
+    (_REMOVES, "it may remove something or end a process"),
+    (_NETWORK, "it may reach the network"),
+    (_RIGHTS, "it may change rights or the system"),
+)
+_FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
+
+
+def whole_call(request: Approval) -> str:
+    """The command or the address, every character of it; of other tools the call as JSON."""
+    found = request.arguments.get(_WHOLE.get(request.tool, ""))
+    if isinstance(found, str) and found:
+        return found
+    return canonical(request.tool, request.arguments).decode()
+
+
+def high(request: Approval) -> str:
+    """Why a yes to this call wants a second key (network, outside its roots, delete), or the empty string.
+
+    It goes by words, so it may ask once too often. What it misses still needs its one yes.
+    """
+    if request.tool in _SHELL:
+        return _of_command(whole_call(request), request.folder)
+    if request.tool == "web_fetch":
+        return "it reaches the network"
+    if _FILE_GONE.search(request.diff) or _FILE_GONE.search(str(request.arguments.get("patch", ""))):
+        return "it removes a file"
+    if any(_leaves(value) for name, value in request.arguments.items() if name not in _CONTENT):
+        return "it reaches outside the task's own files"
+    return "its risk is marked as high" if "risky" in request.risk else ""
+
+
+def _of_command(command: str, folder: str) -> str:
+    found = [why for pattern, why in _RISKS if pattern.search(command)]
+    if _OUTSIDE.search(command) or _leaves(folder):
+        found.append("it may reach outside the task's own files")
+    return ", ".join(found)
+
+
+def _leaves(value: Any) -> bool:
+    """Whether an argument is a path that does not count from the task's own files."""
+    return isinstance(value, str) and len(value) < 4096 and bool(re.match(r"/|~|(?:.*/)?\.\.(?:/|$)", value))

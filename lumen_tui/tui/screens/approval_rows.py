@@ -1,0 +1,69 @@
+"""The rows of the list of what needs a person."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.snapshot import Attention, Need, Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.screens.approval_risk import high
+from lumen_tui.tui.screens.approval_view import left
+from lumen_tui.tui.screens.rows import Rows
+from lumen_tui.tui.theme import Look
+from lumen_tui.tui.widgets.cells import Cell, line
+
+_WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
+
+
+def key_of(need: Attention) -> str:
+    """The name of a need in the list; problems of one place are told apart by what they say."""
+    return f"{need.need}:{need.target}" + (f":{need.text}" if need.need is Need.PROBLEM else "")
+
+
+class AttentionRows(Rows[Attention]):
+    """What kind, what it is about, since when. The second line says more about a question."""
+
+    def __init__(self, look: Look, snapshot: Snapshot) -> None:
+        super().__init__(look)
+        self.going: set[str] = set()  # keys of the rows whose answer is on its way
+        self.now = 0.0
+        self.approvals: dict[str, Approval] = {}
+        self.take(snapshot)
+
+    def take(self, snapshot: Snapshot) -> None:
+        """A newer picture."""
+        self.now = snapshot.taken
+        self.approvals = {one.id: one for one in snapshot.approvals}
+
+    def key(self, row: Attention) -> str:
+        return key_of(row)
+
+    def line(self, row: Attention, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink = self.look.ink
+        going = self.key(row) in self.going
+        age = "sent" if going else words.age(self.now - row.since) if row.since else ""
+        risky = row.target in self.approvals and bool(high(self.approvals[row.target]))
+        cells = (
+            Cell(self.look.shapes.need, ink.bad if risky or row.need in _WRONG else ink.loud, 1),
+            Cell(row.need.value, ink.muted, 12, gap=1),
+            Cell(self.look.shapes.gutter, ink.faint, 1, gap=1),
+            Cell(row.text, ink.muted if going else ink.strong if selected else ink.text, gap=1),
+            Cell(age, ink.muted, 7, right=True),
+        )
+        return line(width, cells)
+
+    def more(self, row: Attention, width: int) -> list[Segment]:
+        request, ink = self.approvals.get(row.target), self.look.ink
+        if request is None:
+            return line(width, (Cell("", ink.muted),))
+        why = high(request)
+        risk = Cell(f"high risk: {why}" if why else request.risk, ink.bad if why else ink.muted, gap=1)
+        return line(width, (Cell("", ink.muted, 16), risk, Cell(left(request, self.now), ink.accent, 30)))
+
+    def words(self, row: Attention) -> str:
+        return one_line(f"{row.need} {row.target} {row.text}")
+
+    def fields(self, row: Attention) -> dict[str, str]:
+        return {"need": row.need.value, "target": row.target}

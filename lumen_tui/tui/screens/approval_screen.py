@@ -1,0 +1,186 @@
+"""One question of a worker in full, and the keys that answer it; the next one comes by itself."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.screens import editor
+from lumen_tui.tui.screens.approval_answers import Answers, Desk
+from lumen_tui.tui.screens.approval_risk import whole_call
+from lumen_tui.tui.screens.approval_view import as_text, page
+from lumen_tui.tui.screens.base import DetailScreen, Keys, said
+from lumen_tui.tui.screens.rows import look_of
+from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.widgets.lines import ScrolledLines
+
+_TICK = 60.0  # seconds: the countdown moves by whole minutes
+
+_NOBODY = "No worker waits for an answer. esc goes back; u takes your last answer back."
+
+NEXT, PREVIOUS = "next", "previous"  # what it answers where somebody wants to go on
+
+
+class ApprovalScreen(DetailScreen[str]):
+    """Stays while questions wait. Answers NEXT or PREVIOUS, else None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "allow", show=False),
+        Binding("d", "deny", show=False),
+        Binding("A", "always", show=False),
+        Binding("u", "undo", show=False),
+        Binding("n", f"leave_to('{NEXT}')", show=False),
+        Binding("N", f"leave_to('{PREVIOUS}')", show=False),
+        Binding("e", "edit", show=False),
+        Binding("Y", "copy", show=False),
+        Binding("enter", "task", show=False),
+    ]
+
+    def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
+        super().__init__("A worker asks")
+        self._snapshot = snapshot
+        self._desk = desk
+        self._now = snapshot.taken
+        self._request = next((one for one in snapshot.approvals if one.id == approval_id), None)
+        self._lines = ScrolledLines(self._page)
+        self._answers: Answers | None = None
+        self._undone = False  # the one taken back is shown again
+
+    def body(self) -> ComposeResult:
+        yield self._lines
+        yield Static(classes="said -empty")
+
+    def keys(self) -> Keys:
+        return (
+            ("y", "allow"), ("d", "deny"), ("A", "allow always"), ("u", "undo"), ("n N", "others"), ("enter", "task"),
+            ("e", "editor"), ("Y", "copy"), ("esc", "back"),
+        )  # fmt: skip
+
+    def on_mount(self) -> None:
+        self._answers = Answers(self.app, self._desk, self._told, self._moved)
+        self._lines.focus()
+        self._retitle()
+        self.set_interval(_TICK, self._tick)
+
+    @property
+    def _asked(self) -> list[Approval]:
+        return [self._request] if self._request else []
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take a newer picture; what was answered or ran out gives way to the next one."""
+        known = {one.id for one in self._snapshot.approvals}
+        back = next((one for one in snapshot.approvals if self._undone and one.id not in known), None)
+        self._snapshot, self._now = snapshot, snapshot.taken
+        if self._answers is not None:
+            self._answers.going &= {one.id for one in snapshot.approvals}
+        if back is not None:
+            self._undone = False
+            self._turn_to(back)
+        elif self._request is None or all(one.id != self._request.id for one in snapshot.approvals):
+            self._gone()
+        else:
+            self._redraw()
+
+    def _gone(self) -> None:
+        """Answered elsewhere, or over. The page stays, so that a key that is on its way answers no other question."""
+        if self._request is None:
+            self._advance()
+            return
+        self._told("Nobody waits for an answer to this any more; n goes on.", False)
+        self._redraw()
+
+    def _tick(self) -> None:
+        clock = getattr(self.app, "clock", None)
+        self._now = clock() if clock is not None else self._now
+        self._lines.redraw()
+
+    def _redraw(self) -> None:
+        self._lines.redraw()
+        self._retitle()
+
+    def _retitle(self) -> None:
+        waiting = self._snapshot.approvals
+        names = [one.id for one in waiting]
+        here = names.index(self._request.id) + 1 if self._request and self._request.id in names else 0
+        heading = f"A worker asks: {here} of {len(waiting)}" if here else "No worker asks"
+        self.retitle(heading, f"needs you: {len(self._snapshot.attention)}")
+
+    def _page(self, width: int, _height: int) -> list[list[Segment]]:
+        request = self._request
+        if request is None:
+            return [line(width, (Cell(_NOBODY, look_of(self.app).ink.muted),))]
+        tasks = self._snapshot.tasks
+        views = (tasks[index] for index in range(min(64, len(tasks))))  # what waits stands near the front
+        objective = next((view.spec.objective for view in views if view.id == request.task_id), "")
+        return page(request, objective, self._now, width, look_of(self.app))
+
+    def _moved(self, sent: bool) -> None:
+        if sent or self._request is None:
+            self._advance()
+
+    def _advance(self) -> None:
+        """The next question that has no answer yet, after the one that was shown; none ends the screen's work."""
+        going = self._answers.going if self._answers else set()
+        waiting = [one for one in self._snapshot.approvals if one.id not in going]
+        asked = self._request.asked if self._request else 0.0
+        self._turn_to(next((one for one in waiting if one.asked > asked), waiting[0] if waiting else None))
+
+    def _turn_to(self, request: Approval | None) -> None:
+        self._request = request
+        self._lines.top = 0
+        self._redraw()
+
+    def _told(self, text: str, bad: bool) -> None:
+        if not self.is_mounted:
+            return
+        below = self.query_one(".said", Static)
+        below.update(said(text, bad=bad))
+        below.set_class(not text, "-empty")
+
+    def action_allow(self) -> None:
+        if self._answers is not None:
+            end = self._lines.top + self._lines.size.height
+            self._answers.allow(self._asked, seen=end >= len(self._lines.strips()))
+
+    def action_deny(self) -> None:
+        if self._answers is not None:
+            self._answers.deny(self._asked)
+
+    def action_always(self) -> None:
+        if self._answers is not None:
+            self._answers.always(self._request)
+
+    def action_undo(self) -> None:
+        if why := self._desk.refusal():
+            self._told(f"undo: {why}", True)
+            return
+        self._undone = True
+        self._desk.send("undo", self._told)
+
+    def action_leave_to(self, where: str) -> None:
+        self.dismiss(where)
+
+    def action_task(self) -> None:
+        if self._request is not None:
+            self._desk.open_task(self._request.task_id)
+
+    def action_copy(self) -> None:
+        if self._request is not None:
+            self.app.copy_to_clipboard(whole_call(self._request))
+            self._told("The call is in the clipboard.", False)
+
+    def action_edit(self) -> None:
+        if self._request is None:
+            return
+        try:
+            changed = editor.edit(self.app, as_text(self._request), ".txt")
+        except editor.NoEditor as error:
+            self._told(str(error), True)
+            return
+        self._told("What is asked stays as the worker wrote it." if changed else "", False)

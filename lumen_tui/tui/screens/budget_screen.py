@@ -1,0 +1,88 @@
+"""The budget: today's caps, the pace and where it leads, who spent what, and more room where it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.spendreport import SpendReport
+from lumen_tui.tui.screens import jobs
+from lumen_tui.tui.screens.base import DetailScreen, Keys, said
+from lumen_tui.tui.screens.budget_form import RaiseForm
+from lumen_tui.tui.screens.budget_view import page
+from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.rows import look_of
+from lumen_tui.tui.widgets.lines import ScrolledLines
+
+
+class BudgetScreen(DetailScreen[None]):
+    """One page, read anew whenever something changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "raise", show=False),
+        Binding("u", "undo", show=False),
+    ]
+
+    def __init__(self, port: Port, snapshot: Snapshot, read: Callable[[], SpendReport], refusal: str = "") -> None:
+        super().__init__("Budget")
+        self._port, self._now, self._refusal = port, snapshot.taken, refusal
+        self._roles = tuple(snapshot.config.budget.roles)
+        self._report: SpendReport | None = None
+        self._lines = ScrolledLines(self._page)
+        self._loader: Loader[SpendReport] = Loader(self, read, self._loaded, self._told)
+
+    def body(self) -> ComposeResult:
+        yield self._lines
+        yield Static(classes="said -empty")
+
+    def keys(self) -> Keys:
+        return (("r", "raise for today"), ("u", "undo"), ("j k", "move"), ("esc", "back"))
+
+    def on_mount(self) -> None:
+        self._lines.focus()
+        self._loader.load()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Something changed: read the ledger anew."""
+        self._now = snapshot.taken
+        self._loader.load()
+
+    def _loaded(self, found: SpendReport) -> None:
+        self._report = found
+        self._lines.redraw()
+        self.retitle("Budget", found.day)
+
+    def _page(self, width: int, height: int) -> list[list[Segment]]:
+        return page(self._report, self._now, width, look_of(self.app)) if self._report else []
+
+    def _told(self, text: str, bad: bool) -> None:
+        line = self.query_one(".said", Static)
+        line.update(said(text, bad=bad))
+        line.set_class(not text, "-empty")
+
+    def action_raise(self) -> None:
+        if self._refusal:
+            self._told(f"raise: {self._refusal}", True)
+            return
+        self.app.push_screen(RaiseForm(self._roles), self._raise)
+
+    def _raise(self, arguments: dict[str, Any] | None) -> None:
+        if arguments:
+            self.run_worker(self._submit("budget.raise", **arguments), group="raise")
+
+    def action_undo(self) -> None:
+        if self._refusal:
+            self._told(f"undo: {self._refusal}", True)
+            return
+        self.run_worker(self._submit("undo"), group="raise")
+
+    async def _submit(self, verb: str, **arguments: Any) -> None:
+        if await jobs.submit(self._port, self._told, verb, **arguments):
+            self._loader.load()

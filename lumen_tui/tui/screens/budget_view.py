@@ -1,0 +1,131 @@
+"""Today's spending as lines: caps with bars, the pace, who spent what, what is being made and what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+
+from lumen_tui.model import times
+from lumen_tui.model.budget import Cap
+from lumen_tui.model.spendbook import Amount
+from lumen_tui.model.spendreport import Held, Share, SpendReport
+from lumen_tui.tui import words
+from lumen_tui.tui.theme import Look
+from lumen_tui.tui.widgets.cells import Cell, line, spread
+
+_LABEL, _BAR = 16, 20  # cells
+Parts = list[tuple[str, Style]]
+
+
+def page(found: SpendReport, now: float, width: int, look: Look) -> list[list[Segment]]:
+    """The whole page on `width` cells."""
+    return list(_Page(found, now, width, look).lines())
+
+
+class _Page:
+    def __init__(self, found: SpendReport, now: float, width: int, look: Look) -> None:
+        self._found, self._now, self._width, self._look = found, now, width, look
+
+    def lines(self) -> Iterator[list[Segment]]:
+        found, ink = self._found, self._look.ink
+        for text in (found.killed, found.full, found.warned, found.paused):
+            if text:
+                yield spread(self._width, [(f"{self._look.shapes.need} {text}", ink.bad)], [])
+        for cap in found.caps:
+            yield self._row(_cap_name(cap), self._cap(cap))
+        yield self._row("pace", [(self._pace(), ink.text)])
+        yield self._row("last 24 hours", self._hours())
+        yield self._row("next day", [(words.until(found.ends_at - self._now), ink.text)])
+        for grant in found.grants:
+            more = amount_words(Amount(grant.tokens, grant.usd, grant.seconds))
+            role = f" for {grant.role}" if grant.role else ""
+            yield self._row("raised today", [(f"{more}{role} by {grant.by}  {grant.reason}", ink.text)])
+        for title, shares in (("role", found.roles), ("model", found.models), ("task", found.tasks)):
+            yield from self._shares(f"by {title}", shares)
+        yield from self._calls("being made", found.held)
+        yield from self._calls("waiting for room", found.waiting)
+        yield from self._calls("cost unknown, counted in full", found.unknown)
+
+    def _row(self, label: str, parts: Parts) -> list[Segment]:
+        return spread(self._width, [(f"{label:<{_LABEL}}", self._look.ink.muted), *parts], [])
+
+    def _cap(self, cap: Cap) -> Parts:
+        ink, shapes = self._look.ink, self._look.shapes
+        aside = f", {amount_words(cap.held)} set aside" if cap.held else ""
+        if not cap.limit:
+            return [(f"{amount_words(cap.spent)}, no limit{aside}", ink.text)]
+        size = min(_BAR, max(0, self._width - 60))
+        full = min(size, round(size * cap.share))
+        style = ink.bad if cap.share >= 1 else ink.accent
+        rest = "-" if shapes.bar == "#" else shapes.bar
+        return [
+            (shapes.bar * full, style), (rest * (size - full), ink.faint),
+            (f"  {cap.words.removesuffix(' spent')} ({cap.share:.0%}){aside}", ink.text),
+        ]  # fmt: skip
+
+    def _pace(self) -> str:
+        found = self._found
+        said = f"{amount_words(found.hour)} in the last hour"
+        if found.caps[0].share >= 1:
+            return said
+        if 0 < found.reached_at <= found.ends_at:
+            at = times.iso(found.reached_at)[11:16]
+            return f"{said}; at that pace the cap is reached {words.until(found.reached_at - self._now)}, at {at} UTC"
+        return f"{said}; at that pace the day ends before the cap is reached"
+
+    def _hours(self) -> Parts:
+        levels, most = self._look.shapes.levels, max([hour.tokens for hour in self._found.hours] + [1])
+        chart = "".join(levels[min(len(levels) - 1, len(levels) * hour.tokens // most)] for hour in self._found.hours)
+        return [(chart, self._look.ink.accent), (f"  at most {words.kilo(most)} tokens an hour", self._look.ink.muted)]
+
+    def _shares(self, title: str, shares: Sequence[Share]) -> Iterator[list[Segment]]:
+        if not shares:
+            return
+        ink = self._look.ink
+        yield from self._title(title)
+        for share in shares:
+            amount = share.amount
+            yield line(
+                self._width,
+                (
+                    Cell(f"  {share.name}", ink.text),
+                    Cell(f"{words.kilo(amount.tokens)} tokens", ink.text, 13, right=True),
+                    Cell(f"${amount.usd:.4f}", ink.text, 10, right=True),
+                    Cell(words.plural(amount.calls, "call"), ink.muted, 10, right=True),
+                    Cell(times.span(amount.seconds), ink.muted, 10, right=True),
+                ),
+            )
+
+    def _calls(self, title: str, calls: Sequence[Held]) -> Iterator[list[Segment]]:
+        if not calls:
+            return
+        ink = self._look.ink
+        yield from self._title(title)
+        for call in calls:
+            yield line(
+                self._width,
+                (
+                    Cell(f"  {call.task}  {call.role}  {call.model}", ink.text),
+                    Cell(f"{words.kilo(call.tokens)} tokens", ink.text, 13, right=True),
+                    Cell(f"${call.usd:.4f}", ink.text, 10, right=True),
+                    Cell(words.age(self._now - call.since), ink.muted, 10, right=True),
+                ),
+            )
+
+    def _title(self, title: str) -> Iterator[list[Segment]]:
+        yield spread(self._width, [("", self._look.ink.text)], [])
+        yield spread(self._width, [(title, self._look.ink.heading)], [])
+
+
+def _cap_name(cap: Cap) -> str:
+    return "today" if cap.key == "day" else cap.key.removeprefix("role:")
+
+
+def amount_words(amount: Amount) -> str:
+    """`12 k tokens, $0.10`, and the minutes where there are any."""
+    said = [f"{words.kilo(amount.tokens)} tokens"] if amount.tokens or not (amount.usd or amount.seconds) else []
+    said += [f"${amount.usd:.2f}"] if amount.usd else []
+    said += [f"{amount.seconds / 60:.0f} min"] if amount.seconds >= times.MINUTE / 2 else []
+    return ", ".join(said) or "nothing"

@@ -1,0 +1,162 @@
+"""What was learnt, what it changed and why; accept, reject, edit, and back to an earlier version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import safe
+from lumen_tui.store import files, versiondiff
+from lumen_tui.store.evolutionpage import EvolutionPage, read_page
+from lumen_tui.store.layout import Layout
+from lumen_tui.tui import words
+from lumen_tui.tui.screens.base import Facts, Keys
+from lumen_tui.tui.screens.evolution_verbs import EvolutionVerbs
+from lumen_tui.tui.screens.evolution_view import (
+    EvolutionRow,
+    EvolutionRows,
+    change_of,
+    facts_of,
+    observation_rows,
+    version_rows,
+)
+from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.reading import ReadingScreen
+from lumen_tui.tui.screens.rows import ListSheet, look_of
+from lumen_tui.tui.widgets.line_list import LineList
+
+
+class EvolutionScreen(ListSheet[None, EvolutionRow]):
+    """The list, what the selected one says and comes from, and one line on what the last action did."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "do('accept')", show=False),
+        Binding("r", "do('reject')", show=False),
+        Binding("e", "do('edit')", show=False),
+        Binding("b", "do('restore')", show=False),
+        Binding("u", "do('undo')", show=False),
+        Binding("h", "versions", show=False),
+    ]
+    EMPTY = (
+        "Nothing was learnt yet: that comes when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
+    )
+
+    def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
+        super().__init__("Evolution")
+        self._port, self._now, self._refusal = port, snapshot.taken, refusal
+        self._layout = Layout(Path(snapshot.root))
+        self._page = EvolutionPage()
+        self._of_versions = False
+        self._verbs = EvolutionVerbs(self, port)
+        self._loader: Loader[EvolutionPage] = Loader(self, lambda: read_page(self._layout), self._loaded, self._told)
+
+    def rows_view(self) -> EvolutionRows:
+        return EvolutionRows(look_of(self.app), self._now)
+
+    def body(self) -> ComposeResult:
+        everything = list(super().body())
+        with Horizontal(classes="halves"):
+            with Vertical(classes="half"):
+                yield from everything[:2]
+            with VerticalScroll(classes="half second detail"):
+                yield Facts()
+                yield Static(classes="prompt")
+        yield from everything[2:]
+
+    def keys(self) -> Keys:
+        verbs = (("a", "accept"), ("r", "reject"), ("e", "edit"), ("h", "versions"), ("b", "back to one"))
+        return (*verbs, ("u", "undo"), ("/", "filter"), ("esc", "back"))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._loader.load()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Something changed: read anew."""
+        self._now = snapshot.taken
+        self._loader.load()
+
+    def _loaded(self, page: EvolutionPage) -> None:
+        self._page = page
+        rows = version_rows(page) if self._of_versions else observation_rows(page)
+        waiting = sum(1 for one in page.observations if one.status == "proposed")
+        aside = f"{waiting} wait · {words.plural(page.turned_away, 'rejection')} · version {len(page.versions)}"
+        self.fill(rows, "Evolution: versions" if self._of_versions else "Evolution", aside)
+        self.on_line_list_highlighted(None)
+
+    @property
+    def page(self) -> EvolutionPage:
+        """What is shown."""
+        return self._page
+
+    def load(self) -> None:
+        """Read anew what is shown."""
+        self._loader.load()
+
+    def _told(self, text: str, bad: bool) -> None:
+        self.say(text, bad=bad)
+
+    def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
+        row = self.rows.selected
+        self.query_one(Facts).show(facts_of(row, self._page, self._now) if row else ())
+        title, text = change_of(row, self._page) if row else ("", "")
+        self.query_one(".detail").border_title = Content(title or " ")
+        self._show_change(text)
+        if row is not None and row.version is not None:
+            self.run_worker(self._load_change(row), group="diff", exclusive=True)
+
+    def _show_change(self, text: str) -> None:
+        prompt = self.query_one(".prompt", Static)
+        prompt.update(_colored(text))
+        prompt.display = bool(text)
+
+    async def _load_change(self, row: EvolutionRow) -> None:
+        """What a version changed against the one before it."""
+        number = row.version.version if row.version else 0
+        try:
+            text = await asyncio.to_thread(versiondiff.between, self._layout, number - 1, number)
+        except (LookupError, OSError, files.StoreError) as error:
+            text = f"! {error}"
+        if self.rows.selected is row:
+            self.query_one(".detail").border_title = Content(f"what version {number} changed")
+            self._show_change(text)
+
+    def opened(self, row: EvolutionRow) -> None:
+        if row.observation is not None:
+            one = row.observation
+            facts = facts_of(row, self._page, self._now)[1:]
+            self.app.push_screen(ReadingScreen(str(one.kind), one.text, facts))
+        else:
+            self.query_one(".detail").focus()
+
+    def action_versions(self) -> None:
+        """Between what was learnt and the versions."""
+        self._of_versions = not self._of_versions
+        self._loaded(self._page)
+
+    # What the keys do. Each is a job of its own, because some ask something first.
+
+    def action_do(self, name: str) -> None:
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+            return
+        job: Callable[[], Coroutine[Any, Any, None]] = getattr(self._verbs, name)
+        self.say("")
+        self.run_worker(job(), group="ask", exclusive=True)
+
+
+def _colored(text: str) -> Content:
+    """A diff: what goes in red, what comes in the accent, the rest in grey."""
+    inks = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad"}
+    lines = [Content.assemble((line, inks.get(line[:1], "$room-muted"))) for line in safe(text).splitlines()]
+    return Content("\n").join(lines)

@@ -1,0 +1,140 @@
+"""What was learnt as the evolution screen draws it: a line in the list, and beside it where it comes from and why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rich.segment import Segment
+
+from lumen_tui.model import times
+from lumen_tui.model.constitution import Standing
+from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.store.evolutionpage import EvolutionPage
+from lumen_tui.store.versions import Version
+from lumen_tui.tui import words
+from lumen_tui.tui.screens.base import Fact
+from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.rows import Rows
+from lumen_tui.tui.theme import Look
+from lumen_tui.tui.widgets.cells import Cell, line
+
+_WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
+_SOURCES = 5  # that are named
+
+
+class EvolutionRow(NamedTuple):
+    """An observation, a version, or the constitution where it needs a word."""
+
+    key: str
+    observation: Observation | None = None
+    version: Version | None = None
+    standing: Standing | None = None
+
+
+def observation_rows(page: EvolutionPage) -> list[EvolutionRow]:
+    """The constitution first where it stops all learning."""
+    head = [EvolutionRow("constitution", standing=page.standing)] if page.standing.why else []
+    return [*head, *(EvolutionRow(one.id, observation=one) for one in page.observations)]
+
+
+def version_rows(page: EvolutionPage) -> list[EvolutionRow]:
+    """Newest first."""
+    return [EvolutionRow(f"v{one.version}", version=one) for one in page.versions]
+
+
+class EvolutionRows(Rows[EvolutionRow]):
+    """State, kind, trust, words; of a version number, age and reason."""
+
+    def __init__(self, look: Look, now: float) -> None:
+        super().__init__(look)
+        self._now = now
+
+    def key(self, row: EvolutionRow) -> str:
+        return row.key
+
+    def line(self, row: EvolutionRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink = self.look.ink
+        if row.version is not None:
+            return self._version(row.version, width, selected)
+        if row.observation is None:
+            why = row.standing.why if row.standing else ""
+            return line(width, (Cell("stopped", ink.bad, 9), Cell(why, ink.strong if selected else ink.text)))
+        one = row.observation
+        waits, stands = one.status is Status.PROPOSED, one.status is Status.ACCEPTED
+        said = ink.strong if selected else ink.text if waits or stands else ink.muted
+        return line(width, (
+            Cell(_WORDS.get(one.status, str(one.status)), ink.loud if waits else ink.muted, 9),
+            Cell(one.text, said),
+            *((Cell(str(one.kind), ink.muted, 10), Cell(str(one.trust), ink.muted, 6)) if width >= 64 else ()),
+            Cell(f"{one.count}×" if one.count > 1 else "", ink.muted, 4, right=True),
+        ))  # fmt: skip
+
+    def _version(self, one: Version, width: int, selected: bool) -> list[Segment]:
+        ink = self.look.ink
+        return line(width, (
+            Cell(str(one.version), ink.strong if selected else ink.text, 5, right=True),
+            Cell(words.age(self._now - times.epoch(one.at)), ink.muted, 6, right=True),
+            Cell(one.why, ink.strong if selected else ink.text),
+            Cell(words.plural(one.metrics.entries, "entry", "entries"), ink.muted, 11, right=True),
+        ))  # fmt: skip
+
+    def words(self, row: EvolutionRow) -> str:
+        if row.observation is not None:
+            one = row.observation
+            return f"{one.text} {one.kind} {one.status} {one.trust} {one.target}"
+        return f"{row.version.why} {row.version.by}" if row.version is not None else "constitution"
+
+    def fields(self, row: EvolutionRow) -> dict[str, str]:
+        one = row.observation
+        if one is None:
+            return {}
+        session = one.sources[0].session if one.sources else ""
+        return {"kind": one.kind, "status": one.status, "trust": one.trust, "file": one.target, "session": session}
+
+
+def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
+    """Beside the list."""
+    if row.observation is not None:
+        return _of_observation(row.observation, page, now)
+    if row.version is not None:
+        one = row.version
+        return [
+            ("made", moment(times.epoch(one.at), now)), ("by", one.by), ("why", one.why),
+            ("entries", words.number(one.metrics.entries)), ("waiting", words.number(one.metrics.waiting)),
+            ("size", f"{one.metrics.bytes:,} bytes"), ("hash", one.digest[:16]),
+        ]  # fmt: skip
+    return [("what", row.standing.why if row.standing else ""), ("then", "nothing is learnt until you approve it: a")]
+
+
+def _of_observation(one: Observation, page: EvolutionPage, now: float) -> list[Fact]:
+    facts: list[Fact] = [("says", one.text), ("status", str(one.status))]
+    if one.reasons:
+        facts.append(("why", "; ".join(one.reasons)))
+    other = next((known for known in page.observations if known.id == one.contradicts), None)
+    if other is not None:
+        facts.append(("against", other.text))
+    facts += [
+        ("quote", f"“{one.quote}”"), ("trust", str(one.trust)), ("confidence", f"{one.confidence:.0%}"),
+        ("seen", f"{one.count}×"),
+    ]  # fmt: skip
+    for source in one.sources[:_SOURCES]:
+        facts.append(("source", f"{source.session}, line {source.line}{f', {source.at[:16]}' if source.at else ''}"))
+    facts += [("first", moment(times.epoch(one.at), now)), ("by", one.by or "evolution"), ("id", one.id)]
+    return facts
+
+
+def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:
+    """What it changes, as a title and a diff. That of a version is read when it is asked for."""
+    if row.standing is not None:
+        return "since the approval", row.standing.diff
+    one = row.observation
+    if one is None:
+        return "", ""
+    lines = [f"+ - {one.text}"]
+    other = next((known for known in page.observations if known.id == one.contradicts), None)
+    if other is not None:
+        lines.insert(0, f"- - {other.text}")
+    title = (
+        "stands in" if one.status is Status.ACCEPTED else "would change" if one.status is Status.PROPOSED else "not in"
+    )
+    return f"{title} evolved/{one.target}", "\n".join(lines if one.status is not Status.REJECTED else [])

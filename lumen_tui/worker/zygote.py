@@ -1,0 +1,184 @@
+"""The zygote: `python -m lumen_tui.worker.zygote FD KIND IDLE_SECONDS` has all imported and forks workers.
+
+It does no work and holds no key. It ends when the engine's side of the socket closes, and after it was idle for
+long enough. Its workers go on without it: each has a session, a lock and an environment of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+from typing import NoReturn
+
+import msgspec
+
+from lumen_tui.model import spawning
+from lumen_tui.providers.preload import preload
+from lumen_tui.store import process
+from lumen_tui.worker import __main__ as worker
+
+_PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15  # prctl(2)
+_HELD_BACK = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_MOST_FDS = 1024  # far more than a zygote ever has open
+_FDS = 3  # that come with an order
+_READ = 64 * 1024
+
+
+class Zygote:
+    """Serves one engine over one socket."""
+
+    def __init__(self, channel: socket.socket, idle: float) -> None:
+        self._channel, self._idle = channel, idle
+        self._children: set[int] = set()
+        self._woken, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def serve(self) -> None:
+        """Until the engine goes, or nothing was asked for a long time and no child is left."""
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        poll = select.poll()
+        for fd in (self._channel.fileno(), self._woken):
+            poll.register(fd, select.POLLIN)
+        while True:
+            ready = dict(poll.poll(self._idle * 1000))
+            if self._woken in ready:
+                os.read(self._woken, 4096)
+                self._reap()
+            if self._channel.fileno() in ready and not self._obey():
+                return
+            if not ready and not self._children:
+                return
+
+    def _reap(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            self._children.discard(pid)
+            tell(self._channel, spawning.Ended(pid, os.waitstatus_to_exitcode(status)))
+
+    def _obey(self) -> bool:
+        """Carry out one order; False where the engine has gone."""
+        try:
+            data, fds, _, _ = socket.recv_fds(self._channel, spawning.MOST, _FDS, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        try:
+            self._fork(spawning.order(data), fds)
+        finally:
+            for fd in fds:
+                os.close(fd)
+        return True
+
+    def _fork(self, order: spawning.Order, fds: list[int]) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK)  # the child lets them in once it can act on them
+        try:
+            pid = os.fork()
+        except OSError as error:
+            pid = -1
+            tell(self._channel, spawning.Born(order.number, why=f"no process could be made: {error.strerror}"))
+        if pid == 0:
+            become(order.folder, fds)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
+        if pid > 0:
+            self._children.add(pid)
+            tell(self._channel, spawning.Born(order.number, pid, process.start_ticks(pid)))
+
+
+def tell(channel: socket.socket, record: msgspec.Struct) -> None:
+    """Send one record; that the engine has gone is seen at the next read."""
+    try:
+        channel.send(msgspec.json.encode(record))
+    except OSError:
+        return
+
+
+def become(folder: str, fds: list[int]) -> NoReturn:
+    """From here on this process is a worker like one that was started cold; it does not come back."""
+    code = 1
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        lock = _take_over(*fds)
+        os.chdir(folder)
+        os.environ[worker.LOCK_VARIABLE] = str(lock)
+        _named("lumen-worker")
+        gc.unfreeze()
+        code = worker.main([folder])
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:  # noqa: BLE001 - the edge of the process: nothing may get back into the zygote's loop
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _take_over(lock: int, log: int, secrets: int) -> int:
+    """The worker's own environment and descriptors, and nothing of the zygote's; returns the lock's descriptor."""
+    with open(secrets, "rb", closefd=False) as pipe:
+        environment: dict[str, str] = msgspec.json.decode(pipe.read(), type=dict[str, str])
+    os.environ.clear()
+    os.environ.update(environment)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.closerange(3, lock)
+    os.closerange(lock + 1, _MOST_FDS)
+    return lock
+
+
+def _named(name: str) -> None:
+    """The name that ps shows."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+    except (OSError, AttributeError):
+        return
+
+
+def _closed_to_others() -> None:
+    """No process of the same user may look into this one or take its socket: workers inherit that."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    except (OSError, AttributeError):
+        return
+
+
+def _weight() -> int:
+    """The proportional share of memory in KiB; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/smaps_rollup", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+    except (OSError, StopIteration, ValueError):
+        return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Import everything, say so, serve."""
+    os.umask(0o077)
+    number, kind, idle = arguments
+    channel = socket.socket(fileno=int(number))
+    channel.set_inheritable(False)
+    _named("lumen-zygote")
+    preload(kind)
+    if threading.active_count() > 1:
+        return 1  # a fork would take one thread along and leave the locks of the others held
+    gc.collect()
+    gc.freeze()
+    weight = _weight()
+    _closed_to_others()
+    tell(channel, spawning.Ready(pss=weight))
+    Zygote(channel, float(idle)).serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

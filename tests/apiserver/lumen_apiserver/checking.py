@@ -1,0 +1,73 @@
+"""Requests are held against the rules of the real APIs, so that a client cannot get away with less here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumen_apiserver.request import Request
+
+_MOST_MARKS = 4
+
+
+def problem(request: Request) -> str:
+    """What is wrong with a request; empty where nothing is."""
+    if not request.model:
+        return "model: Field required"
+    if not request.messages:
+        return "messages: at least one message is required"
+    if request.kind == "chat":
+        return _chat_problem(request)
+    if request.kind == "messages" and not isinstance(request.body.get("max_tokens"), int):
+        return "max_tokens: Field required"
+    return _pairs_problem(request.messages) or _marks_problem(request)
+
+
+def _list(content: Any) -> list[dict[str, Any]]:
+    return content if isinstance(content, list) else []
+
+
+def _ids(message: dict[str, Any], kind: str, name: str) -> list[str]:
+    return [str(block.get(name)) for block in _list(message.get("content")) if block.get("type") == kind]
+
+
+def _pairs_problem(messages: list[dict[str, Any]]) -> str:
+    if messages[0].get("role") != "user":
+        return "messages: first message must use the user role"
+    open_calls: list[str] = []
+    for number, message in enumerate(messages):
+        if not message.get("content"):
+            return f"messages.{number}: all messages must have non-empty content"
+        if any(b.get("type") == "text" and not b.get("text") for b in _list(message["content"])):
+            return f"messages.{number}: text content blocks must be non-empty"
+        results = _ids(message, "tool_result", "tool_use_id")
+        if missing := [call for call in open_calls if call not in results]:
+            return f"messages.{number}: `tool_use` ids were found without `tool_result` blocks: {missing}"
+        if odd := [result for result in results if result not in open_calls]:
+            return f"messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {odd}"
+        open_calls = _ids(message, "tool_use", "id") if message.get("role") == "assistant" else []
+        if len(set(open_calls)) != len(open_calls):
+            return f"messages.{number}: `tool_use` ids must be unique"
+    return f"messages: `tool_use` without `tool_result`: {open_calls}" if open_calls else ""
+
+
+def _marks_problem(request: Request) -> str:
+    marks = sum("cache_control" in tool for tool in request.body.get("tools") or [])
+    marks += sum("cache_control" in block for block in _list(request.body.get("system")))
+    marks += sum("cache_control" in b for m in request.messages for b in _list(m.get("content")))
+    return f"A maximum of 4 blocks with cache_control may be provided. Found {marks}." if marks > _MOST_MARKS else ""
+
+
+def _chat_problem(request: Request) -> str:
+    open_calls: list[str] = []
+    for number, message in enumerate(request.messages):
+        if message.get("role") == "tool":
+            if message.get("tool_call_id") not in open_calls:
+                return f"messages[{number}]: 'tool' must be a response to a preceding message with 'tool_calls'"
+            open_calls.remove(str(message["tool_call_id"]))
+            continue
+        if open_calls:
+            return f"An assistant message with 'tool_calls' must be followed by tool messages: {open_calls}"
+        open_calls = [str(call.get("id")) for call in message.get("tool_calls") or []]
+        if message.get("role") == "assistant" and not open_calls and not message.get("content"):
+            return f"messages[{number}]: assistant message must have content or tool_calls"
+    return f"'tool_calls' without a tool message: {open_calls}" if open_calls else ""

@@ -1,0 +1,143 @@
+"""The wait for a word, with a clock of its own: answers count once, time runs out, and it is not the task's time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.model.approvals import Decision
+from lumen_tui.model.tasks import Spec
+from lumen_tui.store import approvals
+from lumen_tui.store.journal import Journal
+from lumen_tui.store.store import Store
+from lumen_tui.tools.base import Answer, Request, Stopped
+from lumen_tui.tools.redact import redactor
+from lumen_tui.worker.asking import Asking
+from lumen_tui.worker.record import Recorder
+from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.world import World
+
+CALL = Request(tool="shell", summary="make", arguments={"command": "make hunter2hunter2"}, rule="make", why="w")
+
+
+class Waiting:
+    """One worker that asks, and a person who does something once it waits."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store, self.time = store, 1_800_000_000.0
+        self.stopper = Stopper(folder, lambda: self.time)
+        self.world = World(
+            folder, lambda: self.time, lambda: self.time, {}, self.stopper, redactor({"A_TOKEN": "hunter2hunter2"})
+        )
+        self.journal = Journal(folder / "events.jsonl")
+
+    def asks(self, act: Callable[[], Any] = lambda: None, attempt: int = 1) -> Answer:
+        """Ask in this thread; `act` happens in another as soon as the question is there."""
+        events = Recorder(self.journal, attempt, self.world.now, self.world.redact, self.stopper.guard)
+        asking = Asking(self.world, Spec(id="tsk-one", objective="o", role="builder"), events, attempt)
+        done = threading.Event()
+        person = threading.Thread(target=self._when_asked, args=(act, done))
+        person.start()
+        try:
+            return asking.ask(CALL)
+        finally:
+            done.set()
+            person.join(10)
+
+    def _when_asked(self, act: Callable[[], Any], done: threading.Event) -> None:
+        while not done.wait(0.005):
+            if approvals.undecided(self.store.layout):
+                act()
+                return
+
+    def say(self, verb: str, **more: Any) -> None:
+        (request,) = approvals.undecided(self.store.layout)
+        perform(self.store, f"approval.{verb}", {"approval_ids": request.id, **more}, by="ann", now=self.time)
+
+    def go_on(self, seconds: float) -> None:
+        self.time += seconds
+
+
+@pytest.fixture
+def waiting(store: Store) -> Waiting:
+    folder = store.layout.task("tsk-one")
+    folder.mkdir()
+    return Waiting(store, folder)
+
+
+def test_a_yes_counts_for_one_call(waiting, store):
+    assert waiting.asks(lambda: waiting.say("allow")).allowed
+    assert not waiting.asks(lambda: waiting.say("deny", reason="once is enough")).allowed
+    assert waiting.asks().reason == "once is enough"  # and a no for all that come after it
+    assert len(approvals.every(store.layout)) == 2
+
+
+def test_an_answer_that_no_worker_took_counts_for_the_next_attempt(waiting, store):
+    def die() -> None:
+        waiting.stopper.ask("cancelled", "killed")
+
+    with pytest.raises(Stopped):
+        waiting.asks(die)
+    waiting.say("allow")
+    again = Waiting(store, waiting.world.folder)
+    assert again.asks(attempt=2).allowed
+    assert len(approvals.every(store.layout)) == 1
+
+
+def test_a_yes_that_was_taken_is_asked_for_anew_after_a_crash(waiting, store):
+    assert waiting.asks(lambda: waiting.say("allow")).allowed
+    assert not waiting.asks(lambda: waiting.say("deny"), attempt=2).allowed
+    assert len(approvals.every(store.layout)) == 2
+
+
+def test_time_runs_out_once_for_each_attempt(waiting, store):
+    answer = waiting.asks(lambda: waiting.go_on(3601))
+    assert answer == Answer(allowed=False, reason="nobody answered within 1 h 0 m, which counts as no", by="nobody")
+    assert waiting.asks() == answer
+    assert waiting.asks(lambda: waiting.say("allow"), attempt=2).allowed
+
+
+def test_the_wait_is_not_the_tasks_time(waiting):
+    def think() -> None:
+        waiting.go_on(600)
+        waiting.say("allow")
+
+    waiting.stopper.limit(60)
+    assert waiting.asks(think).allowed
+    waiting.stopper.look()
+    assert not waiting.stopper.stopped()
+    waiting.go_on(61)
+    waiting.stopper.look()
+    assert waiting.stopper.stopped()
+
+
+def test_an_answer_for_another_call_is_a_no(waiting, store):
+    def forge() -> None:
+        (request,) = approvals.undecided(store.layout)
+        approvals.set_decision(store.layout, request.id, Decision(allowed=True, hash="0" * 64, at="", by="mallory"))
+
+    answer = waiting.asks(forge)
+    assert not answer.allowed
+    assert "is for another call" in answer.reason
+
+
+def test_what_was_withdrawn_with_a_task_that_comes_back_is_asked_anew(waiting, store):
+    def withdraw() -> None:
+        (request,) = approvals.undecided(store.layout)
+        gone = Decision(allowed=False, hash=request.hash, at="", by="engine", reason="ended", ended="withdrawn")
+        approvals.decide(store.layout, request, gone, waiting.time)
+
+    assert not waiting.asks(withdraw).allowed
+    assert waiting.asks(lambda: waiting.say("allow"), attempt=2).allowed
+
+
+def test_keys_are_masked_in_the_question_and_the_hash_is_of_the_real_call(waiting, store):
+    waiting.asks(lambda: waiting.say("deny"))
+    (request,) = approvals.every(store.layout)
+    assert request.arguments == {"command": "make [redacted]"}
+    assert b"hunter2" not in store.layout.approval(request.id).read_bytes()

@@ -1,0 +1,88 @@
+"""The budget's page, its form, and the kill switch as a person uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from textual.app import App
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.spendbook import SPENT
+from lumen_tui.model.times import iso
+from lumen_tui.tui.app import LumenApp
+from lumen_tui.tui.screens.budget_form import KillForm
+from lumen_tui.tui.screens.budget_screen import BudgetScreen
+
+HOSTILE = "[/] [@click=app.quit]x[/] \x1b]52;c;QUJD\x07"
+
+
+class Still:
+    def __init__(self, now):
+        self._now = now
+
+    def now(self):
+        return self._now
+
+    def running(self):
+        return time.monotonic()
+
+
+def text(app: App[None]) -> str:
+    strips = app.screen._compositor.render_strips(app.screen.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+async def until(pilot, true):
+    ends = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < ends, text(pilot.app)
+        await pilot.pause(0.02)
+
+
+@pytest.fixture
+def open_room(purse, now):
+    def opened():
+        return LumenApp(RemotePort(purse.root, "ann", clock=Still(now)), operator="ann", clock=lambda: now)
+
+    return opened
+
+
+async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, open_room):
+    purse.ledger.append(a_hold("spd-1", 61_000, kind=SPENT, usd=4.2, at=iso(now - 600), model=HOSTILE))
+    purse.ledger.hold(a_hold("spd-2", 9000), lambda book: "")
+    app = open_room()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.room.snapshot.spend.tokens)
+        assert "$4.20 of 5.00" in text(app)
+        await pilot.press("dollar_sign")
+        await until(pilot, lambda: isinstance(app.screen, BudgetScreen) and "by role" in text(app))
+        shown = text(app)
+        for words in ("61,000 of 100,000 tokens, $4.20 of $5.00 (84%)", "9.0 k tokens, $0.01 set aside", "researcher",
+                      "being made", "today's budget: 61,000", "the cap is reached in 11 min"):  # fmt: skip
+            assert words in shown
+        assert "\x1b]52" not in shown
+        await pilot.press("r", "1", "0", "f2")
+        await until(pilot, lambda: "$4.20 of $15.00" in text(app))
+        await pilot.press("u")
+        await until(pilot, lambda: "$4.20 of $5.00" in text(app))
+
+
+async def test_the_switch_wants_the_name_typed_and_is_lifted_by_the_same_key(purse, now, open_room):
+    child = purse.stubborn("tsk-a")
+    app = open_room()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.room.snapshot.root)
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(app.screen, KillForm))
+        assert "Type lumen to go on" in text(app)
+        await pilot.press("x", "f2")
+        assert not purse.layout.kill.exists()
+        await pilot.press("backspace", *"lumen", "tab", *"wild", "f2")
+        await until(pilot, lambda: app.room.snapshot.killed)
+        assert await asyncio.to_thread(child.wait, 2) != 0
+        await until(pilot, lambda: "killed by ann: wild" in text(app))
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: not app.room.snapshot.killed)
+        assert not purse.layout.kill.exists()

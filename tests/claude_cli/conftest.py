@@ -1,0 +1,235 @@
+"""Claude Code in workers and without: a program that plays recordings of it, and the real one where it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct, field
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.providers.base import Job, Outcome, Permit, ProviderError, Ran, Reserve, Said, Spent, ToolCall
+from lumen_tui.providers.choose import choose_provider
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+from lumen_tui.tools.sandbox.limits import descendants
+
+HERE = Path(__file__).resolve().parent
+FOREIGN = "box-secret-0123456789"
+Steps = list[dict[str, Any]]
+
+
+class Reply(Struct):
+    text: str = "done"
+    ok: bool = True
+    data: dict[str, Any] = {}
+
+
+class Tool(Struct):
+    name: str
+    description: str = "a tool"
+    schema: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+class Talk(Struct):
+    """What came of a conversation."""
+
+    steps: list[Any] = []
+    outcome: Outcome | None = None
+    error: str = ""
+
+    def of(self, kind: type) -> list[Any]:
+        return [step for step in self.steps if isinstance(step, kind)]
+
+    def said(self, kind: str) -> str:
+        return "".join(step.text for step in self.of(Said) if step.kind == kind)
+
+    @property
+    def order(self) -> str:
+        """The steps by their first letters, what was said left out."""
+        names = {Reserve: "R", Spent: "S", ToolCall: "T", Permit: "P", Ran: "r"}
+        return "".join(names.get(type(step), "") for step in self.steps)
+
+
+class Fake:
+    """A `claude` that plays a recording."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "bin").mkdir()
+        self.home = folder / "home"
+        (self.home / ".claude").mkdir(parents=True)
+        self.program = folder / "bin" / "claude"
+        self.environ = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": str(self.home), "BOX_KEY": FOREIGN}
+        self.settings: dict[str, Any] = {"provider": "claude", "first_byte_seconds": 5.0, "silence_seconds": 5.0}
+        self.tools = tuple(map(Tool, ("read_file", "list_dir", "write_result")))
+
+    def plays(self, name: str, change: Callable[[Steps], Steps] = lambda steps: steps) -> None:
+        """From now on it plays that recording, with changes."""
+        steps = [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text().splitlines()]
+        self.runs(change(steps))
+
+    def runs(self, steps: Steps) -> None:
+        recording = self.folder / "bin" / "recording.jsonl"
+        recording.write_text("".join(json.dumps(step) + "\n" for step in steps))
+        words = f'#!/bin/sh\nexec "{sys.executable}" "{HERE}/fake_claude.py" "{recording}" "$@"\n'
+        self.program.write_text(words)
+        self.program.chmod(0o755)
+
+    def talk(self, reply: Callable[[Any], Reply] = lambda step: Reply(), objective: str = "/look @here") -> Talk:
+        """Drive one conversation as the worker does."""
+        talk, answer = Talk(), None
+        job = Job("be good", objective, context="old", tools=self.tools, now=lambda: 1000.0)
+        role, spec = Role(name="researcher", purpose="p", tier="sonnet"), Spec(id="tsk-a", objective="o")
+        try:
+            conversation = choose_provider(ModelsConfig(**self.settings), role, spec, self.environ).converse(job)
+            while True:
+                step = conversation.send(answer)
+                talk.steps.append(step)
+                answer = reply(step) if isinstance(step, ToolCall | Permit) else None
+        except StopIteration as end:
+            talk.outcome = end.value
+        except ProviderError as error:
+            talk.error = str(error)
+        return talk
+
+    @property
+    def heard(self) -> Steps:
+        return [json.loads(line) for line in (self.home / ".claude" / "heard.jsonl").read_text().splitlines()]
+
+    def answers(self, key: str) -> Steps:
+        """What it was answered, where that names the key."""
+        found = [one["response"].get("response", {}) for one in self.heard if one.get("type") == "control_response"]
+        return [one for one in found if key in one]
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    return Fake(tmp_path)
+
+
+class Work:
+    """A task, and a worker on it that uses Claude Code."""
+
+    def __init__(self, root: Path, program: Path, environ: dict[str, str]) -> None:
+        self.layout = Layout(root)
+        self.layout.create()
+        self.folder = self.layout.task("tsk-one")
+        self.folder.mkdir()
+        self.program, self.environ = program, environ
+        self.settings()
+        self.spec()
+        self.child: subprocess.Popen[bytes] | None = None
+
+    def settings(self, more: str = "") -> None:
+        models = f'[models]\nprovider = "claude"\ntries = 2\n[models.claude]\nprogram = "{self.program}"\n'
+        self.layout.config.write_text(models + more)
+
+    def spec(self, role: str = "researcher", **more: Any) -> None:
+        spec = {"id": "tsk-one", "objective": "look around", "role": role, "model": "sonnet", **more}
+        files.replace(self.folder / "spec.json", json.dumps(spec).encode())
+
+    def role(self, name: str, rules: str) -> None:
+        path = self.layout.roles / f"{name}.md"
+        text = f'+++\npurpose = "p"\ntools = ["read_file", "list_dir", "write_result"]\n{rules}\n+++\nBe good.\n'
+        files.replace(path, text.encode())
+        self.spec(name)
+
+    def start(self) -> subprocess.Popen[bytes]:
+        with open(self.folder / "worker.log", "ab") as log:
+            self.child = subprocess.Popen(
+                [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder, env=self.environ,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        return self.child
+
+    def run(self) -> dict[str, Any]:
+        self.start().wait(60)
+        return self.exit
+
+    @property
+    def exit(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "exit.json").read_bytes())
+        return found
+
+    def events(self, kind: str) -> list[str]:
+        path = self.folder / "events.jsonl"
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        return [f"{one.get('tool', '')} {one['text']}".strip() for one in map(json.loads, lines) if one["kind"] == kind]
+
+    def below(self) -> list[int]:
+        """The processes that the worker has started."""
+        return descendants([self.child.pid])[1:] if self.child else []
+
+    def until(self, true: Callable[[], Any], seconds: float = 30) -> None:
+        ends = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < ends, (self.folder / "worker.log").read_text() + str(self.events("note"))
+            time.sleep(0.02)
+
+    def book(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.layout.root / "spend.jsonl").read_bytes().splitlines()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def _ended(work: Work) -> None:
+    if work.child is not None:
+        work.child.kill()
+        work.child.wait()
+
+
+@pytest.fixture
+def work(fake: Fake, tmp_path: Path) -> Iterator[Work]:
+    """With the program that plays recordings."""
+    found = Work(tmp_path / "state", fake.program, {**fake.environ, "ANTHROPIC_API_KEY": "sk-ant-any-0123456789"})
+    yield found
+    _ended(found)
+
+
+def _real() -> str:
+    return os.environ.get("LUMEN_CLAUDE") or shutil.which("claude") or ""
+
+
+@pytest.fixture
+def real() -> str:
+    """The real program."""
+    if not _real():
+        pytest.skip("Claude Code is not installed: put `claude` on PATH, or its path in LUMEN_CLAUDE")
+    return _real()
+
+
+@pytest.fixture
+def real_work(real: str, tmp_path: Path, api: Any) -> Iterator[Work]:
+    """With the real program, on the local API server."""
+    home = tmp_path / "home"
+    home.mkdir()
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), **api.anthropic_env}
+    found = Work(tmp_path / "state", Path(real), environ)
+    yield found
+    _ended(found)
+
+
+@pytest.fixture
+def reply() -> type[Reply]:
+    return Reply
+
+
+@pytest.fixture(name="is_alive")
+def _is_alive() -> Callable[[int], bool]:
+    return is_alive

@@ -1,0 +1,25 @@
+"""What all areas share: the local server that speaks the model APIs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parent / "apiserver"))
+
+if TYPE_CHECKING:
+    from lumen_apiserver import ApiServer
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    """A server that speaks the Anthropic and OpenAI APIs; what it answers, see tests/apiserver/lumen_apiserver."""
+    from lumen_apiserver import ApiServer
+
+    server = ApiServer()
+    yield server
+    server.close()

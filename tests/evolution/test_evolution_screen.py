@@ -1,0 +1,106 @@
+"""The evolution screen, driven by keys in a small app with the room's styles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evolution_desk import Mind, SessionFile
+from textual.app import App
+from textual.pilot import Pilot
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.text import is_safe
+from lumen_tui.tui import theme
+from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
+
+STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
+
+
+class Desk(App[None]):
+    CSS_PATH = str(STYLES)
+
+    def __init__(self, mind: Mind, refusal: str = "") -> None:
+        super().__init__()
+        self._port = RemotePort(mind.layout.root, "ana")
+        self._refusal = refusal
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return theme.variable_defaults()
+
+    def on_mount(self) -> None:
+        for each in theme.themes():
+            self.register_theme(each)
+        self.theme = theme.LUMEN
+        self.push_screen(EvolutionScreen(self._port, self._port.snapshot(), self._refusal))
+
+    @property
+    def shown(self) -> str:
+        lines = self.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in line) for line in lines)
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
+    for _ in range(200):
+        await pilot.pause(0.02)
+        if holds():
+            return
+    raise AssertionError(pilot.app.shown)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def taught(mind: Mind, tmp_path: Path) -> Mind:
+    mind.learn(SessionFile(tmp_path / "a.jsonl").person("Use pnpm instead of npm.").path)
+    mind.learn(SessionFile(tmp_path / "b.jsonl").person("Use npm instead of pnpm.").path)
+    return mind
+
+
+async def test_a_contradiction_is_shown_accepted_and_taken_back(taught: Mind) -> None:
+    app = Desk(taught)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "it contradicts evo-" in app.shown)
+        for words in ("waits", "session", "- - Use pnpm instead of npm.", "+ - Use npm instead of pnpm.", "“Use npm"):
+            assert words.replace("session", "source") in app.shown
+        await pilot.press("a")
+        await until(pilot, lambda: "accepted" in app.shown and taught.texts() == ["Use npm instead of pnpm."])
+        await pilot.press("u")
+        await until(pilot, lambda: taught.texts() == ["Use pnpm instead of npm."])
+
+
+async def test_versions_are_listed_and_one_is_put_back(taught: Mind) -> None:
+    taught.do("evolution.accept", ids=taught.known[1].id)
+    app = Desk(taught)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "learnt" in app.shown)
+        await pilot.press("h")
+        await until(pilot, lambda: "what version 2 changed" in app.shown and "+- Use npm" in app.shown)
+        await pilot.press("j", "b")
+        await until(pilot, lambda: "put back to version 1" in app.shown)
+    assert taught.texts() == ["Use pnpm instead of npm."]
+
+
+async def test_a_read_only_room_says_why_it_does_nothing(taught: Mind) -> None:
+    app = Desk(taught, "this room only reads")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "waits" in app.shown)
+        await pilot.press("a")
+        await until(pilot, lambda: "this room only reads" in app.shown)
+    assert taught.texts() == ["Use pnpm instead of npm."]
+
+
+async def test_hostile_words_in_the_files_reach_no_terminal(mind: Mind) -> None:
+    record = (
+        '{"id":"evo-1","at":"\\u001b[2J","kind":"fact",'
+        '"text":"[/] \\u202e \\u001b]52;c;QQ\\u0007 x","target":"persona.md",'
+        '"quote":"\\u009b31m","sources":[{"session":"s\\u200b","line":1}],"trust":"tool"}\n'
+    )
+    mind.layout.observations.write_text(record, encoding="utf-8")
+    mind.layout.constitution.write_text("# Mine \x1b[2J\n", encoding="utf-8")
+    app = Desk(mind)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "stopped" in app.shown)
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: "fact" in app.shown)
+        assert is_safe(app.shown)

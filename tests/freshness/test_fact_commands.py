@@ -1,0 +1,114 @@
+"""Facts from the shell and in the room, as a person uses them."""
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.cli.main import main
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.tui.app import LumenApp
+from lumen_tui.tui.screens.freshness_screen import FreshnessScreen, ProbeForm
+
+
+@pytest.fixture
+def shell(world, capsys, monkeypatch):
+    monkeypatch.delenv("CLAUDECODE", raising=False)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(["--state", str(world.root), "--operator", "ann", *words])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_a_fact_from_the_shell_with_its_own_probes(world, shell, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "VERSION").write_text("1.4.2\n")
+    code, out, err = shell("fact", "add", f"{tmp_path}/VERSION holds 1.4.2", "--class", "quick")
+    fact = out.strip()
+    assert (code, err.count("probe: ")) == (0, 2)
+    learnt = json.loads(shell("fact", "add", "the version", "-p", f"output cat {tmp_path}/VERSION", "--json")[1])
+    assert shell("fact", "check")[0] == 0
+    (tmp_path / "VERSION").write_text("1.5.0\n")
+    assert shell("fact", "check", fact, learnt["id"])[0] == 1
+    found = {one["id"]: one for one in json.loads(shell("fact", "list", "--all", "--json")[1])}
+    assert (found[fact]["phase"], found[learnt["id"]]["superseded_by"]) == (
+        "drifted",
+        found[learnt["id"]]["superseded_by"],
+    )
+    after = found[found[learnt["id"]]["superseded_by"]]
+    assert (after["probes"], after["was"]) == ([f"output cat {tmp_path}/VERSION = 1.5.0"], "1.4.2")
+    assert shell("fact", "confirm", fact)[0] == 2
+    assert shell("fact", "retire", fact, "-r", "moved")[0] == 0
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert "only a probe or a person" in shell("fact", "confirm", after["id"])[2]
+    assert json.loads(shell("fact", "list", "--json")[1])[-1]["last_confirmed_at"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("fact", "add", "x", "-p", "smell /etc"), 2, "there is no probe 'smell'"),
+        (("fact", "add", "x", "-p", "json /nowhere.json a"), 2, "cannot say what is there now"),
+        (("fact", "add", "x", "--class", "eternal"), 2, "eternal"),
+        (("fact", "confirm", "mem-nothing"), 2, "there is no node"),
+        (("fact", "check"), 3, "no fact has a probe"),
+        (("fact", "list"), 3, "nothing to list"),
+    ],
+)
+def test_what_cannot_be_done_says_why(shell, words: tuple[str, ...], code: int, said: str) -> None:
+    found = shell(*words)
+    assert found[0] == code
+    assert said in found[2]
+
+
+class Still:
+    def __init__(self, now: float) -> None:
+        self.now = lambda: now
+        self.running = self.awake = time.monotonic
+
+
+def text(app: LumenApp) -> str:
+    strips = app.screen._compositor.render_strips(app.screen.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+async def until(pilot, true) -> None:
+    ends = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < ends, text(pilot.app)
+        await pilot.pause()
+        await asyncio.sleep(0.02)
+
+
+async def test_the_screen_shows_both_clocks_and_acts(world, tmp_path: Path) -> None:
+    fact = world.fact("[/] \x1b[2J [@click=app.quit]the sky is blue", by="lumen")
+    gone = world.fact(f"a marker stands at {tmp_path}", f"file {tmp_path}/marker", by="ann")
+    world.layout.claude_md.write_text(f"{gone}\n")
+    port = RemotePort(world.root, "ann", clock=Still(world.clock.wall + 40 * 86_400))
+    app = LumenApp(port, operator="ann", clock=port._clock.now)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.room.snapshot.facts.current == 2)
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(app.screen, FreshnessScreen) and "2 facts" in text(app))
+        shown = text(app)
+        assert ("▮▮▮▯  a marker stands" in shown, "▯▯▯▯  [/]" in shown) == (True, True)
+        assert ("confirmed 40 d" in shown, "confirmed never" in shown, "\x1b" in shown) == (True, True, False)
+        await pilot.press("c")
+        await until(pilot, lambda: "the sky is blue” confirmed" in text(app))
+        assert world.state(fact).confirmed_by == "ann"
+        await pilot.press("u")
+        await until(pilot, lambda: "undone:" in text(app) and "confirmed never" in text(app))
+        assert not world.state(fact).confirmed
+        app.screen.rows.select_key(gone)
+        await pilot.press("p")
+        await until(pilot, lambda: "↯" in text(app) and "used by CLAUDE.md" in text(app))
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, ProbeForm))
+        await pilot.press(*"nonsense", "enter")
+        await until(pilot, lambda: "there is no probe 'nonsense'" in text(app))
+        await pilot.press("escape", "x")
+        await until(pilot, lambda: "retired" in text(app) and "1 fact" in text(app))
+    assert world.state(gone).fact.status == "archived"

@@ -1,0 +1,148 @@
+"""A main agent whose model is the local API server: real engine, real workers, a clock that can be moved on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.engine import BeatReport, Engine
+from lumen_tui.engine.events import recent_events
+from lumen_tui.engine.outcome import Done
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.loop import LoopState, Packet
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.tasks import TaskView
+from lumen_tui.store import taskfiles
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.reader import Reader
+from lumen_tui.store.store import Store
+from lumen_tui.store.taskread import read_json
+
+CONFIG = "[heartbeat]\nevery_minutes = 5\n[workers]\nask_seconds = 0.2\nterm_seconds = 0.2\n"
+
+
+class MovedClock:
+    """The machine's clocks, put on by what the test lets pass: workers live in real time."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.ahead
+
+    def running(self) -> float:
+        return time.monotonic() + self.ahead
+
+    awake = running
+
+    def pass_time(self, seconds: float) -> None:
+        self.ahead += seconds
+
+
+class Office:
+    """A state folder, its engines, and what they left."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.clock = root, MovedClock()
+        self.layout, self.store = Layout(root), Store(root)
+        self.layout.create()
+        self.layout.config.write_text(CONFIG)
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = Engine(self.root, self.clock)
+            self._engine.open()
+        return self._engine
+
+    def warm(self) -> None:
+        """Let the vendor's library load once for all sessions of a test that has several."""
+        self.engine.look()
+        self.engine.tending.starter.warm_up(self.engine.config)
+
+    def crash(self) -> None:
+        """What SIGKILL leaves: the lease is gone, nothing else is written."""
+        if self._engine is not None and self._engine._lease is not None:
+            self._engine.tending.starter.close()
+            self._engine._lease.release()
+        self._engine = None
+
+    def do(self, verb: str, **arguments: Any) -> Done:
+        return perform(self.store, verb, arguments, by="tester", now=self.clock.now())
+
+    async def beat(self, reason: str = "timer") -> BeatReport:
+        return await self.engine.beat(self.clock.now(), reason)
+
+    async def until(self, check: Callable[[], Any], seconds: float = 30.0) -> None:
+        """Look as the runner does until it is so, for at most so long in real time."""
+        ends = time.monotonic() + seconds
+        while not check():
+            assert time.monotonic() < ends, f"it did not happen; events: {self.told()}"
+            await asyncio.sleep(0.02)
+            self.engine.look()
+
+    async def loop_over(self, number: int) -> Packet:
+        """Wait for the packet of that loop."""
+        await self.until(lambda: self.packets and self.packets[-1].loop >= number)
+        return self.packets[-1]
+
+    async def tasks_over(self, count: int) -> None:
+        """Wait until so many tasks, the loops' own left out, are archived."""
+        await self.until(lambda: len(list(self.layout.archive.glob("*/*/tsk-*"))) >= count)
+
+    @property
+    def packets(self) -> list[Packet]:
+        return [msgspec.json.decode(line, type=Packet) for line in self.store.packets.lines()]
+
+    @property
+    def state(self) -> LoopState:
+        found = read_json(self.layout.loop_state, LoopState)
+        assert found is not None
+        return found
+
+    @property
+    def tasks(self) -> list[str]:
+        """All tasks but the loops' own."""
+        return sorted(name for name in taskfiles.all_ids(self.layout) if not name.startswith("loop-"))
+
+    async def asked(self) -> tuple[Approval, ...]:
+        """The calls that wait for a person, once there are some."""
+        await self.until(lambda: self.picture().approvals)
+        return self.picture().approvals
+
+    def picture(self) -> Snapshot:
+        return Reader(self.root).snapshot(self.clock.now())
+
+    def view(self, task_id: str) -> TaskView:
+        return next(view for view in self.picture().tasks if view.id == task_id)
+
+    def folder(self, task_id: str) -> Path:
+        found = taskfiles.folder_of(self.layout, task_id)
+        assert found is not None
+        return found
+
+    def told(self) -> list[tuple[str, str]]:
+        return [(event.kind, event.text) for event in recent_events(self.store, 200)]
+
+    def end(self) -> None:
+        """Leave no process behind."""
+        for path in self.layout.tasks.glob("*/run.lock"):
+            (path.parent / "stop.json").write_text('{"status":"cancelled","reason":"the test is over"}')
+        self.crash()
+
+
+@pytest.fixture
+def office(tmp_path: Path, api: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    for name, value in api.anthropic_env.items():
+        monkeypatch.setenv(name, value)
+    made = Office(tmp_path / "state")
+    yield made
+    made.end()

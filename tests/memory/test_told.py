@@ -1,0 +1,53 @@
+"""What happens by itself stands in the journal of the operators; what somebody else could have needed is given back."""
+
+from __future__ import annotations
+
+import pytest
+
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.store import deeds
+
+
+def told(desk) -> list[tuple[str, str, str, int]]:
+    return [(deed.verb, deed.by, deed.summary, deed.changes) for deed in deeds.recent(desk.layout, 100)]
+
+
+def begin(desk) -> None:
+    desk.do("wu.new", title="t", id="WU-001")
+
+
+def test_a_hand_off_taken_by_mistake_is_given_back(desk):
+    begin(desk)
+    note = desk.do("handoff.give", note="tests are red", wu_id="WU-001").target
+    done = desk.do("handoff.take", wu_id="WU-001", by="bo")
+    assert told(desk)[0] == ("handoff.take", "bo", "1 hand-off taken on WU-001", 1)
+    assert desk.do("undo", by="bo").action_id
+    with pytest.raises(ActionError):
+        desk.do("handoff.take", wu_id="WU-002", by="cy")
+    assert desk.do("handoff.take", wu_id="WU-001", by="cy").target == done.target == note
+    with pytest.raises(ActionError, match="changed since by cy"):
+        desk.do("redo", by="bo")
+
+
+def test_a_session_start_is_told_and_its_hand_off_can_be_given_back(desk):
+    begin(desk)
+    desk.do("handoff.give", note="tests are red", wu_id="WU-001")
+    session = desk.do("session.start", wu_id="WU-001", by="bo").target
+    assert ("session.start", "bo", "session on WU-001 started", 0) in told(desk)
+    desk.do("undo", by="bo")
+    assert desk.do("handoff.take", wu_id="WU-001", by="cy").action_id
+    desk.do("session.end", session=session, by="bo")
+
+
+def test_checkpoints_that_are_put_away_by_themselves_are_told_and_undo_passes_them_over(desk):
+    begin(desk)
+    kept = desk.add()
+    desk.do("decay.pin", node_ids=kept)
+    made = [desk.do("checkpoint.save", note=f"n{number}", wu_id="WU-001").target for number in range(11)]
+    assert told(desk)[0] == ("checkpoint.retire", "ana", "1 older checkpoint of WU-001 archived", 0)
+    assert desk.status(made[0]) == "archived"
+    desk.do("undo")
+    assert desk.status(made[0]) == "archived", "the pin was the operator's last action"
+    assert not desk.meta(kept).get("pinned")
+    desk.do("node.unarchive", node_ids=made[0])
+    assert desk.status(made[0]) == "open"

@@ -1,0 +1,120 @@
+"""Real worker processes on models: what they leave in their folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lumen_apiserver import fail, text, tool
+
+from lumen_tui.store import files
+from lumen_tui.store.layout import Layout
+
+BOX_KEY = "box-secret-0123456789"
+
+
+class Work:
+    """One task on one state folder, and the worker on it."""
+
+    def __init__(self, root: Path, api: Any) -> None:
+        self.layout = Layout(root)
+        self.layout.create()
+        self.folder = self.layout.task("tsk-one")
+        self.folder.mkdir()
+        self.environ = {"PATH": os.environ["PATH"], "HOME": str(root), "BOX_KEY": BOX_KEY, **api.anthropic_env}
+        spec = {"id": "tsk-one", "objective": "look around", "role": "researcher", "model": "sonnet"}
+        files.replace(self.folder / "spec.json", json.dumps(spec).encode())
+        self.layout.config.write_text(
+            '[models]\nprovider = "anthropic"\ntries = 2\n[models.fallback]\nsonnet = ["box:qwen"]\n'
+            f'[models.endpoints.box]\nbase_url = "{api.openai_url}"\nkey_env = "BOX_KEY"\n'
+        )
+        self.child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> subprocess.Popen[bytes]:
+        with open(self.folder / "worker.log", "ab") as log:
+            self.child = subprocess.Popen(
+                [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder, env=self.environ,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        return self.child
+
+    def run(self) -> dict[str, Any]:
+        self.start().wait(30)
+        return self.exit
+
+    @property
+    def exit(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "exit.json").read_bytes())
+        return found
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        path = self.folder / "events.jsonl"
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        return [event for event in map(json.loads, lines) if event["kind"] == kind]
+
+    def until(self, true: Callable[[], Any], seconds: float = 20) -> None:
+        ends = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < ends, (self.folder / "worker.log").read_text()
+            time.sleep(0.02)
+
+    def everything(self) -> bytes:
+        """All that is written below the state folder but the settings."""
+        root = self.layout.root
+        return b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file() and path != self.layout.config)
+
+
+@pytest.fixture
+def work(tmp_path: Path, api: Any) -> Iterator[Work]:
+    found = Work(tmp_path / "state", api)
+    yield found
+    if found.child is not None:
+        found.child.kill()
+        found.child.wait()
+
+
+def test_text_is_in_the_live_tail_and_the_model_in_the_exit(work, api):
+    api.when(lambda request: request.kind == "messages", tool("list_dir", path="/", say="I look."))
+    api.when(lambda request: request.kind == "messages", fail(529, retry_after=0), again=True)
+    api.say(tool("write_result", text="# Found\n"), text("done"))
+    ended = work.run()
+    assert ended["status"] == "done"
+    assert ended["brain"] == "anthropic claude-sonnet-5-5, then box qwen"
+    assert "".join(event["text"] for event in work.events("text")) == "I look.done"
+    assert any("box qwen goes on from here" in event["text"] for event in work.events("note"))
+    assert (work.folder / "result.md").read_text() == "# Found\n"
+
+
+def test_a_wait_for_a_server_is_told_and_can_be_stopped(work, api):
+    work.layout.config.write_text('[models]\nprovider = "anthropic"\n')
+    api.say(fail(429, retry_after=300))
+    child = work.start()
+    work.until(lambda: work.events("wait"))
+    assert work.events("wait")[0]["data"]["until"] > time.time() + 200
+    files.replace(work.folder / "stop.json", b'{"status": "cancelled", "reason": "enough"}')
+    child.wait(5)
+    assert work.exit["status"] == "cancelled"
+    assert work.exit["reason"] == "enough"
+
+
+def test_no_key_is_in_any_file_even_where_the_server_says_it(work, api):
+    key = api.anthropic_env["ANTHROPIC_API_KEY"]
+    words = f"bad key {key} or {BOX_KEY}"
+    api.when(lambda request: request.kind == "messages", text(f"My key is {key}."), fail(529, words), again=True)
+    work.run()
+    api.say(fail(401, words))
+    (work.folder / "exit.json").unlink()
+    api.script.rules.clear()
+    assert work.run()["status"] == "failed"
+    assert "was refused (401)" in work.exit["reason"]
+    api.say(fail(403, words))
+    assert "may not do this (403): bad key [redacted] or [redacted]" in work.run()["reason"]
+    assert key.encode() not in work.everything()
+    assert BOX_KEY.encode() not in work.everything()

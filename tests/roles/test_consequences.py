@@ -1,0 +1,124 @@
+"""What is said before a role is hired, adjusted or fired, and what becomes of one that was hired for a time."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from lumen_tui.__main__ import main
+from lumen_tui.engine import rolepreview
+from lumen_tui.engine.events import EventLog, recent_events
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.tenure import Tenure
+from lumen_tui.model import times
+from lumen_tui.model.config import ApprovalsConfig, Config, SandboxConfig
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.roles import ALL_TOOLS, Role
+from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.store.reader import Reader
+from lumen_tui.store.roles import list_roles
+from lumen_tui.store.rolestats import book
+
+TEXT = '+++\npurpose = "Helps."\nuntil = "2027-01-22T08:00:00Z"\n+++\n\nHelp.\n'  # a week after NOW
+BUILDER = msgspec.convert(
+    {"name": "smith", "purpose": "builds", "tools": ALL_TOOLS, "shell": "any", "write": True, "writable": ["/srv/shop"],
+     "prompt": "x"}, Role,
+)  # fmt: skip
+
+
+def said(role: Role, **fields) -> dict[str, str]:
+    fields.setdefault("config", Config(models=ModelsConfig(provider="offline")))
+    return dict(rolepreview.consequences(role, rolepreview.Around(**fields)))
+
+
+def test_tools_walls_and_what_will_ask():
+    rules = (ToolRule(kind="requires_approval", tool="shell", pattern="git push *"),)
+    config = Config(
+        models=ModelsConfig(provider="offline"), sandbox=SandboxConfig(writable=("/srv/all",)),
+        approvals=ApprovalsConfig(ask=("write", "custom:high", "web_fetch")),
+    )  # fmt: skip
+    found = said(msgspec.structs.replace(BUILDER, rules=rules), config=config, sandbox="bubblewrap")
+    assert found["commands"] == "any command, without network; bubblewrap"
+    assert found["may change"] == "/srv/all, /srv/shop"
+    assert found["asks for"] == "shell on git push *, write"
+    assert "of no use to it: web_fetch" in found["tools"]
+    assert found["a task costs"] == "no history yet"
+
+
+def test_without_a_sandbox_changing_commands_ask():
+    assert "every command that may change something" in said(BUILDER, sandbox="ask")["asks for"]
+    assert said(Role("r", "reads"), sandbox="ask")["asks for"] == "nothing"
+
+
+def test_a_role_whose_rules_cannot_be_kept_is_told_so():
+    broken = Role("r", "x", rules=(ToolRule(kind="run_first", tool="shell"),))
+    assert "shell must be called" in said(broken)["wrong"]
+
+
+def test_the_model_of_a_role_and_the_setting_it_is_from():
+    config = Config(models=ModelsConfig(provider="ollama", roles={"smith": "ollama:qwen3"}))
+    assert rolepreview.model_words(BUILDER, config) == "ollama: qwen3 (by [models.roles])"
+    assert "no endpoint" not in rolepreview.model_words(Role("r", ""), config)
+    unknown = Config(models=ModelsConfig(provider="nowhere"))
+    assert rolepreview.model_words(BUILDER, unknown).startswith("none: ")
+
+
+def test_an_adjustment_says_only_what_becomes_different():
+    around = rolepreview.Around(config=Config(models=ModelsConfig(provider="offline")))
+    after = msgspec.structs.replace(BUILDER, write=False)
+    found = dict(rolepreview.changed(BUILDER, after, around))
+    assert found["may change"] == "nothing  (now: /srv/shop)"
+    assert found["commands"].startswith("commands that only read")
+    assert "model" not in found
+
+
+def test_firing_names_tasks_in_flight_and_what_is_orphaned(house):
+    house.ended("old")
+    house.do("task.new", objective="build it", role="builder", id="task-1")
+    house.do("task.new", objective="look at it", role="reviewer", depends_on=["task-1"])
+    house.layout.config.write_text('[models.roles]\nbuilder = "opus"\n')
+    picture = Reader(house.root).snapshot(house.now)
+    tasks = rolepreview.unended(picture.tasks)
+    lines = rolepreview.firing("builder", tasks, picture.config, book(house.layout, house.now).role("builder"))
+    text = "\n".join(lines)
+    assert "1 task queued: they will not start until it is rehired." in text and "build it" in text
+    assert "1 task of other roles depend on those" in text
+    assert "still gives it opus" in text
+    assert "So far 1 tasks, $0.01" in text
+
+
+def test_a_hire_for_a_time_ends_by_itself_once_and_can_be_rehired_for_good(house):
+    house.do("role.hire", name="aide", text=TEXT)
+    log = EventLog(house.store, ())
+    tenure = Tenure(house.store, log)
+    ends = times.epoch("2027-01-22T08:00:00Z")
+    tenure.beat(ends - 1)
+    assert "aide" in [role.name for role in list_roles(house.layout)[0]]
+    tenure.beat(ends)
+    tenure.beat(ends + 1)
+    assert list_roles(house.layout)[1] == ["aide"]
+    assert [event.kind for event in recent_events(house.store, 9)] == ["role_ended"]
+    house.now = ends + 60
+    house.do("role.rehire", name="aide")
+    (role,) = [role for role in list_roles(house.layout)[0] if role.name == "aide"]
+    assert (role.until, role.prompt.strip(), role.purpose) == ("", "Help.", "Helps.")
+    tenure.beat(ends + 120)
+    assert list_roles(house.layout)[1] == []
+
+
+def test_an_end_that_is_no_time_is_refused_with_its_line(house):
+    with pytest.raises(ActionError, match=r"line 3: until 'soon' is no time"):
+        house.do("role.hire", name="aide", text=TEXT.replace("2027-01-22T08:00:00Z", "soon"))
+
+
+def test_on_the_command_line_a_dry_run_changes_nothing(house, capsys):
+    run = ["--state", str(house.root), "role"]
+    assert main([*run, "hire", "aide", "--like", "builder", "--for", "7d", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "no history yet" in out and "in force" in out
+    assert main([*run, "fire", "builder", "--dry-run"]) == 0
+    assert "can be rehired" in capsys.readouterr().out
+    assert main([*run, "hire", "aide", "--like", "builder", "--for", "5s"]) == 2
+    assert [role.source for role in list_roles(house.layout)[0]].count("hired") == 0
+    assert main([*run, "hire", "aide", "--like", "builder", "--for", "7d"]) == 0
+    assert next(role.until for role in list_roles(house.layout)[0] if role.name == "aide")

@@ -1,0 +1,143 @@
+"""A real state folder with questions in it, and the room over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.outcome import Done
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import times
+from lumen_tui.model.approvals import Approval, Decision, call_hash
+from lumen_tui.store import approvals, files
+from lumen_tui.store.store import Store
+from lumen_tui.tui.app import LumenApp
+
+NOW = 1_800_000_000.0
+
+
+class Stopped:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.time = NOW
+
+    def now(self) -> float:
+        return self.time
+
+    def running(self) -> float:
+        return 1.0 + self.time - NOW
+
+
+class Desk:
+    """A state folder, what stands in it, and a port on it."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = Store(root)
+        self.store.layout.create()
+        self.clock = Stopped()
+        self.port = RemotePort(root, "ann", clock=self.clock)
+
+    def do(self, verb: str, **arguments: Any) -> Done:
+        return perform(self.store, verb, arguments, by="ann", now=self.clock.time)
+
+    def task(self, objective: str = "ship it") -> str:
+        return self.do("task.new", objective=objective, role="builder").target
+
+    def ended(self, task_id: str, status: str = "failed", reason: str = "429, gave up") -> None:
+        """As a worker leaves its folder."""
+        record = {
+            "task_id": task_id,
+            "status": status,
+            "reason": reason,
+            "finished_at": times.iso(self.clock.time - 60),
+        }
+        self.write(f"tasks/{task_id}/exit.json", record)
+
+    def write(self, name: str, record: object) -> None:
+        import msgspec
+
+        files.replace(self.store.root / name, msgspec.json.encode(record))
+
+    def ask(self, command: str = "make deploy", *, task: str = "", at: float = NOW - 300, **more: Any) -> Approval:
+        """Put a question on file, as a worker does."""
+        given = {"tool": "shell", "arguments": {"command": command, "cwd": "", "seconds": 120.0}, **more}
+        call = call_hash(given["tool"], given["arguments"])
+        task_id = task or self.task()
+        request = Approval(
+            id=approvals.id_for(task_id, call, 0), task_id=task_id, hash=call, asked_at=times.iso(at), role="builder",
+            expires_at=times.iso(at + 3600), **{"summary": command, "rule": command, **given},
+        )  # fmt: skip
+        return approvals.ask(self.store.layout, request)
+
+    def answer(self, request: Approval) -> Decision | None:
+        return approvals.decision(self.store.layout, request.id)
+
+
+class Robot:
+    """Reads the screen and presses keys."""
+
+    def __init__(self, app: LumenApp, pilot: Any) -> None:
+        self.app, self.pilot = app, pilot
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause(0.03)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for the disk and the threads; fail with the screen after 10 s."""
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, self.text
+            await self.pilot.pause(0.01)
+
+    async def sees(self, *words: str) -> None:
+        await self.until(lambda: all(word in self.text for word in words))
+
+    async def rested(self) -> None:
+        """Until a key may answer again."""
+        await self.until(lambda: not self.app.screen._answers._rests)
+
+    @property
+    def lines(self) -> list[str]:
+        screen = self.app.screen
+        return ["".join(part.text for part in strip) for strip in screen._compositor.render_strips(screen.size)]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def needs(self) -> int:
+        return len(self.app.room.snapshot.attention)
+
+
+Open = Callable[..., AbstractAsyncContextManager[Robot]]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    root = tmp_path / "state"
+    root.mkdir(mode=0o700)
+    return Desk(root)
+
+
+@pytest.fixture
+def open_room() -> Open:
+    """`async with open_room(desk) as room`: the picture is in."""
+
+    @asynccontextmanager
+    async def opened(desk: Desk, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncIterator[Robot]:
+        app = LumenApp(desk.port, operator="ann", clock=desk.clock.now, **options)
+        async with app.run_test(size=size) as pilot:
+            robot = Robot(app, pilot)
+            await robot.until(lambda: app.room.snapshot.root and app.room.snapshot.loading == 1)
+            yield robot
+
+    return opened

@@ -1,0 +1,169 @@
+"""A machine to attack: files outside, secrets at home, a repository, sockets, and another process that lives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from lumen_tui.model.config import SandboxConfig
+from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.store.store import Store
+from lumen_tui.tools.base import Answer, Context, Request, ToolResult
+from lumen_tui.tools.redact import redactor
+from lumen_tui.tools.sandbox import tiers
+from lumen_tui.tools.toolbox import Toolbox
+
+SECRET = "SECRET-CANARY-4711"
+PYTHON = f"{sys.executable} -I -S -c"
+CONTROL = ("lumen.toml", "operator.toml", "engine.lock", "commands.jsonl", "command-receipts.jsonl", "actions.jsonl",
+           "approvals/apr-1.json", "roles/helper.md", "evolved/constitution.md", "personnel.jsonl")  # fmt: skip
+
+
+@dataclass
+class Machine:
+    """Where things stand, and what an attacked machine must still look like."""
+
+    top: Path
+    tier: str
+    store: Store
+    victim: subprocess.Popen[bytes]
+    values: dict[str, Any]
+    sockets: list[socket.socket] = field(default_factory=list)
+    asked: list[Request] = field(default_factory=list)
+    answer: Answer = field(default_factory=lambda: Answer(allowed=False, reason="no"))
+
+    @property
+    def files(self) -> Path:
+        return self.store.layout.task("tsk-a") / "files"
+
+    def box(self, **role: Any) -> Toolbox:
+        given = {"shell": "any", "write": True, "limits": Limits(), **role}
+        spec = Spec(id="tsk-a", objective="o", roots=given.pop("roots", ()), constraints=given.pop("constraints", ()))
+        who = Role(name="builder", purpose="p", tools=ALL_TOOLS, **given)
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.top / "home")}
+        context = Context(
+            role=who, spec=spec, store=self.store, folder=self.store.layout.task("tsk-a"), now=time.time,
+            monotonic=time.monotonic, redact=redactor(env), environ=env, ask=self._ask,
+        )  # fmt: skip
+        return Toolbox(who, spec, context)
+
+    def _ask(self, request: Request) -> Answer:
+        self.asked.append(request)
+        return self.answer
+
+    def run(self, script: str, *, cwd: str = "", seconds: float = 20, **role: Any) -> ToolResult:
+        for name, value in self.values.items():
+            script = script.replace(f"@{name}@", str(value))
+        return self.box(**role).call("shell", {"command": script, "cwd": cwd, "seconds": seconds})
+
+    def settings(self, **more: object) -> None:
+        lines = [f'tier = "{self.tier}"', f'writable = ["{self.top}/project"]']
+        lines += [f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}" for key, value in more.items()]
+        self.store.layout.config.write_text(f"# {SECRET}\n[sandbox]\n" + "\n".join(lines) + "\n")
+
+    def kept(self) -> dict[str, bytes]:
+        """Everything that no attack may change."""
+        state = self.store.root
+        skip = (self.files, state / "index")
+        roots = [self.top / "outside", self.top / "home", state, self.top / "project" / ".git"]
+        found = {}
+        for root in roots:
+            for path in sorted(root.rglob("*")):
+                if path.is_file() and not any(path.is_relative_to(one) for one in skip):
+                    found[str(path)] = path.read_bytes()
+        return found
+
+    def survivors(self, mark: str) -> list[str]:
+        """Living processes with `mark` in their command line that are not ours."""
+        found = []
+        for line in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if mark in line.read_text(errors="replace") and int(line.parent.name) != os.getpid():
+                    found.append(line.parent.name)
+            except OSError:
+                continue
+        return found
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tiers.Results:
+    """What the self-test says of this machine, once for all tests."""
+    return tiers.test_all(tmp_path_factory.mktemp("index"), os.environ["PATH"], SandboxConfig())
+
+
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def _furnish(top: Path, store: Store) -> None:
+    _put(top / "outside" / "file", f"{SECRET} readable, not writable\n")
+    for name in (".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".netrc", ".git-credentials",
+                 ".local/share/keyrings/login.keyring", ".docker/config.json"):  # fmt: skip
+        _put(top / "home" / name, f"{SECRET}\n")
+    for name in CONTROL:
+        _put(store.root / name, f"{SECRET}\n")
+    _put(top / "project" / ".env", f"TOKEN={SECRET}\n")
+    _put(top / "project" / "src" / "main.c", "int main;\n")
+    quiet = {"PATH": os.environ["PATH"], "HOME": str(top)}
+    subprocess.run(["git", "init", "-q", str(top / "project")], check=True, env=quiet)
+    for name in ("spec.json", "run.json", "events.jsonl"):
+        _put(store.layout.task("tsk-a") / name, "{}\n")
+
+
+def _listen(family: int, address: Any) -> socket.socket:
+    one = socket.socket(family, socket.SOCK_STREAM)
+    one.bind(address)
+    one.listen()
+    return one
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def machine(request: pytest.FixtureRequest, tmp_path: Path, results: tiers.Results) -> Iterator[Machine]:
+    if not results.holds(request.param):
+        pytest.skip(f"{request.param}: {results.why(request.param)}")
+    yield from make_machine(tmp_path, request.param, results)
+
+
+@pytest.fixture
+def unwalled(tmp_path: Path, results: tiers.Results) -> Iterator[Machine]:
+    """A machine where every command asks."""
+    yield from make_machine(tmp_path, "ask", results)
+
+
+def make_machine(tmp_path: Path, tier: str, results: tiers.Results) -> Iterator[Machine]:
+    store = Store(tmp_path / "state")
+    store.layout.create()
+    (store.layout.tasks / "tsk-a").mkdir()
+    _furnish(tmp_path, store)
+    (store.layout.index / tiers.RESULTS).write_bytes(msgspec.json.encode(results))
+    victim = subprocess.Popen(["sleep", "600"], env={"KEY": SECRET}, start_new_session=True)
+    abstract = f"lumen-test-{os.getpid()}-{tmp_path.name}"
+    sock = tmp_path / "outside" / "docker.sock"
+    open_ones = [_listen(socket.AF_UNIX, str(sock)), _listen(socket.AF_UNIX, "\0" + abstract),
+                 _listen(socket.AF_INET, ("127.0.0.1", 0))]  # fmt: skip
+    values = {
+        "outside": tmp_path / "outside", "home": tmp_path / "home", "state": store.root, "pid": victim.pid,
+        "project": tmp_path / "project", "task": store.layout.task("tsk-a"), "py": PYTHON, "sock": sock,
+        "abstract": abstract, "tcp": open_ones[2].getsockname()[1], "worker": os.getpid(),
+        "secret": SECRET,
+    }  # fmt: skip
+    made = Machine(tmp_path, tier, store, victim, values, open_ones)
+    made.settings()
+    yield made
+    for one in open_ones:
+        one.close()
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()

@@ -1,0 +1,142 @@
+"""Ways out of the sandbox (attacks.txt), tried for real under each tier that holds here. None leads anywhere."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.model.text import one_line
+
+SECRET = "SECRET-CANARY-4711"
+
+
+def _attacks() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in Path(__file__).with_name("attacks.txt").read_text().split("\n\n"):
+        title, _, script = part.strip().partition("\n")
+        if title.startswith("# "):
+            assert title not in found, f"twice: {title}"
+            found[title.removeprefix("# ")] = script
+    return found
+
+
+ATTACKS = _attacks()
+
+
+def places(machine):
+    import lumen_tui
+
+    package = lumen_tui.__file__.rpartition("/")[0]
+    machine.values |= {"package": package, "site": package.rpartition("/")[0]}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_it_leads_nowhere(name, machine):
+    places(machine)
+    before = machine.kept()
+    result = machine.run(ATTACKS[name])
+    assert "GOT-THROUGH" not in result.text, result.text
+    assert "could not be set up" not in result.text, result.text
+    assert SECRET not in result.text.replace(f"grep: {SECRET}", ""), result.text
+    assert machine.kept() == before
+    assert machine.victim.poll() is None, "another process was ended"
+
+
+def test_the_suite_is_no_smaller_than_promised():
+    assert len(ATTACKS) >= 80
+
+
+SURVIVORS = {
+    "a background process": "sleep 61.5@n@ &",
+    "nohup": "nohup sleep 61.5@n@ >/dev/null 2>&1 &",
+    "a new session": "setsid sleep 61.5@n@ >/dev/null 2>&1 &",
+    "a daemon by two forks": "(setsid sh -c 'sleep 61.5@n@ & exit' >/dev/null 2>&1 &)",
+    "one that ignores signals": "(trap '' TERM HUP; setsid sh -c \"trap '' TERM; sleep 61.5@n@\") >/dev/null 2>&1 &",
+    "one with its output closed": "exec >&- 2>&-; setsid sleep 61.5@n@ &",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SURVIVORS)
+def test_nothing_lives_on(name, machine):
+    machine.values["n"] = str(time.monotonic_ns())[-6:]
+    began = time.monotonic()
+    machine.run(SURVIVORS[name])
+    assert time.monotonic() - began < 8
+    assert machine.survivors(f"61.5{machine.values['n']}") == []
+
+
+OVER = {
+    "a fork bomb": ("b() { b | b & }; b; sleep 20", "more than 40 processes"),
+    "a fork bomb of daemons": ("b() { setsid sh -c 'sleep 30' & }; while :; do b; done", "more than 40 processes"),
+    "a memory bomb": ("@py@ 'x=[bytearray(1<<20) for _ in range(4000)]'", "MemoryError|128 MiB of memory"),
+    "a memory bomb of many": (
+        "for i in 1 2 3 4; do "
+        "@py@ 'x=bytearray(60<<20); x[::4096]=bytes(len(x[::4096])); import time; time.sleep(9)' & done; wait",
+        "more than 128 MiB of memory",
+    ),
+    "shared memory": (
+        "@py@ 'import mmap,time; m=mmap.mmap(-1,400<<20); "
+        "[m.seek(i) or m.write(b\"x\") for i in range(0,400<<20,4096)]; time.sleep(9)'",
+        "more than 128 MiB of memory",
+    ),
+    "a busy loop": ("while :; do :; done", "exit code 137"),
+    "busy loops": ("for i in 1 2 3; do (while :; do :; done) & done; wait", "seconds of processor time"),
+    "a flood of output": ("yes lumen", "far more than is kept"),
+    "a huge file": ("head -c 400M /dev/zero > big; wc -c < big", "File size limit exceeded|File too large"),
+    "many files": ("for i in $(seq 60); do head -c 15M /dev/zero > f$i; done; sleep 3", "it filled the disk"),
+    "too many open files": ("@py@ 'x=[open(\"/dev/null\") for _ in range(500)]'", "Too many open files"),
+    "endless time": ("sleep 30", "ended after 3 seconds"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_a_limit_ends_it(name, machine):
+    script, wanted = OVER[name]
+    machine.settings(processes=40, memory_mb=128, cpu_seconds=1, file_mb=16, disk_mb=200, open_files=64)
+    began = time.monotonic()
+    result = machine.run(script, seconds=3 if name == "endless time" else 15)
+    assert time.monotonic() - began < 14
+    assert not result.ok or "limit" in result.text
+    assert any(one in result.text + result.summary for one in wanted.split("|")), result.text[-500:]
+    assert machine.victim.poll() is None
+
+
+def test_escape_sequences_in_output_are_made_visible(machine):
+    result = machine.run("printf '\\033]52;c;aGk=\\007\\033[2J\\302\\233 \\342\\200\\256 rm\\000x'")
+    assert not any(char in result.text for char in "\x1b\x07\x9b\u202e\x00")
+    assert one_line(result.text)
+
+
+def test_what_is_granted_works(machine):
+    script = (
+        "set -e; cd @project@/src; echo a > new; mkdir -p deep/er; echo b > deep/er/x; mv new newer; rm main.c; "
+        "cd @task@/files; echo c > mine; t=$(mktemp); echo d > $t; cat $t; ls /tmp >/dev/null; echo $((6*7)) | cat"
+    )
+    result = machine.run(script)
+    assert result.ok, result.text
+    assert (machine.top / "project" / "src" / "newer").read_text() == "a\n"
+    assert (machine.files / "mine").read_text() == "c\n"
+    assert "42" in result.text
+
+
+def test_git_works_in_a_granted_repository(machine):
+    if machine.tier == "landlock":
+        pytest.skip("under Landlock a folder that holds something protected takes no new files")
+    script = "cd @project@ && echo x > f && git add f && git -c user.name=A -c user.email=a@b commit -qm one && git log"
+    result = machine.run(script)
+    assert result.ok, result.text
+
+
+def test_a_role_that_only_reads_writes_nowhere(machine):
+    before = machine.kept()
+    result = machine.run("echo x > @project@/src/new; echo x > @task@/files/new; touch /tmp/pwned-@pid@", write=False)
+    assert not result.ok
+    assert machine.kept() == before
+    assert not (machine.top / "project" / "src" / "new").exists()
+
+
+def test_the_network_is_there_for_whom_it_is_granted(machine):
+    result = machine.run(ATTACKS["a TCP port of this machine"], network=True)
+    assert "GOT-THROUGH" in result.text
+    for attack in ("the socket of docker", "an abstract socket", "a raw socket"):
+        assert "GOT-THROUGH" not in machine.run(ATTACKS[attack], network=True).text, attack

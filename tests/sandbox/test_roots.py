@@ -1,0 +1,114 @@
+"""Which folders a task may change, for commands and for the tools that work inside the worker."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+import pytest
+
+from lumen_tui.tools.sandbox.paths import may_write, settings
+from lumen_tui.tools.sandbox.policy import policy, writable_roots
+
+
+def context_of(machine, **role):
+    return machine.box(**role)._context
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ("/", "too wide"), ("/tmp", "too wide"), ("/etc", "too wide"), ("@home@", "too wide"), ("@top@", "too wide"),
+        ("relative/path", "absolute"), ("@top@/missing", "not a folder"), ("@top@/outside/file", "not a folder"),
+        ("@state@", "state folder"), ("@state@/roles", "state folder"),
+    ],
+)  # fmt: skip
+def test_what_is_never_granted(unwalled, named, why):
+    path = named.replace("@top@", str(unwalled.top))
+    for name, value in unwalled.values.items():
+        path = path.replace(f"@{name}@", str(value))
+    context = context_of(unwalled, writable=(path,))
+    granted, refused = writable_roots(context, settings(context))
+    assert granted == (str(unwalled.top / "project"),)
+    assert why in refused[0]
+
+
+@pytest.mark.parametrize(
+    ("roots", "granted"),
+    [
+        ((), ["project", "outside"]), (("@top@/project",), ["project"]), (("@top@/project/src",), ["project/src"]),
+        (("@top@",), ["project", "outside"]), (("/etc",), []), (("@top@/home",), []), (("/",), ["project", "outside"]),
+    ],
+)  # fmt: skip
+def test_a_task_can_only_narrow_what_the_operator_granted(unwalled, roots, granted):
+    wanted = tuple(root.replace("@top@", str(unwalled.top)) for root in roots)
+    context = context_of(unwalled, writable=(str(unwalled.top / "outside"),), roots=wanted)
+    found, _ = writable_roots(context, settings(context))
+    assert sorted(found) == sorted(str(unwalled.top / name) for name in granted)
+
+
+def test_a_link_into_a_granted_folder_is_its_target(unwalled):
+    (unwalled.top / "link").symlink_to(unwalled.top / "home" / ".ssh")
+    context = context_of(unwalled, writable=(str(unwalled.top / "link"),))
+    found = policy(context, settings(context), str(unwalled.top))
+    assert str(unwalled.top / "home" / ".ssh") in found.hidden, "hidden goes before writable"
+
+
+def test_a_role_that_does_not_write_has_no_folder(unwalled):
+    context = context_of(unwalled, write=False)
+    found = policy(context, settings(context), str(unwalled.top))
+    assert (found.writable, found.scratch) == ((), "")
+    assert "may not change files" in may_write(context, "x")
+
+
+ALLOWED = ["x", "deep/er/x", "@task@/files/x", "@project@/new", "@project@/src/main.c", "@project@/.git/MERGE_MSG",
+           "@project@/env", "@project@/.env.example", "../files/x"]  # fmt: skip
+REFUSED = [
+    "", "a\0b", "@outside@/x", "@home@/.bashrc", "~/.ssh/authorized_keys", "/etc/passwd", "../spec.json",
+    "../exit.json",
+    "@task@/events.jsonl", "@task@", "@task@/files", "@state@/lumen.toml", "@state@/roles/x.md",
+    "@state@/evolved/constitution.md", "@state@/tasks/tsk-b/spec.json", "@project@", "@project@/.git",
+    "@project@/.git/hooks/pre-commit", "@project@/.git/config", "@project@/sub/.git/hooks/x", "@project@/.env",
+    "@project@/src/.env.local", "@project@/.vscode/tasks.json", "@project@/.mcp.json", "@project@/../outside/x",
+    "@project@/to-outside/x", "@project@/link", "@project@/hard", "@project@/pipe", "/proc/self/root/etc/passwd",
+    "/proc/self/cwd/x", "@package@/x.py",
+]  # fmt: skip
+
+
+@pytest.fixture
+def traps(unwalled):
+    import lumen_tui
+
+    project = unwalled.top / "project"
+    (project / "to-outside").symlink_to(unwalled.top / "outside")
+    (project / "link").symlink_to(unwalled.top / "outside" / "file")
+    os.link(unwalled.top / "outside" / "file", project / "hard")
+    os.mkfifo(project / "pipe")
+    unwalled.values["package"] = os.path.dirname(lumen_tui.__file__)
+    return unwalled
+
+
+def _placed(machine, path):
+    for name, value in machine.values.items():
+        path = path.replace(f"@{name}@", str(value))
+    return path
+
+
+@pytest.mark.parametrize("path", ALLOWED)
+def test_it_may_be_written(traps, path):
+    assert may_write(context_of(traps), _placed(traps, path)) == ""
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_it_may_not_be_written_and_the_reason_is_said(traps, path):
+    assert may_write(context_of(traps), _placed(traps, path))
+
+
+def test_the_state_folder_stays_closed_below_a_granted_folder(unwalled):
+    context = context_of(unwalled)
+    context = type(context)(**{**vars(context), "environ": {**context.environ, "HOME": "/nonexistent"}})
+    object.__setattr__(context, "role", msgspec.structs.replace(context.role, writable=(str(unwalled.top),)))
+    assert str(unwalled.top) in writable_roots(context, settings(context))[0]
+    assert may_write(context, str(unwalled.top / "outside" / "new")) == ""
+    assert "lumen itself" in may_write(context, str(unwalled.store.root / "lumen.toml"))
+    assert may_write(context, str(unwalled.files / "x")) == ""

@@ -1,0 +1,190 @@
+"""Which tier is in force, that a tier which does not hold is not believed, and what happens without one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from lumen_tui.engine.sandboxing import Sandboxing, words
+from lumen_tui.model.config import SandboxConfig
+from lumen_tui.store import files
+from lumen_tui.tools.base import Answer
+from lumen_tui.tools.sandbox import bubblewrap, seccomp, selftest, tiers
+from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose
+
+BOTH = Results("here", (selftest.Tested("bubblewrap", holds=True), selftest.Tested("landlock", holds=True)))
+WEAK = Results(
+    "here", (selftest.Tested("bubblewrap", holds=False, why="not installed"), selftest.Tested("landlock", holds=True))
+)
+NONE = Results(
+    "here", (selftest.Tested("bubblewrap", holds=False, why="a"), selftest.Tested("landlock", holds=False, why="b"))
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "results", "tier"),
+    [
+        ({}, BOTH, "bubblewrap"), ({}, WEAK, "landlock"), ({}, NONE, "ask"),
+        ({"tier": "landlock"}, BOTH, "landlock"), ({"tier": "ask"}, BOTH, "ask"),
+        ({"tier": "bubblewrap"}, WEAK, REFUSED), ({"tier": "landlock"}, NONE, REFUSED),
+        ({"require": "bubblewrap"}, BOTH, "bubblewrap"), ({"require": "bubblewrap"}, WEAK, REFUSED),
+        ({"require": "landlock"}, WEAK, "landlock"), ({"require": "landlock"}, NONE, REFUSED),
+        ({"tier": "ask", "require": "landlock"}, BOTH, REFUSED),
+        ({"tier": "landlock", "require": "bubblewrap"}, BOTH, REFUSED),
+    ],
+)  # fmt: skip
+def test_the_tier_in_force_is_never_weaker_than_what_was_asked_for(settings, results, tier):
+    found = choose(SandboxConfig(**settings), results)
+    assert found.tier == tier
+    assert words(found)
+    if tier == REFUSED:
+        assert "no command is run" in found.why
+    if results is WEAK and tier == "landlock" and not settings:
+        assert "not installed" in found.why, "a weaker tier says why it is in force"
+
+
+def fake_bwrap(folder: Path, script: str) -> str:
+    """A PATH on which `bwrap` is this script."""
+    folder.mkdir(exist_ok=True)
+    program = folder / "bwrap"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+READS = {"write": False, "shell": "read"}
+NO_WALLS = """while [ "$1" != -- ]; do
+  [ "$1" = --json-status-fd ] && echo '{"exit-code"' >/proc/self/fd/$2
+  shift
+done
+shift
+exec "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (NO_WALLS, "got through: read a secret, signal the engine"),
+        ("echo bwrap: No permissions to create new namespace >&2; exit 1", "No permissions to create"),
+        ("exit 0", "did not stand"), ("echo '{}'; exit 0", "{}"),
+    ],
+)  # fmt: skip
+def test_a_bubblewrap_that_does_not_hold_is_found_out(tmp_path, script, why):
+    found = selftest.test("bubblewrap", tmp_path / "index", fake_bwrap(tmp_path / "bin", script))
+    assert not found.holds
+    assert why in found.why
+    if script == NO_WALLS:
+        assert "connect to a TCP port" in found.why
+        assert "write outside" in found.why
+
+
+def test_what_the_test_tries(results):
+    for one in results.tested:
+        assert one.holds or one.why
+        assert len(one.tried) >= 9 or not one.holds
+
+
+def test_no_bubblewrap_names_the_package(tmp_path):
+    assert "package `bubblewrap`" in selftest.test("bubblewrap", tmp_path, str(tmp_path)).why
+
+
+def test_one_that_stops_working_later_runs_nothing(machine):
+    if machine.tier != "bubblewrap":
+        pytest.skip("of bubblewrap")
+    index = machine.store.layout.index
+    path = fake_bwrap(machine.top / "bin", "echo setting up uid map: Permission denied >&2; exit 1")
+    results = msgspec.structs.replace(BOTH, machine=tiers._machine(path))
+    files.replace(index / tiers.RESULTS, msgspec.json.encode(results))
+    box = machine.box()
+    object.__setattr__(box._context, "environ", {**box._context.environ, "PATH": path})
+    result = box.call("shell", {"command": "echo ran > here; echo ran"})
+    assert not result.ok
+    assert "nothing was run" in result.text
+    assert "uid map" in result.text
+    assert not (machine.files / "here").exists()
+
+
+def test_where_the_required_tier_does_not_work_a_command_is_refused_with_the_reason(unwalled):
+    unwalled.settings(require="landlock")
+    for box in (unwalled.box(), unwalled.box(**READS)):
+        result = box.call("shell", {"command": "ls"})
+        assert not result.ok
+        assert "no command is run: [sandbox] require = 'landlock'" in result.text
+    assert unwalled.asked == []
+
+
+def test_without_walls_a_command_asks_and_a_no_comes_back_with_its_reason(unwalled):
+    unwalled.answer = Answer(allowed=False, reason="not on a Friday")
+    result = unwalled.run("echo x > here")
+    assert not result.ok
+    assert "not on a Friday" in result.text
+    assert not (unwalled.files / "here").exists()
+    (asked,) = unwalled.asked
+    assert asked.summary == "echo x > here"
+    assert "No sandbox" in asked.risk
+
+
+def test_without_walls_a_command_that_was_allowed_runs_with_its_limits(unwalled):
+    unwalled.answer = Answer(allowed=True, by="ann")
+    unwalled.settings(memory_mb=128)
+    assert unwalled.run("echo x > here; ulimit -d").text.startswith("131072")
+    assert (unwalled.files / "here").read_text() == "x\n"
+
+
+def test_without_walls_reading_needs_no_word(unwalled):
+    result = unwalled.run("ls @outside@ | head -3", **READS)
+    assert result.ok
+    assert unwalled.asked == []
+
+
+def test_the_engine_tests_at_the_start_after_a_change_and_once_an_hour(tmp_path, monkeypatch):
+    from lumen_tui.store.layout import Layout
+
+    layout = Layout(tmp_path / "state")
+    layout.create()
+    monkeypatch.setenv("PATH", fake_bwrap(tmp_path / "bin", "exit 1"))
+    told: list[str] = []
+    engine = Sandboxing(layout, lambda tier, text: told.append(tier))
+    assert engine.word == ""
+    only = SandboxConfig(tier="bubblewrap")
+    engine.refresh(only, 100.0)
+    assert (engine.word, told) == (REFUSED, [REFUSED])
+    engine.refresh(only, 200.0)
+    engine.refresh(SandboxConfig(tier="ask"), 300.0)
+    assert (engine.word, told) == ("ask", [REFUSED, "ask"])
+    first = (layout.index / tiers.RESULTS).stat().st_ino
+    engine.refresh(SandboxConfig(tier="ask"), 5000.0)
+    assert (layout.index / tiers.RESULTS).stat().st_ino == first, "nothing new is not written again"
+
+
+def test_kept_results_of_another_machine_are_not_believed(tmp_path):
+    index = tmp_path / "index"
+    index.mkdir()
+    path, settings = os.environ["PATH"], SandboxConfig(tier="ask")
+    files.replace(index / tiers.RESULTS, msgspec.json.encode(BOTH))
+    assert tiers.kept(index, path, settings) is None
+    (index / tiers.RESULTS).write_bytes(b"\xff{rubbish")
+    assert tiers.kept(index, path, settings) is None
+    assert tiers.known(index, path, settings).tested == ()
+
+
+@pytest.mark.parametrize("kind", ["x86_64", "aarch64"])
+def test_the_filter_is_well_formed(kind):
+    program = seccomp.program((2, 10), kind)
+    count = len(program) // 8
+    assert len(program) % 8 == 0
+    assert count < 4096
+    for number in range(count):
+        code, if_true, if_false = program[number * 8], program[number * 8 + 2], program[number * 8 + 3]
+        if code & 7 == 5:  # a jump stays inside
+            assert number + 1 + max(if_true, if_false) < count
+    assert program[-8] == 6, "it ends with an answer"
+
+
+def test_bubblewrap_is_found_on_the_path(tmp_path):
+    assert bubblewrap.program(str(tmp_path)) == ""
+    assert bubblewrap.program(fake_bwrap(tmp_path / "bin", "exit 0")).endswith("/bin/bwrap")

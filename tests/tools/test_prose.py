@@ -1,0 +1,141 @@
+"""Constraints in prose: what becomes a rule, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from lumen_tui.model.config import ApprovalsConfig, Config, WebConfig
+from lumen_tui.model.roles import ALL_TOOLS, Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.roles import parse_role
+from lumen_tui.tools.rules import BadRules, Rules, derive
+
+BUILDER = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True, network=True, hosts=("example.org",))  # noqa: S604
+
+
+def rules(*constraints: str, role: Role = BUILDER) -> Rules:
+    return derive(role, Spec(id="t", objective="o", constraints=constraints), Config(approvals=ApprovalsConfig(ask=())))
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Ask before writing", ("write", "shell:any")),
+        ("ask me before you run any command", ("shell",)),
+        ("Commands need my approval", ("shell",)),
+        ("Any change requires approval", ("write", "shell:any")),
+        ("Change nothing without approval", ("write", "shell:any")),
+        ("Never run commands without asking first", ("shell",)),
+        ("Get confirmation before you download anything", ("web_fetch", "write", "shell", "custom", "remember")),
+    ],
+)
+def test_what_a_person_is_asked_for(text: str, asks: tuple[str, ...]) -> None:
+    found = rules(text)
+    assert set(found.asks) == set(asks)
+    assert found.enforced == (text,)
+    assert found.write
+    assert found.shell == "any"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("At most 3 shell commands", ToolRule("max_count", "shell", count=3)),
+        ("no more than two commands", ToolRule("max_count", "shell", count=2)),
+        ("at most 2 web pages", ToolRule("max_count", "web_fetch", count=2)),
+        ("call grep at most twice", ToolRule("max_count", "grep", count=2)),
+        ("use find first", ToolRule("run_first", "find")),
+        ("Start with list_dir.", ToolRule("run_first", "list_dir")),
+        ("First, use disk usage", ToolRule("run_first", "disk_usage")),
+        ("After web_fetch only discover or write_result",
+         ToolRule("constrain_child", "web_fetch", then=("discover", "write_result"))),
+        ("Send a signal before you finish", ToolRule("required_before_exit", "signal")),
+        ("stop after discover", ToolRule("exit_loop", "discover")),
+    ],
+)  # fmt: skip
+def test_what_becomes_a_rule(text: str, rule: ToolRule) -> None:
+    found = rules(text)
+    assert rule in found.tool_rules
+    assert found.enforced == (text,)
+    assert found.max_rows == 0
+
+
+def test_commands_that_are_counted_do_not_run_in_the_background() -> None:
+    found = rules("At most 3 shell commands").tool_rules
+    assert ToolRule("deny", "shell_start", why="the commands of this task are counted") in found
+
+
+def test_only_these_tools() -> None:
+    assert rules("Use only find, grep and read_file").tools == {
+        "find", "grep", "read_file", "write_result", "signal", "discover"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Answer in French", "Find the largest files first", "Write the report before noon", "Be careful",
+     "Get the list of users before the deadline", "Keep it short", "The end of the file matters"],
+)  # fmt: skip
+def test_what_stays_advice(text: str) -> None:
+    assert rules(text).advice == (text,)
+    assert rules(text).tool_rules == ()
+    assert rules(text).asks == ()
+
+
+def test_read_only_still_means_read_only() -> None:
+    found = rules("Read only. Ask before you run commands")
+    assert not found.write
+    assert found.shell == "read"
+    assert not {"write_file", "edit_file", "apply_patch", "shell_start"} & found.tools
+
+
+def test_no_network_takes_the_web_away() -> None:
+    assert "web_fetch" in rules().tools
+    assert "web_fetch" not in rules("no network").tools
+    without = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True)  # noqa: S604
+    assert "web_fetch" not in derive(without, Spec(id="t", objective="o")).tools
+    assert "web_fetch" in derive(without, Spec(id="t", objective="o"), Config(web=WebConfig(hosts=("a.b",)))).tools
+
+
+def test_rules_that_cannot_be_kept_stop_the_task_before_it_begins() -> None:
+    with pytest.raises(BadRules, match="grep must be called"):
+        rules("Start with grep", "Do not use grep")
+    with pytest.raises(BadRules, match="two tools cannot both come first"):
+        rules("Start with grep", "Use find first")
+
+
+ROLE = """+++
+purpose = "p"
+tools = ["shell", "find"]
+
+[[rules]]
+kind = "run_first"
+tool = "find"
+
+[[rules]]
+{}
++++
+
+x"""
+
+
+def test_rules_stand_in_the_front_matter() -> None:
+    role = parse_role("r", ROLE.format('kind = "deny"\ntool = "shell"\npattern = "rm *"'), "hired")
+    assert [rule.kind for rule in role.rules] == ["run_first", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "what"),
+    [
+        ('kind = "denny"\ntool = "shell"', 10, "kind 'denny' is unknown: one of run_first"),
+        ('kind = "deny"\ntool = "nope"', 11, "tool 'nope' is unknown"),
+        ('kind = "max_count"\ntool = "shell"\ncount = "x"', 12, "a whole number is needed"),
+        ('kind = "max_count"\ntool = "shell"\ncnt = 3', 12, "there is no 'cnt' in it; did you mean count"),
+        ('tool = "shell"', 9, "'kind' is missing in it"),
+    ],
+)
+def test_a_role_with_a_rule_that_nobody_knows_cannot_be_used(rule: str, line: int, what: str) -> None:
+    with pytest.raises(BadFile, match=what) as caught:
+        parse_role("r", ROLE.format(rule), "hired")
+    assert caught.value.line == line

@@ -1,0 +1,131 @@
+"""The one verdict on a call, as a table: rules, what came before, what becomes of the call."""
+
+from __future__ import annotations
+
+import pytest
+
+from lumen_tui.model.approvals import AllowRule
+from lumen_tui.model.toolrules import KINDS, ToolRule, in_words, wrong
+from lumen_tui.tools.rules import Rules
+from lumen_tui.tools.verdict import Call, Past, ended_by, unmet, verdict
+
+TOOLS = frozenset({"find", "grep", "shell", "write_file", "discover", "write_result", "web_fetch"})
+FIND_FIRST = ToolRule("run_first", "find")
+TWICE = ToolRule("max_count", "shell", count=2)
+THEN = ToolRule("constrain_child", "web_fetch", then=("discover",))
+NEEDED = ToolRule("required_before_exit", "discover")
+LAST = ToolRule("exit_loop", "discover")
+NO_RM = ToolRule("deny", "shell", pattern="rm *", why="nothing is lost here")
+PUSH = ToolRule("requires_approval", "shell", pattern="git push*")
+ALWAYS = AllowRule("shell", "builder", "git push origin main", by="ann")
+
+
+def said(call: str, *rules: ToolRule, target: str = "", made: str = "", good: str | None = None, **more: object) -> str:
+    """The verdict as `say: reason`."""
+    given = {name: more.pop(name) for name in ("asks", "allows", "max_steps") if name in more}
+    known = Rules(tools=TOOLS, role="builder", tool_rules=rules, **given)  # type: ignore[arg-type]
+    past = Past(
+        made=tuple(made.split()), good=tuple((made if good is None else good).split()), steps=int(more.pop("steps", 1))
+    )
+    found = verdict(known, Call(call, target=target, **more), past)  # type: ignore[arg-type]
+    return f"{found.say}: {found.reason}"
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (said("rm"), "deny: the tool 'rm' is not among those of this task"),
+        (said("find"), "allow: "),
+        (said("grep", FIND_FIRST), "deny: find comes first in this task"),
+        (said("find", FIND_FIRST), "allow: "),
+        (said("grep", FIND_FIRST, made="find"), "allow: "),
+        (said("grep", FIND_FIRST, made="find", good=""), "deny: find comes first"),  # it was tried and failed
+        (said("shell", TWICE, made="shell"), "allow: "),
+        (said("shell", TWICE, made="shell shell", good="shell"), "deny: shell may be called 2 times in this task, and"),
+        (said("grep", THEN, made="web_fetch"), "deny: after web_fetch comes only discover"),
+        (said("discover", THEN, made="web_fetch"), "allow: "),
+        (said("grep", THEN, made="web_fetch discover"), "allow: "),
+        (said("write_result", NEEDED), "deny: discover is needed before write_result"),
+        (said("grep", NEEDED), "allow: "),
+        (said("write_result", NEEDED, made="discover"), "allow: "),
+        (said("grep", LAST, made="discover"), "deny: discover was the last call of this task"),
+        (said("grep", LAST, made="discover", good=""), "allow: "),
+        (said("shell", NO_RM, target="rm -rf build"), "deny: shell on rm * is refused by a rule of this task (nothing"),
+        (said("shell", NO_RM, target="ls"), "allow: "),
+        (said("shell", ToolRule("deny", "*")), "deny: shell is refused"),
+        (said("shell", PUSH, target="git push origin main"), "ask: a rule of the builder asks for git push*"),
+        (said("shell", PUSH, target="git status"), "allow: "),
+        (
+            said("shell", PUSH, target="git push origin main", allows=(ALWAYS,)),
+            "allow: ann allowed git push origin main",
+        ),
+        (said("shell", PUSH, target="git push origin dev", allows=(ALWAYS,)), "ask: "),
+        (said("shell", asks=("shell:any",), groups=("shell", "shell:any")), "ask: calls of the kind shell:any need"),
+        (said("shell", asks=("shell:any",), groups=("shell",)), "allow: "),
+        (said("write_file", asks=("write",), groups=("write",)), "ask: "),
+        (said("write_file", asks=("write_file",), groups=("write",)), "ask: "),
+        # a refusal weighs more than a question, and a saved rule lifts no refusal
+        (said("shell", PUSH, ToolRule("deny", "shell"), target="git push x", allows=(ALWAYS,)), "deny: "),
+        (said("grep", max_steps=3, steps=4), "deny: all 3 steps are used: write the result now"),
+        (said("write_result", max_steps=3, steps=4), "allow: "),
+        (said("discover", NEEDED, max_steps=3, steps=4), "allow: "),
+        (said("discover", max_steps=3, steps=4), "deny: all 3 steps"),
+        # a kind that nobody knows closes everything, should it ever get here
+        (said("find", ToolRule("denny", "grep")), "deny: a rule of the unknown kind 'denny'"),
+    ],
+)
+def test_the_table(result: str, expected: str) -> None:
+    assert result.startswith(expected)
+
+
+def test_everything_is_refused_where_nothing_is_given() -> None:
+    assert verdict(Rules(), Call("find")).say == "deny"
+
+
+@pytest.mark.parametrize(
+    ("seen", "coming", "refused"),
+    [
+        ("aaa", "a", True), ("aa", "a", False), ("aaa", "b", False), ("ababab", "a", True), ("ababab", "b", False),
+        ("abcabcabc", "a", True), ("xababab", "a", True), ("abab", "a", False), ("", "a", False),
+    ],
+)  # fmt: skip
+def test_calls_that_go_round_in_circles_are_refused(seen: str, coming: str, refused: bool) -> None:
+    rules = Rules(tools=TOOLS)
+    past = Past(seen=tuple((one, f"answer {one}") for one in seen))
+    assert (verdict(rules, Call("grep", hash=coming), past).say == "deny") is refused
+
+
+def test_the_same_call_with_new_answers_is_no_circle() -> None:
+    past = Past(seen=tuple(("a", f"answer {number}") for number in range(20)))
+    assert verdict(Rules(tools=TOOLS), Call("shell", hash="a"), past).say == "allow"
+
+
+def test_the_end_is_known() -> None:
+    rules = Rules(tools=TOOLS, tool_rules=(NEEDED, LAST, ToolRule("required_before_exit", "find")))
+    assert unmet(rules, Past()) == "discover is needed before the end and find is needed before the end"
+    assert unmet(rules, Past(good=("find", "discover"))) == ""
+    assert ended_by(rules, Past(good=("find", "discover"))) == "discover"
+
+
+@pytest.mark.parametrize(
+    ("rule", "field"),
+    [
+        (ToolRule("denny", "find"), "kind"), (ToolRule("deny", "nope"), "tool"),
+        (ToolRule("max_count", "*", count=1), "tool"),
+        (ToolRule("max_count", "find"), "count"), (ToolRule("deny", "find", count=3), "count"),
+        (ToolRule("constrain_child", "find"), "then"), (ToolRule("deny", "find", then=("grep",)), "then"),
+        (ToolRule("constrain_child", "find", then=("nope",)), "then"),
+        (ToolRule("max_count", "find", count=1, pattern="x"), "pattern"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_will_not_do_names_its_field(rule: ToolRule, field: str) -> None:
+    name, why = wrong(rule, TOOLS)
+    assert name == field
+    assert why
+
+
+def test_every_kind_has_its_sentence() -> None:
+    rules = (FIND_FIRST, TWICE, THEN, NEEDED, LAST, NO_RM, PUSH)
+    assert {rule.kind for rule in rules} == set(KINDS)
+    assert len({in_words(rule) for rule in rules}) == len(rules)
+    assert in_words(NO_RM) == "shell on rm * is refused (nothing is lost here)"
