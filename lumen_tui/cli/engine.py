@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli.session import Session, say
+from lumen_tui.cli.session import Session, say, talk
 from lumen_tui.cli.tasks import seconds_of
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ def declare(commands: Group) -> None:
     """The commands of this module."""
     pause = commands.add("pause", run_pause, "Start nothing new, or let workers rest.", "pause worker 7f2 --for 2h")
     _scope(pause)
-    pause.add_argument("--for", dest="seconds", type=seconds_of, default=0.0, help="such as 2h [until resume]")
+    pause.add_argument("--for", dest="seconds", type=seconds_of, default=None, help="such as 2h [until resume]")
     pause.add_argument("--reason", default="", help="why, for everybody to see")
     pause.add_argument("--after", default="", help="workers rest after their: task [all], step [one worker], or now")
-    resume = commands.add("resume", run_resume, "Go on after a pause of the same scope.", "resume loop")
+    resume = commands.add("resume", run_resume, "Go on after a pause; without a scope after every one.", "resume loop")
     _scope(resume)
     stop = commands.add("stop", run_stop, "End the engine.", "stop --after task")
     stop.add_argument(
@@ -47,8 +47,12 @@ def target_of(words: list[str]) -> str:
 
 
 def run_pause(session: Session, args: Namespace) -> int:
+    from lumen_tui.engine.outcome import ActionError
+
+    if args.seconds is not None and not args.seconds >= 1:
+        raise ActionError("a pause lasts 1 second at least; without --for it lasts until `resume`")
     done = session.perform(
-        "engine.pause", target=_target(args), seconds=args.seconds, after=args.after, reason=args.reason
+        "engine.pause", target=_target(args), seconds=args.seconds or 0.0, after=args.after, reason=args.reason
     )
     say(done.summary)
     return 0
@@ -64,7 +68,17 @@ def _target(args: Namespace) -> str:
 
 
 def run_resume(session: Session, args: Namespace) -> int:
-    say(session.perform("engine.resume", target=_target(args)).summary)
+    from lumen_tui.engine.outcome import ActionError
+    from lumen_tui.store.killfile import is_thrown
+
+    target = _target(args)
+    try:
+        say(session.perform("engine.resume", target=target).summary)
+    except ActionError as error:
+        if not is_thrown(session.layout):
+            raise
+        talk(f"lumen-tui: {error}")
+        return 1  # the words were right; what they ask for is not to be had
     return 0
 
 

@@ -179,7 +179,7 @@ def run_show(session: Session, args: Namespace) -> int:
         document({"text": found.approved, "by": found.by, "at": found.at, "problem": found.why})
         return 0
     say(found.approved.rstrip())
-    when = f" {times.ago(session.now - times.epoch(found.at))} ago" if found.at else ""
+    when = f" {times.past(session.now - times.epoch(found.at))}" if found.at else ""
     talk(found.why or f"approved by {found.by}{when}")
     return 0
 

@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            words = [str(choice) for choice in action.choices]
+            words = [str(choice) for choice in action.choices if choice != ""]
             name = action.metavar or action.dest
             text = f"{name} {value!r} is unknown: one of {', '.join(words)}"
             raise Usage(text, nearest(str(value), words))

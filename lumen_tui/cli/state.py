@@ -72,6 +72,8 @@ def run_status(session: Session, args: Namespace) -> int:
         say(str(len(picture.attention)))
         return 1 if picture.attention else 0
     say(_line(picture, session.now))
+    for name, how in picture.paused.items():
+        say(f"  {name} is {how}")
     for need in picture.attention:
         say(f"  {need.text}")
     return 0
@@ -90,6 +92,8 @@ def _facts(picture: Snapshot) -> dict[str, Any]:
         "queued": _count(picture, Status.QUEUED),
         "unread": picture.unread,
         "discoveries": len(picture.discoveries),
+        "killed": picture.killed,
+        "paused": picture.paused,
         "attention": picture.attention,
         "problems": picture.problems,
     }

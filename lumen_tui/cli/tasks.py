@@ -14,8 +14,8 @@ from lumen_tui.engine.actions import checks
 from lumen_tui.engine.actions import tasks as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids, times
-from lumen_tui.model.tasks import TaskEvent, TaskView
-from lumen_tui.store import files, roles, taskfiles
+from lumen_tui.model.tasks import Status, TaskEvent, TaskView
+from lumen_tui.store import files, pauses, roles, taskfiles
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.taskindex import TaskIndex
 
@@ -112,11 +112,15 @@ def run_list(session: Session, args: Namespace) -> int:
     index = _index(session)
     folders = index.archive.rows()
     chosen = folders if args.all else folders[:_ARCHIVED]
-    views = [*index.live(), *[view for folder in chosen if (view := index.archive.view(folder))]]
+    held = pauses.in_force(session.layout, session.now)
+    views = [_waiting(view, held) for view in index.live()]
+    views += [view for folder in chosen if (view := index.archive.view(folder))]
     if args.json:
         document([_facts(view) for view in views])
         return 0
     table([_row(view, session.now) for view in views])
+    for name, how in held.items():
+        talk(f"{name} is {how}")
     for problem in index.problems.values():
         talk(f"{problem.where}: {problem.what}")
     if len(chosen) < len(folders):
@@ -124,6 +128,12 @@ def run_list(session: Session, args: Namespace) -> int:
     if not views:
         talk("no tasks yet")
     return 0
+
+
+def _waiting(view: TaskView, held: dict[str, str]) -> TaskView:
+    """A queued task with the pause that keeps it, before what else it waits for."""
+    why = pauses.why_waits(held, view.spec.role) if view.status is Status.QUEUED else ""
+    return msgspec.structs.replace(view, reason="; ".join(filter(None, (why, view.reason)))) if why else view
 
 
 def _facts(view: TaskView) -> dict[str, Any]:
@@ -157,6 +167,7 @@ def run_show(session: Session, args: Namespace) -> int:
     view = index.find(task_id)
     if view is None:
         raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
+    view = _waiting(view, pauses.in_force(session.layout, session.now))
     folder = index.folder(task_id)
     result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
     if args.json:

@@ -12,6 +12,7 @@ import msgspec
 
 from lumen_tui.engine import approvals
 from lumen_tui.engine.actions import checkpoints
+from lumen_tui.engine.arrivals import Arrivals
 from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import EventLog, Listener
@@ -119,6 +120,7 @@ class Engine:
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
         self.tending.starter.held_back = self.budgets.why_not
         self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)
+        self.arrivals = Arrivals(layout, self.loop)
         self._damage = DamageScan(layout)
         self.learning = Learning(layout, self.log)
         self.tenure = Tenure(self.store, self.log)

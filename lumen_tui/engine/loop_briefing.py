@@ -88,7 +88,7 @@ def _wake(facts: Facts) -> list[str]:
     wake = facts.picture.wake
     if not wake.text.strip():
         return ["There is none yet: this is your first loop."]
-    return [f"Written {times.ago(facts.now - wake.written)} ago.\n\n{wake.text.strip()}"]
+    return [f"Written {times.past(facts.now - wake.written)}.\n\n{wake.text.strip()}"]
 
 
 def _before(packets: tuple[Packet, ...]) -> list[str]:

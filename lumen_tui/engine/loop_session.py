@@ -19,6 +19,7 @@ from lumen_tui.engine.workers import write_exit
 from lumen_tui.model import agent, times
 from lumen_tui.model.agent import OpenLoop
 from lumen_tui.model.briefing import Briefing
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import SpendView
@@ -122,5 +123,5 @@ def _left(spend: SpendView) -> str:
     if spend.tokens_cap:
         said.append(f"{max(0, spend.tokens_cap - spend.tokens):,} of {spend.tokens_cap:,} tokens")
     if spend.usd_cap:
-        said.append(f"${max(0.0, spend.usd_cap - spend.usd):.2f} of ${spend.usd_cap:.2f}")
+        said.append(f"{dollars(max(0.0, spend.usd_cap - spend.usd), spend.usd_cap)} of {dollars(spend.usd_cap)}")
     return f"{' and '.join(said)} today" if said else "no limit is set"

@@ -60,17 +60,32 @@ class Pausing:
         return [name for name in may if locks.is_locked(self._layout.task(name) / "run.lock")]
 
     def resume(self, target: str) -> Answer:
-        """Let what was paused go on; the workers that a pause of everything stopped go on with it."""
+        """Let what was paused go on; without a target all of it: the loop, each role and each worker too."""
         if target == LOOP or target.startswith(ROLE):
             there = pauses.change(self._layout, target, None)
             return there, "resumed" if there else f"{target.removeprefix(ROLE)} is not paused"
         if target:
             return self._resume_one(target)
+        return True, self._resume_all()
+
+    def _resume_all(self) -> str:
+        parts = pauses.parts(self._layout)
+        self._end_pause_of_all()
+        named = [LOOP] if parts.loop else []
+        named += [ROLE + name for name in parts.roles]
+        for name in named:
+            pauses.change(self._layout, name, None)
+        held = [name for name in self._at_work() if pauses.held(self._layout.task(name))]
+        for task_id in held:
+            pauses.let_go(self._layout.task(task_id))
+        more = [name.removeprefix(ROLE) for name in named] + held
+        return "resumed" + (f", with {', '.join(more)}" if more else "")
+
+    def _end_pause_of_all(self) -> None:
         pause = self.paused()
         pauses.pause_all(self._layout, None)
         if pause is not None:
             self._let_go(pause)
-        return True, "resumed"
 
     def _resume_one(self, task_id: str) -> Answer:
         if task_id not in self._at_work() or not pauses.held(self._layout.task(task_id)):
@@ -88,7 +103,7 @@ class Pausing:
         """End every pause whose time has come."""
         pause, parts = self.paused(), self.parts
         if pause is not None and pause.over(now):
-            self.resume("")
+            self._end_pause_of_all()  # what is paused by itself has a time of its own
             self._tell("everything", pause, now)
         named = [(LOOP, parts.loop)] + [(ROLE + name, one) for name, one in parts.roles.items()]
         for name, one in named:

@@ -184,10 +184,11 @@ class Runner:
         """Commands and tasks at once; True where a whole beat was asked for."""
         try:
             wishes, tended = self.engine.look()
+            arrived = self.engine.arrivals.look(self.engine.config)
         except files.StoreError:
             return False
         self._note(wishes.stop)
-        self._soon = self._soon or bool(tended.collected)
+        self._soon = self._soon or arrived or bool(tended.collected)
         if wishes.carried_out:
             self._announce(self.engine.next_due)
         return wishes.beat

@@ -1,4 +1,4 @@
-"""What wakes a sleeping engine at once: a command, a new task, a worker that ended, a word of the zygote."""
+"""What wakes a sleeping engine at once: a command, a task, a signal, a worker that ended, a word of the zygote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.notices import Notices
 from lumen_tui.store.process import ProcessId
 
-_OURS = frozenset({"heartbeat.json", "events.jsonl", "events.1.jsonl", "command-receipts.jsonl", "engine.log"})
+_OURS = frozenset({
+    "heartbeat.json", "events.jsonl", "events.1.jsonl", "command-receipts.jsonl", "engine.log",
+    "signal-receipts.jsonl", "relationships.jsonl", "touches.jsonl", "confirmations.jsonl", "archive.jsonl",
+})  # fmt: skip
 
 
 class Wakeups:
@@ -23,7 +26,8 @@ class Wakeups:
         try:
             self._notices = Notices()
             self._notices.watch(layout.root)
-            self._notices.watch(layout.tasks)
+            for folder in (layout.tasks, layout.signals.parent, layout.work, layout.approvals):
+                self._notices.watch(folder)
             self._epoll.register(self._notices.fileno(), select.EPOLLIN)
         except OSError:
             self._notices = None

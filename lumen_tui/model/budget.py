@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
+from typing import get_type_hints
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from lumen_tui.model import times
@@ -18,6 +20,7 @@ from lumen_tui.model.text import one_line
 MAIN_ROLE = "main"  # the main agent: one task of it is one loop
 _CENT = 1e-9  # sums of dollars may be off by this much
 _PACE = times.HOUR  # the pace is that of the last hour
+_BOUNDS = get_type_hints(RoleBudget, include_extras=True)
 
 
 class Limit(Struct, frozen=True):
@@ -53,9 +56,25 @@ class Cap(Struct, frozen=True):
         """`85,000 of 100,000 tokens, $0.20 of $5.00 spent`."""
         spent, limit = self.spent, self.limit
         said = [f"{spent.tokens:,} of {limit.tokens:,} tokens"] if limit.tokens else []
-        said += [f"${spent.usd:.2f} of ${limit.usd:.2f}"] if limit.usd else []
+        said += [f"{dollars(spent.usd, limit.usd)} of {dollars(limit.usd)}"] if limit.usd else []
         said += [f"{spent.seconds / 60:.0f} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
         return f"{', '.join(said)} spent"
+
+
+def dollars(usd: float, beside: float = 0.0) -> str:
+    """`$5.00`, `$0.0015`: with two digits that count of what it stands beside, else of itself."""
+    small = abs(beside or usd)
+    digits = min(8, 1 - math.floor(math.log10(small))) if 0 < small < 0.1 else 2
+    return f"${usd:.{digits}f}"
+
+
+def out_of_range(**more: float) -> str:
+    """Why no cap can be raised by so many `tokens`, `usd`, `minutes`, by the bounds of the settings; else empty."""
+    for name, value in more.items():
+        most = next(part.le or 0 for part in _BOUNDS[name].__metadata__ if isinstance(part, Meta))
+        if not 0 <= value <= most:  # nan is neither
+            return f"{name}: {one_line(str(value), 40)} is out of range: 0 to {most:,}"
+    return ""
 
 
 def _pairs(limit: Limit, used: Amount) -> tuple[tuple[float, float], ...]:

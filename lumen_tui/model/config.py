@@ -125,6 +125,9 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     progress_signals: ProgressSignalsConfig = field(default_factory=ProgressSignalsConfig)
 
 
+UNREADABLE = "unreadable"  # as [sandbox] require: what stands there is no tier, so that none will do
+
+
 class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[sandbox]: how commands of workers are held, and how much one of them may use at most."""
 

@@ -70,10 +70,10 @@ def _by_age(beat: Heartbeat, ages: _Ages) -> tuple[EngineLife, str]:
 def _why_none(heartbeat: Heartbeat | None, now: float) -> str:
     if heartbeat is None:
         return "no engine has run here yet"
-    age = times.ago(now - times.epoch(heartbeat.at, now))
+    age = times.past(now - times.epoch(heartbeat.at, now))
     if heartbeat.phase == "stopped":
-        return f"stopped {age} ago"
-    return f"ended without a word; last heard of {age} ago"
+        return f"stopped {age}"
+    return f"ended without a word; last heard of {age}"
 
 
 WAIT = "wait"  # the kind of a worker's event that says for what it waits; data {"until": seconds since 1970}

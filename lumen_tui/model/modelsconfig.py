@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from lumen_tui.model.text import one_line
+
+SERVERS = ("anthropic", "openai", "groq", "openrouter", "ollama", "vllm", "lmstudio")  # known without an address
+NO_SERVERS = ("offline", "claude")  # back ends that are no server
 _Dollars = Annotated[float, Meta(ge=0, le=1_000_000)]
+_Id = Annotated[str, Meta(pattern=r"\S")]
 _Seconds = Annotated[float, Meta(ge=0.05, le=86_400)]
 
 
@@ -39,9 +45,9 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[models]: model ids by tier; they are the operator's to change. An id may be `endpoint:id`."""
 
     provider: str = "auto"  # auto | offline | claude | an endpoint: anthropic, openai, groq, ollama, …
-    haiku: str = "claude-haiku-5-5"
-    sonnet: str = "claude-sonnet-5-5"
-    opus: str = "claude-opus-5-5"
+    haiku: _Id = "claude-haiku-5-5"
+    sonnet: _Id = "claude-sonnet-5-5"
+    opus: _Id = "claude-opus-5-5"
     roles: dict[str, str] = field(default_factory=dict)  # role -> tier, id or endpoint:id
     fallback: dict[str, tuple[str, ...]] = field(default_factory=dict)  # tier or id -> what answers when it does not
     endpoints: dict[str, ServerConfig] = field(default_factory=dict)
@@ -51,3 +57,26 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     connect_seconds: _Seconds = 10.0
     first_byte_seconds: _Seconds = 110.0  # until an answer begins; five times that for a server on this machine
     silence_seconds: _Seconds = 90.0  # within an answer
+
+
+def stranger(config: ModelsConfig, text: str) -> str:
+    """Why `text` is no model: a sentence where the name before its colon is no endpoint, else the empty string."""
+    name, colon, model = text.partition(":")
+    if not colon or (model and name in (*SERVERS, *NO_SERVERS, *config.endpoints)):
+        return ""
+    place = next((setting for setting, value in settings(config) if value == text), "the model")
+    if not model:
+        return f"{place}: {one_line(text, 60)!r} names no model behind the colon"
+    known = ", ".join(sorted({*SERVERS, *NO_SERVERS, *config.endpoints}))
+    return (
+        f"{place}: {one_line(text, 60)!r} begins with no known endpoint: one of {known}; describe yours under "
+        "[models.endpoints.NAME], and for an id with a colon write the endpoint before it, such as ollama:qwen3:8b"
+    )
+
+
+def settings(config: ModelsConfig) -> Iterator[tuple[str, str]]:
+    """Every setting that names a model, with its value."""
+    yield from (("models.haiku", config.haiku), ("models.sonnet", config.sonnet), ("models.opus", config.opus))
+    yield from ((f"models.roles.{one_line(role, 64)}", value) for role, value in config.roles.items())
+    for key, values in config.fallback.items():
+        yield from ((f"models.fallback.{one_line(key, 64)}", value) for value in values)

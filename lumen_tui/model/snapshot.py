@@ -153,6 +153,7 @@ class Snapshot(Struct, frozen=True):
     spend: SpendView = field(default_factory=SpendView)
     approvals: tuple[Approval, ...] = ()  # calls that wait for a person's word, the oldest first
     killed: str = ""  # who killed the agent and why; empty where nobody did
+    paused: dict[str, str] = field(default_factory=dict)  # everything, the loop, `role NAME` -> by whom and why
     hooks: HookView = field(default_factory=HookView)
     facts: FactsView = field(default_factory=FactsView)
     attention: tuple[Attention, ...] = ()

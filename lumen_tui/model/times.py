@@ -56,6 +56,12 @@ def ago(seconds: float) -> str:
     return f"{int(seconds // DAY)} d"
 
 
+def past(seconds: float) -> str:
+    """`5 min ago`, or `just now`."""
+    words = ago(seconds)
+    return "just now" if words == "now" else f"{words} ago"
+
+
 def clock(seconds: float) -> str:
     """A running time: `0:41`, `12:05`, `1:02:03`."""
     whole = max(0, int(seconds))

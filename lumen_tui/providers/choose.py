@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Provider, ProviderError
-from lumen_tui.providers.endpoints import NO_SERVERS, Endpoint, Target, endpoint, expand, split
+from lumen_tui.providers.endpoints import Endpoint, Target, endpoint, expand, split
 
 _CLAUDE_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
                    "CLAUDE_CONFIG_DIR")  # fmt: skip
@@ -36,9 +36,16 @@ def key_names(
     elif config.provider == "offline":
         names = []
     else:
-        names = [name or provider for name, _ in _chain(config, _wanted(config, role, tier, model))]
+        names = _endpoints(config, _wanted(config, role, tier, model), provider)
     found = [name for each in names for name in _keys_of(config or ModelsConfig(), each)]
     return tuple(dict.fromkeys(found))
+
+
+def _endpoints(config: ModelsConfig, wanted: str, provider: str) -> list[str]:
+    try:
+        return [name or provider for name, _ in _chain(config, wanted)]
+    except ProviderError:
+        return []  # the worker says what is wrong with it
 
 
 def _keys_of(config: ModelsConfig, name: str) -> tuple[str, ...]:

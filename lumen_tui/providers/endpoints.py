@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from lumen_tui.model.modelsconfig import ModelsConfig, ServerConfig
+from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig, ServerConfig, stranger
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
@@ -25,7 +25,6 @@ BUILT_IN = {
 # Variables beside the key, as the vendors' own programs know them: another form of the key, another address.
 _TOKENS = {"anthropic": "ANTHROPIC_AUTH_TOKEN"}
 _ADDRESSES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
-NO_SERVERS = ("offline", "claude")  # back ends that are no server
 
 
 class Endpoint(Struct, frozen=True):
@@ -107,11 +106,13 @@ def endpoint(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> End
 
 
 def split(config: ModelsConfig, text: str) -> tuple[str, str]:
-    """`endpoint:model` taken apart; the endpoint is empty where none of the known ones is named (`qwen3:8b`)."""
+    """`endpoint:model` taken apart; the endpoint is empty where none is named. ProviderError for an unknown one."""
+    if why := stranger(config, text):
+        raise ProviderError(why)
     name, colon, model = text.partition(":")
     if text in NO_SERVERS:
         return text, ""
-    if colon and (name in BUILT_IN or name in config.endpoints or name in NO_SERVERS):
+    if colon:
         return name, model
     return "", text
 

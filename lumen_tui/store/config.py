@@ -8,13 +8,16 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.model.config import Config
+from lumen_tui.model.config import UNREADABLE, Config
+from lumen_tui.model.modelsconfig import ModelsConfig, settings, stranger
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.store import files, frontmatter, locks, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
 _HINT = "the rest is in force, this falls back to its default"
+_CLOSED = "no command of a worker is run until it is mended"
+_FLOOR = ("sandbox: ", "sandbox.require")
 
 
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
@@ -26,7 +29,19 @@ def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
     config = Config()
     for path in (layout.config, layout.operator):
         config = _layer(config, path, problems)
-    return config, problems
+    return _closed(config, problems), problems + strangers(config.models)
+
+
+def _closed(config: Config, problems: list[Problem]) -> Config:
+    """A floor of safety that cannot be read is not left out: no command is run until somebody has mended it."""
+    unread = [
+        number for number, problem in enumerate(problems)
+        if problem.what.startswith(_FLOOR) or problem.what.endswith("did you mean require?")
+    ]  # fmt: skip
+    for number in unread:
+        problems[number] = msgspec.structs.replace(problems[number], hint=_CLOSED)
+    floor = UNREADABLE if unread else config.sandbox.require
+    return msgspec.structs.replace(config, sandbox=msgspec.structs.replace(config.sandbox, require=floor))
 
 
 def _layer(config: Config, path: Path, problems: list[Problem]) -> Config:
@@ -88,6 +103,13 @@ def _line(text: str, keys: tuple[str, ...]) -> int:
             below = text[header.end() :]
             return text[: header.end()].count("\n") + frontmatter.line_of(below, keys[depth])
     return frontmatter.line_of(text, keys[-1])
+
+
+def strangers(models: ModelsConfig) -> list[Problem]:
+    """The settings that name a model at an endpoint which nobody knows."""
+    hint = "a task that needs this model fails until it is mended"
+    found = dict.fromkeys(why for _, value in settings(models) if (why := stranger(models, value)))
+    return [Problem(where="lumen.toml", what=why, hint=hint) for why in found]
 
 
 def change_operator(layout: Layout, changes: dict[str, Any]) -> None:

@@ -5,16 +5,19 @@ A pause ends by a word of a person or at its own time. Whoever reads a pause who
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from lumen_tui.model.loop import Pause, Pauses
 from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.text import one_line
 from lumen_tui.store import files, filing, locks
 from lumen_tui.store.layout import Layout
 
 ENGINE = "engine"  # who paused a role whose workers kept dying
+EVERYTHING, LOOP = "everything", "the loop"
 HOLD_FILE = "hold.json"
 _UNREADABLE = "the file cannot be read; remove it to go on"
 
@@ -51,6 +54,31 @@ def parts(layout: Layout) -> Pauses:
         return msgspec.json.decode(files.read(layout.pauses) or b"{}", type=Pauses)
     except (msgspec.MsgspecError, files.StoreError):
         return Pauses(loop=Pause(at="", by="unknown", reason=f"{layout.pauses.name}: {_UNREADABLE}"))
+
+
+def in_force(layout: Layout, now: float) -> dict[str, str]:
+    """What is paused now, and by whom and why, as `words` names it."""
+    return words(paused(layout), parts(layout), now)
+
+
+def words(everything: Pause | None, found: Pauses, now: float) -> dict[str, str]:
+    """`{"the loop": "paused by ann: a drill"}`; the names are EVERYTHING, LOOP and `role NAME`."""
+    named = [(EVERYTHING, everything), (LOOP, found.loop)]
+    named += [(role_words(name), one) for name, one in found.roles.items()]
+    return {one_line(name, 80): one_line(one.words, 300) for name, one in named if one and not one.over(now)}
+
+
+def role_words(role: str) -> str:
+    """How `words` names a role."""
+    return f"role {role}"
+
+
+def why_waits(found: Mapping[str, str], role: str) -> str:
+    """Why a queued task of `role` does not start, where a pause (as of `in_force`) is the cause; else empty."""
+    for name in (EVERYTHING, role_words(role)):
+        if name in found:
+            return f"{name} is {found[name]}"
+    return ""
 
 
 def change(layout: Layout, name: str, pause: Pause | None) -> bool:

@@ -53,10 +53,12 @@ def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], v
     hint = _hint(whole, keys)
     shown = _shown(value)
     if text.startswith("Invalid enum value"):
-        return f"{shown or 'the value'} is unknown: one of {', '.join(map(str, get_args(hint)))}"
+        return f"{shown or 'the value'} is unknown: one of {_choices(hint)}"
     if found := re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text):
-        kind = ", ".join(map(str, get_args(hint))) if _is_choice(hint) else _KINDS.get(found.group(1), found.group(1))
+        kind = _choices(hint) if _is_choice(hint) else _KINDS.get(found.group(1), found.group(1))
         return f"{kind} is needed" + (f", not {shown}" if shown else "")
+    if isinstance(value, str) and not value.strip():
+        return "it is empty"
     if allowed := _range(hint):
         return f"{shown or 'the number'} is out of range: {allowed}"
     return text.replace("`", "")
@@ -76,11 +78,16 @@ def _of_item(text: str, at: str, item: Any) -> str:
         return f"there is no {field.group(1)!r} in it{_near(item, (field.group(1),))}"
     inner = at.rstrip("`").rpartition("].")[2].split(".") if "]." in at else []
     if text.startswith("Invalid enum value"):
-        known = ", ".join(map(str, get_args(_hint(item, inner))))
+        known = _choices(_hint(item, inner))
         return f"{text.removeprefix('Invalid enum value ')} in it is unknown: one of {known}"
     found = re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text)
     said = f"{_KINDS.get(found.group(1), found.group(1))} is needed" if found else text.replace("`", "")
     return f"{'.'.join(inner)}: {said}" if inner else f"{said} in it"
+
+
+def _choices(hint: Any) -> str:
+    """What may be written; the empty choice is that of leaving it out."""
+    return ", ".join(str(choice) for choice in get_args(hint) if choice != "")
 
 
 def _is_choice(hint: Any) -> bool:

@@ -120,6 +120,7 @@ class Reader:
         self._approvals = ApprovalIndex(layout)
         self.facts = FactIndex(layout)
         self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
+        self._pause = Stamped(lambda: [layout.pause], lambda: pauses.paused(layout))
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
         self._evolution = Stamped(
             lambda: [layout.observations, layout.constitution, layout.approved_constitution],
@@ -166,6 +167,7 @@ class Reader:
         for slice_ in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
             slice_.refresh()
         self._kill.refresh()
+        self._pause.refresh()
         self._pauses.refresh()
         self._evolution.refresh()
         self._approvals.refresh(now)
@@ -225,6 +227,7 @@ class Reader:
             lanes=self._lanes(), spend=spend, killed=self._killed(), approvals=self._approvals.waiting(now, live),
             attention=self._attention(live, spend, now), problems=self._problems(now),
             demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
+            paused=pauses.words(self._pause.value, self._pauses.value, now),
             revisions=self._revisions(), hooks=self._progress.hooks.view, facts=self.facts.view(),
         )  # fmt: skip
 
@@ -266,7 +269,7 @@ class Reader:
             loop=self._loop.revision + self._packets.revision + self._ledger.revision, wake=self._wake.revision,
             tasks=self.tasks.revision,
             signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
-            engine=self._engine_revision + self._kill.revision,
+            engine=self._engine_revision + self._kill.revision + self._pause.revision,
             problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision,
             approvals=self._approvals.revision, facts=self.facts.revision,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.spendbook import SPENT
 from lumen_tui.model.times import iso
 from lumen_tui.tui.app import LumenApp
-from lumen_tui.tui.screens.budget_form import KillForm
+from lumen_tui.tui.screens.budget_form import KillForm, UnkillForm
 from lumen_tui.tui.screens.budget_screen import BudgetScreen
 
 HOSTILE = "[/] [@click=app.quit]x[/] \x1b]52;c;QUJD\x07"
@@ -50,6 +50,7 @@ def open_room(purse, now):
 
 
 async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, open_room):
+    purse.settings("[budget]\nday_tokens = 100000\nday_usd = 5.0\n")
     purse.ledger.append(a_hold("spd-1", 61_000, kind=SPENT, usd=4.2, at=iso(now - 600), model=HOSTILE))
     purse.ledger.hold(a_hold("spd-2", 9000), lambda book: "")
     app = open_room()
@@ -69,7 +70,7 @@ async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, ope
         await until(pilot, lambda: "$4.20 of $5.00" in text(app))
 
 
-async def test_the_switch_wants_the_name_typed_and_is_lifted_by_the_same_key(purse, now, open_room):
+async def test_the_switch_wants_the_name_typed_and_is_lifted_only_by_an_answer(purse, now, open_room):
     child = purse.stubborn("tsk-a")
     app = open_room()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -84,5 +85,38 @@ async def test_the_switch_wants_the_name_typed_and_is_lifted_by_the_same_key(pur
         assert await asyncio.to_thread(child.wait, 2) != 0
         await until(pilot, lambda: "killed by ann: wild" in text(app))
         await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(app.screen, UnkillForm) and "It goes on at once" in text(app))
+        await pilot.press("ctrl+k", "enter")
+        await until(pilot, lambda: app.screen is app.room)
+        assert purse.layout.kill.exists()
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(app.screen, UnkillForm))
+        await pilot.press("y")
         await until(pilot, lambda: not app.room.snapshot.killed)
         assert not purse.layout.kill.exists()
+
+
+async def test_enter_in_the_list_of_needs_asks_before_it_lifts_the_switch(purse, now, open_room):
+    purse.do("kill", reason="wild")
+    app = open_room()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.room.snapshot.killed)
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: "the agent is killed by ann: wild" in text(app) and app.screen is not app.room)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, UnkillForm))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.room)
+        assert purse.layout.kill.exists()
+
+
+async def test_the_kill_key_works_above_another_screen(purse, now, open_room):
+    app = open_room()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.room.snapshot.root)
+        await pilot.press("dollar_sign")
+        await until(pilot, lambda: isinstance(app.screen, BudgetScreen))
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(app.screen, KillForm))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, BudgetScreen))

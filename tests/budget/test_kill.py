@@ -143,3 +143,20 @@ def test_what_is_not_killed_cannot_be_unkilled(purse):
 def test_a_file_that_cannot_be_read_kills_as_well(purse):
     (purse.root / "kill.json").write_bytes(b"\xff\x00")
     assert Reader(purse.root).snapshot(time.time()).killed == "killed: kill.json is there but cannot be read"
+
+
+def test_a_second_kill_keeps_the_first_reason_and_ends_what_lives(purse):
+    purse.do("kill", reason="it ran wild")
+    child = purse.stubborn("tsk-a")
+    done = purse.do("kill", now=time.time(), reason="again")
+    child.wait(2)
+    assert done.summary.startswith("already killed by ann: it ran wild; 1 worker ended")
+    assert json.loads(purse.layout.kill.read_bytes())["reason"] == "it ran wild"
+
+
+def test_resume_does_not_pretend_to_lift_a_kill(purse):
+    purse.do("kill", reason="it ran wild")
+    with pytest.raises(ActionError, match="killed by ann: it ran wild; `lumen-tui unkill` lifts that") as refused:
+        purse.do("engine.resume")
+    assert not refused.value.missing
+    assert not purse.layout.commands.exists()

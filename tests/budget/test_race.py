@@ -14,7 +14,7 @@ from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SETTLE, Entry
 
 CAP = 20_000
 WORKERS, KILLS = 6, 25
-MANY = 32
+MANY = 20
 MOST = 400  # tokens of one call of a racer
 
 

@@ -79,7 +79,7 @@ def test_a_settled_call_never_opens_again():
         assert (book.open, book.lost, book.days[DAY].tokens) == ({}, {}, 0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), KINDS, st.integers(0, 50)), min_size=1, max_size=25), st.data())
 def test_what_is_repeated_counts_once(steps, data):
     """Any line told a second time, at any later place, changes nothing, whatever stands between."""
@@ -98,7 +98,7 @@ def history(call: str, kinds: tuple[str, ...], most: int) -> list[Entry]:
     return [entry(call, kind, tokens.get(kind, 0), usd=tokens.get(kind, 0) / 4) for kind in kinds]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(HISTORIES, st.integers(0, 50)), max_size=6), st.data())
 def test_the_order_of_the_lines_and_their_repetition_change_no_total(calls, data):
     lines = [line for number, (kinds, most) in enumerate(calls) for line in history(f"c{number}", kinds, most)]
@@ -109,7 +109,7 @@ def test_the_order_of_the_lines_and_their_repetition_change_no_total(calls, data
     assert mixed.recent.keys() == straight.recent.keys()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), KINDS, st.integers(0, 50)), max_size=25))
 def test_the_parts_add_up_and_the_index_is_the_book(steps):
     book = book_of(*[entry(f"c{call}", kind, tokens, role=f"r{call % 2}") for call, kind, tokens in steps])

@@ -62,8 +62,8 @@ PATIENCE = 120.0  # seconds for the rest to end once nothing is killed any more
 class Hammer:
     """One state folder under fire."""
 
-    def __init__(self, root: Path, seed: int) -> None:
-        self.root, self.layout = root, Layout(root)
+    def __init__(self, root: Path, seed: int, open_tasks: int) -> None:
+        self.root, self.layout, self.open_tasks = root, Layout(root), open_tasks
         self.layout.create()
         self.layout.config.write_text(SETTINGS)
         self.random = random.Random(seed)  # noqa: S311
@@ -130,7 +130,7 @@ class Hammer:
     def feed(self) -> None:
         folders = [path.parent for path in self.layout.tasks.glob("[!.]*/spec.json")]
         waiting = sum(not (folder / "exit.json").exists() for folder in folders)
-        for _ in range(OPEN_TASKS - waiting):
+        for _ in range(self.open_tasks - waiting):
             job = str(len(self.made))
             objective = f"Job #{job}: what are the 5 largest files in /usr/lib?"
             self.made.append(self.port.submit("task.new", objective=objective).target)
@@ -312,11 +312,11 @@ def lines(path: Path) -> list[bytes]:
     return good
 
 
-def hammer(seconds: float, seed: int) -> tuple[Hammer, list[str]]:
+def hammer(seconds: float, seed: int, open_tasks: int = OPEN_TASKS) -> tuple[Hammer, list[str]]:
     """All of it; the hammer and what does not hold."""
     root = Path(tempfile.mkdtemp(prefix="lumen-hammer-", dir="/var/tmp")) / "state"
     root.mkdir(mode=0o700)
-    found = Hammer(root, seed)
+    found = Hammer(root, seed, open_tasks)
     try:
         found.run(seconds)
         found.settle()

@@ -8,8 +8,10 @@ import pytest
 
 
 @pytest.mark.xdist_group("hammer")
-def test_a_few_seconds_of_kills_leave_every_task_ended_once(hammering):
-    done, faults = hammering.hammer(5.0, 4711)
+def test_a_few_seconds_of_kills_leave_every_task_ended_once_and_spend_counted_once(hammering):
+    done, faults = hammering.hammer(1.0, 4711, open_tasks=3)
     assert faults == [], done.root  # which is kept then
-    assert len(done.made) >= hammering.OPEN_TASKS
+    assert len(done.made) >= 3
+    assert done.asked
+    assert 0 < done.replay().most <= 1
     shutil.rmtree(done.root.parent)

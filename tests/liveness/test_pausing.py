@@ -208,3 +208,33 @@ async def test_a_worker_that_has_ended_cannot_be_paused(world):
     await world.beat()
     assert receipts(world)[-1] == f"no worker is at {task_id}"
     await world.until(lambda: ended(world, task_id))
+
+
+async def test_a_bare_resume_lifts_the_pauses_of_the_loop_and_of_roles_too(world):
+    for target in ("", "loop", "role:researcher"):
+        world.do("engine.pause", target=target, reason="a drill")
+    task_id = world.task()
+    await world.beat()
+    assert list(world.room.look().paused) == ["everything", "the loop", "role researcher"]
+    assert "the loop, role researcher too" in world.do("engine.resume").summary
+    assert (await world.beat()).tended.started == [task_id]
+    assert receipts(world)[-1] == "resumed, with loop, researcher"
+    assert world.room.look().paused == {}
+    await world.until(lambda: ended(world, task_id))
+
+
+async def test_the_end_of_a_timed_pause_of_everything_leaves_the_others_in_force(world):
+    world.do("engine.pause", seconds=60)
+    world.do("engine.pause", target="role:researcher")
+    await world.beat()
+    world.clock.pass_time(120)
+    await world.beat()
+    assert list(world.room.look().paused) == ["role researcher"]
+
+
+def test_what_is_not_paused_cannot_be_resumed(world):
+    with pytest.raises(ActionError, match="the loop is not paused") as refused:
+        world.do("engine.resume", target="loop")
+    assert refused.value.missing
+    world.do("engine.pause", target="loop")  # no engine has seen it yet
+    world.do("engine.resume", target="loop")

@@ -83,7 +83,7 @@ def test_a_server_of_our_own_needs_no_key_and_costs_nothing(desk, api):
     desk.environ.clear()
     desk.settings["provider"] = "ollama"
     api.say(tool("list_dir"), text("done"))
-    talk = desk.talk(model="qwen3:8b")
+    talk = desk.talk(model="ollama:qwen3:8b")
     assert talk.outcome.ok
     assert talk.brain == "ollama qwen3:8b"
     assert api.asked[0].model == "qwen3:8b"

@@ -44,7 +44,8 @@ def test_models_by_tier_role_and_task():
     assert labels(config, environ=env) == ["anthropic claude-opus-5-5"]
     assert labels(config, of_model("sonnet"), env) == ["groq llama"]
     assert labels(config, of_model("openai:gpt-y"), env) == ["openai gpt-y"]
-    assert labels(config, of_model("qwen3:8b"), env) == ["anthropic qwen3:8b"]
+    with pytest.raises(ProviderError, match="begins with no known endpoint"):
+        labels(config, of_model("qwen3:8b"), env)
     reviewer = Role(name="reviewer", purpose="p", tier="haiku")
     assert targets(config, reviewer, SPEC, env)[0].label == "openai gpt-x"
 

@@ -122,8 +122,8 @@ def _readable(layout: Layout, approval_id: str) -> Approval:
 
 def _answered(request: Approval, there: Decision, now: float) -> ActionError:
     said = "allowed" if there.allowed else "refused"
-    age = times.ago(now - times.epoch(there.at, now))
-    return ActionError(f"{request.id} has its answer: {said} by {there.by} ({age} ago). Undo that first")
+    age = times.past(now - times.epoch(there.at, now))
+    return ActionError(f"{request.id} has its answer: {said} by {there.by} ({age}). Undo that first")
 
 
 def _answer(

@@ -19,7 +19,8 @@ from lumen_tui.store.config import load_config
 from lumen_tui.store.ledger import Ledger
 from lumen_tui.store.store import Store
 
-_FIELDS = ("day", "role", "tokens", "usd", "seconds")
+_NUMBERS = ("tokens", "usd", "seconds")
+_FIELDS = ("day", "role", *_NUMBERS)
 
 
 def raise_cap(
@@ -29,6 +30,8 @@ def raise_cap(
     """Add to today's cap, or to that of one role."""
     if min(tokens, usd, minutes) < 0 or not (tokens or usd or minutes):
         raise ActionError("name how much more there shall be today: tokens, dollars or minutes, above 0")
+    if why := budget.out_of_range(tokens=tokens, usd=usd, minutes=minutes):
+        raise ActionError(why)
     config = load_config(store.layout)[0].budget
     ledger = Ledger(store.layout)
     more = Limit(tokens, usd, minutes * 60)
@@ -65,7 +68,7 @@ def _must_bind(book: Book, config: BudgetConfig, day: str, role: str, more: Limi
 
 def _words(more: Limit) -> str:
     said = [f"{more.tokens:,} tokens"] if more.tokens else []
-    said += [f"${more.usd:.2f}"] if more.usd else []
+    said += [budget.dollars(more.usd)] if more.usd else []
     said += [f"{more.seconds / 60:g} minutes"] if more.seconds else []
     return ", ".join(said)
 
@@ -77,12 +80,20 @@ def _side(grant: Entry) -> dict[str, Any]:
 def grant_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: the grant as it stands."""
     found = Ledger(store.layout).refresh().grants.get(change.key)
-    return None if found is None else _side(found)
+    if found is None:
+        return None
+    there = _side(found)
+    sides = (side for side in (change.before, change.after) if side is not None)
+    return next((side for side in sides if _sound(side) == there), there)
+
+
+def _sound(side: dict[str, Any]) -> dict[str, Any]:
+    """A side as the ledger has it: a number that JSON cannot say is null in the journal, and counts as 0."""
+    return {name: side[name] or 0 if name in _NUMBERS else side[name] for name in _FIELDS}
 
 
 def put_grant(store: Store, change: Change) -> None:
     """For undo: take the grant back, or give it again."""
-    side = change.after or change.before or {}
+    side = _sound(change.after or change.before or {})
     kind = REVOKE if change.after is None else GRANT
-    known = {name: side[name] for name in _FIELDS}
-    Ledger(store.layout).append(Entry(id=change.key, kind=kind, at="", **known))
+    Ledger(store.layout).append(Entry(id=change.key, kind=kind, at="", **side))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import msgspec
+
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
-from lumen_tui.model.loop import Command
-from lumen_tui.store import locks
+from lumen_tui.model.loop import Command, CommandReceipt
+from lumen_tui.store import locks, pauses
+from lumen_tui.store.killfile import read_kill
 from lumen_tui.store.store import Store
+
+Record = TypeVar("Record", Command, CommandReceipt)
 
 _WHEN = ("step", "task", "now")
 
@@ -62,9 +70,36 @@ def pause(
 
 
 def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
-    """Ask to go on after a pause, of the same scope."""
+    """Ask to go on after a pause: of one scope, or of everything, with whatever is paused by itself."""
+    if kill := read_kill(store.layout):
+        raise ActionError(f"the agent is {kill.words}; `lumen-tui unkill` lifts that, a pause is not what holds it")
     found, what = _scope(store, target)
+    if found and not _is_paused(store, found, now):
+        raise ActionError(f"{what} is not paused", missing=True)
+    more = [name for name in pauses.in_force(store.layout, now) if name != pauses.EVERYTHING]
+    what += f" ({', '.join(more)} too)" if more and not found else ""
     return Done(summary=f"asked to let {what} go on", target=ask(store, "resume", by=by, now=now, target=found))
+
+
+def _is_paused(store: Store, target: str, now: float) -> bool:
+    """Whether there is a pause of this one scope, or one on its way to the engine."""
+    found = pauses.parts(store.layout)
+    one = found.loop if target == "loop" else found.roles.get(target.removeprefix("role:"))
+    if target != "loop" and not target.startswith("role:"):
+        one = pauses.held(store.layout.task(target))
+    if one is not None and not one.over(now):
+        return True
+    answered = {receipt.command_id for receipt in _all(store.command_receipts.lines(), CommandReceipt)}
+    sent = _all(store.commands.lines(), Command)
+    return any(one.verb == "pause" and one.target == target and one.id not in answered for one in sent)
+
+
+def _all(lines: Iterable[bytes], kind: type[Record]) -> Iterator[Record]:
+    for line in lines:
+        try:
+            yield msgspec.json.decode(line, type=kind)
+        except msgspec.MsgspecError:
+            continue
 
 
 def _scope(store: Store, target: str) -> tuple[str, str]:

@@ -14,11 +14,16 @@ from lumen_tui.store.store import Store
 
 
 def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
-    """End every worker at once and start nothing until `unkill`; this needs no engine and waits for none."""
-    wanted = Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
+    """End every worker at once and start nothing until `unkill`; this needs no engine and waits for none.
+
+    Where it is killed already the first reason stays, and what is still alive ends.
+    """
+    there = read_kill(store.layout)
+    wanted = there or Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
     failed: files.StoreError | None = None
     try:
-        throw(store.layout, wanted)
+        if there is None:
+            throw(store.layout, wanted)
     except files.StoreError as error:
         failed = error  # on a full disk, too, the workers end
     running = SystemClock().running
@@ -27,8 +32,9 @@ def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
     took = f"{len(ended)} worker{'' if len(ended) == 1 else 's'} ended in {running() - began:.2f} s"
     if failed is not None:
         raise ActionError(f"{took}, but an engine may start others: {failed}. Stop the engine by its process")
-    said = f"killed: {took}; nothing starts until `lumen-tui unkill`"
-    return _noted(store, "kill", said, by, now, wanted.reason)
+    what = f"already {there.words}" if there else "killed"
+    said = f"{what}{';' if there else ':'} {took}; nothing starts until `lumen-tui unkill`"
+    return _noted(store, "kill", said, by, now, one_line(reason, 400))
 
 
 def unkill(store: Store, *, by: str, now: float) -> Done:
@@ -37,7 +43,7 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
     if was is None:
         raise ActionError("nothing is killed here", missing=True)
     lift(store.layout)
-    age = f", {times.ago(now - times.epoch(was.at, now))} ago" if was.at else ""
+    age = f", {times.past(now - times.epoch(was.at, now))}" if was.at else ""
     return _noted(store, "unkill", f"goes on; it was {was.words}{age}", by, now, "")
 
 

@@ -99,7 +99,7 @@ def _changed_since(store: Store, change: Change, now: float, who: str = "", when
     last = history.last_change(store.layout, change.kind, change.key)
     if last is not None and not who:
         who, when = last.by, last.at
-    age = f"{times.ago(now - times.epoch(when))} ago, {when}" if when else "at an unknown time"
+    age = f"{times.past(now - times.epoch(when))}, {when}" if when else "at an unknown time"
     return ActionError(f"{change.key} was changed since by {who or 'somebody'} ({age}): nothing was done")
 
 

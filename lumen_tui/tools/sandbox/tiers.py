@@ -17,6 +17,9 @@ from lumen_tui.tools.sandbox.selftest import Tested
 
 RESULTS = "sandbox.json"  # below index/: a copy of the last tests, made anew where the machine is another
 REFUSED = "refused"  # no tier that the operator wants works: no command is run
+_UNREADABLE = (
+    "no command is run: [sandbox] require in the settings cannot be read; write bubblewrap or landlock, or take it out"
+)
 
 
 class Results(Struct, frozen=True):
@@ -43,6 +46,8 @@ class Choice(Struct, frozen=True):
 
 def choose(settings: SandboxConfig, results: Results) -> Choice:
     """The tier in force. Never a weaker one than the settings name."""
+    if settings.require not in ("", *cell.TIERS):
+        return Choice(REFUSED, _UNREADABLE)
     wanted = cell.TIERS if settings.tier == "auto" else (settings.tier,)
     allowed = cell.TIERS[: cell.TIERS.index(settings.require) + 1] if settings.require else cell.TIERS
     failed: list[str] = []

@@ -94,11 +94,11 @@ class NeedsHandler(Handler):
     def _chosen(self, need: Attention | None) -> None:
         if need is None:
             return
-        if need.need is Need.ENGINE and self.snapshot.engine.life is EngineLife.NONE:
-            self.room.action_do("engine")
-            return
         if action := _ANSWERED_BY.get(need.target, "budget" if need.need is Need.BUDGET else ""):
             self.room.action_do(action)
+            return
+        if need.need is Need.ENGINE and self.snapshot.engine.life is EngineLife.NONE:
+            self.room.action_do("engine")
             return
         if need.need is Need.PROBLEM:
             self._show_problems(need.text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from lumen_tui.model.tasks import Status
 from lumen_tui.tui import words
 from lumen_tui.tui.handlers.base import Handler
 
@@ -23,12 +24,22 @@ class SpendingHandler(Handler):
 
     def do_kill(self) -> None:
         if self.snapshot.killed:
-            self.submit("unkill")
+            self._ask_to_go_on()
             return
         from lumen_tui.tui.screens.budget_form import KillForm
 
         form = KillForm(self.snapshot.config.agent.name, self._consequences())
         self.room.lumen.push_screen(form, lambda sure: self._kill(form.reason) if sure else None)
+
+    def _ask_to_go_on(self) -> None:
+        from lumen_tui.tui.screens.budget_form import UnkillForm
+
+        queued = sum(view.status is Status.QUEUED for view in self.snapshot.tasks[:64])
+        lines = [
+            f"The agent is {self.snapshot.killed}.",
+            f"It goes on at once, and {words.plural(queued, 'queued task')} may start.",
+        ]
+        self.room.lumen.push_screen(UnkillForm(lines), lambda sure: self.submit("unkill") if sure else None)
 
     def _kill(self, reason: str) -> None:
         self.submit("kill", reason=reason)

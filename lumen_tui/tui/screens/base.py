@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,6 +18,9 @@ from textual.widgets import Button, Static
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.screens.fields import Prose
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.app import LumenApp
 
 Result = TypeVar("Result")
 Keys = Sequence[tuple[str, str]]
@@ -42,7 +45,10 @@ def said(text: str, *, bad: bool = False) -> Content:
 class Dialog(ModalScreen[Result]):
     """A framed box over the room. Subclasses give `body` and `keys`; the heading may hold any text."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False),
+        Binding("ctrl+k", "kill", show=False, id="kill"),  # by its id [keys] moves it here as well
+    ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012 - Textual declares the type
     VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
 
@@ -70,6 +76,11 @@ class Dialog(ModalScreen[Result]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+    def action_kill(self) -> None:
+        """The kill switch's question, above whatever is open."""
+        lumen = cast("LumenApp", self.app)
+        lumen.room.action_do("kill")
 
     def show(self, snapshot: Snapshot) -> None:
         """A newer picture of everything. Most dialogs have no use for one."""

@@ -8,8 +8,9 @@ from typing import Any
 from textual.content import Content
 from textual.widget import Widget
 
+from lumen_tui.model import budget
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row
-from lumen_tui.tui.screens.confirm import ConfirmName
+from lumen_tui.tui.screens.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.screens.fields import Line, Offers
 
 _NUMBERS = {"tokens": int, "usd": float, "minutes": float}
@@ -43,6 +44,8 @@ class RaiseForm(FormScreen[dict[str, Any]]):
                 found[name] = kind(text) if text else 0
             except ValueError:
                 raise Invalid(f"{text!r} is not a number: write how much more, such as 5.", name) from None
+            if why := budget.out_of_range(**{name: found[name]}):
+                raise Invalid(why, name)
         if not any(found.values()):
             raise Invalid("Name how much more there shall be today.", "usd")
         found |= {"role": self.query_one("#role", Line).text} if self._roles else {}
@@ -63,6 +66,19 @@ class KillForm(ConfirmName):
         yield from super().rows()
         yield row("reason", Line(placeholder="why", id="reason"))
 
+    def action_kill(self) -> None:
+        """It is being asked already."""
+
     def read(self) -> bool:
         self.reason = self.query_one("#reason", Line).text
         return super().read()
+
+
+class UnkillForm(ConfirmKey):
+    """Asks with a key that no way here uses: neither ctrl+k nor enter lifts the switch."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("Let the agent go on", lines, "y", "let it go on")
+
+    def action_kill(self) -> None:
+        """It is being asked already."""

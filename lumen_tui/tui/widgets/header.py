@@ -11,8 +11,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from lumen_tui.model import times
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import EngineLife, Need, Snapshot
+from lumen_tui.model.snapshot import EngineLife, Need, Snapshot, SpendView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.theme import Ink, Look
@@ -66,7 +67,7 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
     ink, sep = look.ink, look.shapes.sep
     beat = snapshot.engine.heartbeat
     shape, engine, style = engine_words(snapshot, look)
-    alive = snapshot.engine.life is EngineLife.ALIVE
+    alive, spent = snapshot.engine.life is EngineLife.ALIVE, spend_words(snapshot.spend)
     said, soon = (phase_words(beat, now, sep), _soon(beat, now, sep)) if alive else ("", "")
     paused = alive and beat is not None and beat.phase == "paused"
     return [
@@ -80,7 +81,7 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
         _sandbox(beat, ink, sep),
         *_troubles(snapshot, ink),
-        Part(7, f"{_spend(snapshot)}   ", ink.muted, right=True, short=f"{_spend(snapshot).removeprefix('today ')}  "),
+        Part(7, f"{spent}   ", ink.muted, right=True, short=f"{spent.removeprefix('today ')}  "),
         _needs(snapshot, look),
     ]
 
@@ -146,9 +147,17 @@ def _troubles(snapshot: Snapshot, ink: Ink) -> list[Part]:
     only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""
     killed = Part(3, f"   {snapshot.killed}" if snapshot.killed else "", ink.bad, short="   killed")
     return [
-        killed, Part(3, reading, ink.accent), Part(3, problems, ink.bad),
+        killed, Part(3, _held(snapshot), ink.accent), Part(3, reading, ink.accent), Part(3, problems, ink.bad),
         Part(3, only, ink.accent, short="   read-only"),
     ]  # fmt: skip
+
+
+def _held(snapshot: Snapshot) -> str:
+    """What is paused by itself; that everything is paused is said beside the engine."""
+    names = [name.removeprefix("the ") for name in snapshot.paused]
+    if not names or "everything" in names:
+        return ""
+    return f"   {one_line(names[0], 30)} paused" if len(names) == 1 else f"   {len(names)} paused"
 
 
 def _all_problems(snapshot: Snapshot) -> bool:
@@ -157,13 +166,22 @@ def _all_problems(snapshot: Snapshot) -> bool:
     return len(needs) == len(snapshot.problems) and all(item.need is Need.PROBLEM for item in needs)
 
 
-def _spend(snapshot: Snapshot) -> str:
-    spend = snapshot.spend
-    if spend.usd_cap and spend.usd:
-        return f"today {words.money(spend.usd)} of {spend.usd_cap:.2f}"
-    if spend.tokens_cap:
-        return f"today {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"
-    return f"today {words.kilo(spend.tokens)} tokens"
+def spend_words(spend: SpendView) -> str:
+    """What is gone of the cap that is nearest to its end; of the first of them where two are as near."""
+    usd, cap = dollars(spend.usd, spend.usd_cap), dollars(spend.usd_cap).removeprefix("$")
+    said = [
+        (spend.usd, spend.usd_cap, f"{usd} of {cap}"),
+        (spend.tokens, spend.tokens_cap, f"{words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"),
+        (spend.seconds, spend.seconds_cap, f"{spend.seconds / 60:.0f} of {spend.seconds_cap / 60:g} min"),
+    ]
+    nearest = max(((gone / most, text) for gone, most, text in said if most and gone), key=_share, default=None)
+    if nearest is None and spend.tokens_cap:
+        return f"today {said[1][2]}"
+    return f"today {nearest[1] if nearest else words.kilo(spend.tokens) + ' tokens'}"
+
+
+def _share(cap: tuple[float, str]) -> float:
+    return cap[0]
 
 
 def _needs(snapshot: Snapshot, look: Look) -> Part:

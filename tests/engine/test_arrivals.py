@@ -1,0 +1,72 @@
+"""News wakes an engine that sleeps, and what the engine itself writes does not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lumen_tui.engine.runner import Runner, RunOptions
+
+
+async def test_an_idle_beat_does_not_wake_the_engine_again(world):
+    engine = world.engine()
+    await world.beat()
+    engine.sleep(world.clock.now(), world.clock.now() + 300)
+    engine.tending.starter.wakeups.happened()
+    engine.arrivals.look(engine.config)
+    await world.beat()
+    engine.sleep(world.clock.now(), world.clock.now() + 300)
+    assert not engine.tending.starter.wakeups.happened()
+    assert not engine.arrivals.look(engine.config)
+
+
+async def test_a_signal_wakes_and_asks_for_one_beat(world):
+    engine = world.engine()
+    await world.beat()
+    engine.tending.starter.wakeups.happened()
+    world.do("signal.send", message="the port moved", wu_id="WU-100")
+    assert engine.tending.starter.wakeups.happened()
+    assert engine.arrivals.look(engine.config)
+    assert not engine.arrivals.look(engine.config)
+    assert (await world.beat()).loop == 1
+    assert not engine.arrivals.look(engine.config)
+
+
+@pytest.mark.parametrize("name", ["work", "approvals"])
+async def test_a_change_of_work_units_or_approvals_wakes(world, name):
+    engine = world.engine()
+    await world.beat()
+    engine.tending.starter.wakeups.happened()
+    (world.root / name / "x.md").write_text("x")
+    assert engine.tending.starter.wakeups.happened()
+    assert engine.arrivals.look(engine.config)
+    assert not engine.arrivals.look(engine.config)
+
+
+async def test_news_brings_the_next_beat_within_the_settle_time(tmp_path):
+    from lumen_tui.engine.actions.registry import perform
+    from lumen_tui.engine.engine import Engine
+    from lumen_tui.store.store import Store
+
+    store = Store(tmp_path / "state")
+    store.layout.create()
+    store.layout.config.write_text("[heartbeat]\nevery_minutes = 60\nsettle_seconds = 0.2\n")
+    engine = Engine(tmp_path / "state")
+    engine.open()
+    looped = asyncio.Event()
+    beats = []
+
+    def heard(report):
+        beats.append(report.loop)
+        if report.loop:
+            looped.set()
+        elif len(beats) == 1:
+            perform(store, "signal.send", {"message": "m", "wu_id": "WU-1"}, by="ann", now=engine.clock.now())
+
+    runner = Runner(engine, RunOptions(signals=False, listeners=[heard]))
+    running = asyncio.create_task(runner.run())
+    await asyncio.wait_for(looped.wait(), 15)
+    runner.request_stop("enough")
+    await running
+    assert beats == [0, 1]
