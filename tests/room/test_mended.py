@@ -173,7 +173,7 @@ def test_the_reason_stands_before_what_was_tried() -> None:
 async def test_the_header_has_room_for_the_brain_and_the_budget(open_room: Any, width: int) -> None:
     async with open_room(size=(width, 30)) as room:
         assert "offline" in room.header
-        assert "$0.42 of 5.00" in room.header
+        assert "61 k of 100 k tokens" in room.header
         assert "next in 3 min  " in room.header or "next in 3 min ·" in room.header
 
 
