@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,9 +34,18 @@ def cold(shell, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """Where the state folder of `working` is kept once it was made."""
+    return tmp_path_factory.mktemp("filled") / "state"
+
+
 @pytest.fixture
-def working(shell):
+def working(shell, filled):
     """In the middle of a work unit, with something of everything on its page."""
+    if filled.exists():
+        shutil.copytree(filled, shell.layout.root, dirs_exist_ok=True)
+        return shell
     for words in (
         ("wu", "new", "Session manager", "--id", "WU-042", "--lane", "Framework: Core"),
         ("wu", "new", "Before that", "--id", "WU-041"), ("start", "--wu", "WU-042"), ("wu", "claim", "WU-042"),
@@ -46,6 +56,7 @@ def working(shell):
     ):  # fmt: skip
         ran = shell(*words)
         assert ran.returncode == 0, (words, ran.stderr)
+    shutil.copytree(shell.layout.root, filled)
     return shell
 
 
