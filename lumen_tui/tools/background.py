@@ -48,6 +48,7 @@ class Running:
     def __init__(self, pipeline: Pipeline, command: str, ends: float, monotonic: Callable[[], float]) -> None:
         self.command = command
         self._pipeline, self._ends, self._monotonic = pipeline, ends, monotonic
+        self._began = monotonic()
         self._new = threading.Condition()
         self._output = bytearray()
         self._dropped = self._seen = 0
@@ -76,6 +77,13 @@ class Running:
             if self._pipeline.wait(_POLL):
                 return ""
         return why
+
+    @property
+    def state(self) -> str:
+        """How it is, in words. They change while it runs, so that asking again is not a call that changes nothing."""
+        if self.exit_code is None:
+            return f"it runs: {self._monotonic() - self._began:.0f} s so far, {self._seen:,} bytes written"
+        return f"ended: {self.why}" if self.why else f"ended, exit code {self.exit_code}"
 
     def _reason(self) -> str:
         if self._stop.is_set():
@@ -159,25 +167,19 @@ def shell_output(context: Context, arguments: OutputArguments) -> ToolResult:
     found, dropped = job.take(arguments.seconds, context.check)
     text = found.decode("utf-8", "replace")
     notes = [f"{dropped:,} bytes before this were dropped"] if dropped else []
-    notes.append(_state(job))
+    notes.append(job.state)
     data = {"running": job.exit_code is None, "exit_code": job.exit_code, "output": text}
     return ToolResult(
         text + "".join(f"\n[{note}]" for note in notes), data=data, truncated=dropped,
-        summary=f"{plural(text.count(chr(10)), 'line')}, {_state(job)}",
+        summary=f"{plural(text.count(chr(10)), 'line')}, {job.state}",
     )  # fmt: skip
-
-
-def _state(job: Running) -> str:
-    if job.exit_code is None:
-        return "it runs"
-    return f"ended: {job.why}" if job.why else f"ended, exit code {job.exit_code}"
 
 
 def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
     job = _job(context, arguments.name)
     with context.guard():
         job.stop()
-    return ToolResult(f"{arguments.name}: {_state(job)}", summary=_state(job))
+    return ToolResult(f"{arguments.name}: {job.state}", summary=job.state)
 
 
 def stop_all(context: Context) -> None:

@@ -88,7 +88,9 @@ class Pipeline:
         return all(one.child.poll() is not None for one in self._commands)
 
     def over(self) -> str:
-        """The limit that the commands broke, in a sentence, or empty."""
+        """The limit that the commands broke, in a sentence, or empty. A burst may be over between two looks."""
+        if any(one.refused() for one in self._commands):
+            return f"it had more than {self.admission.policy.caps.processes} processes"
         return self._watch.look([one.child.pid for one in self._commands if one.child.returncode is None])
 
     def stood(self) -> bool:
@@ -231,7 +233,8 @@ class _Collector:
         while not self._pipeline.wait(_POLL):
             if stopped := self._stopped():
                 return stopped
-        return self._ran(self._pipeline.exit_code)
+        code = self._pipeline.exit_code
+        return self._ran(code, over=self._pipeline.over() if code else "")
 
     def _ran(self, code: int, *, timed_out: bool = False, too_much: bool = False, over: str = "") -> Ran:
         admission = self._pipeline.admission

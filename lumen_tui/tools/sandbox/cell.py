@@ -33,6 +33,10 @@ class Started:
         """Whether the walls stood and the command began. Asked once, after the end; without walls always."""
         return self._status < 0 or _STARTED in self._report()
 
+    def refused(self) -> bool:
+        """Whether the kernel refused it one more process."""
+        return bool(self._group) and groups.refused(self._group)
+
     def _report(self) -> bytes:
         try:
             while part := os.read(self._status, 65_536):

@@ -37,6 +37,15 @@ def drop(folder: str) -> None:
         pass
 
 
+def refused(folder: str) -> bool:
+    """Whether the kernel refused it a process, since it had as many as it may."""
+    try:
+        with open(os.path.join(folder, "pids.events"), encoding="ascii") as events:
+            return any(line.startswith("max ") and line.split()[1] != "0" for line in events)
+    except (OSError, IndexError):
+        return False  # no group, or a kernel that does not count
+
+
 def joined(folder: str, argv: list[str]) -> list[str]:
     """`argv` behind a shell that enters the group first; the command is not begun where it cannot."""
     if not folder:
