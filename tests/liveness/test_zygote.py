@@ -59,9 +59,9 @@ def test_a_fork_does_the_task_like_a_cold_start(world, zygote):
 def test_a_fork_has_a_session_a_folder_and_an_environment_of_its_own(world, zygote):
     task_id = world.task("How big is /usr?")
     born = start(world, task_id, zygote, LUMEN_TEST_SECRET="sk-of-this-task-only")
+    world.until_true(lambda: os.getsid(born.pid) == born.pid and list(world.layout.task(task_id).glob("events*")))
     os.kill(born.pid, signal.SIGSTOP)
     world.until_true(lambda: process.state_letter(born.pid) == "T")
-    assert os.getsid(born.pid) == born.pid
     assert born.pid in process.session_members(born.pid)
     assert os.getsid(zygote.pid) == zygote.pid != os.getsid(0)
     if os.geteuid() == 0:
