@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.engine import BeatReport, Engine
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import Done
+from lumen_tui.engine.zygote import Zygote
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
@@ -46,11 +48,30 @@ class MovedClock:
         self.ahead += seconds
 
 
+class LentZygote(Zygote):
+    """One for all engines of this process: to load the vendor's library takes longer than most tests."""
+
+    def retire(self) -> None:
+        """The next engine gets it."""
+
+    def lend(self, engine: Engine) -> None:
+        """Give it to an engine that has just been opened."""
+        ends = time.monotonic() + 30
+        self.launch("anthropic", {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()}, 3600)
+        while not self.usable("anthropic"):
+            assert time.monotonic() < ends, "no zygote came up"
+            time.sleep(0.02)
+        self.take_ended()
+        starter = engine.tending.starter
+        starter.zygote = self
+        starter.wakeups.watch_fd(self.fileno())
+
+
 class Office:
     """A state folder, its engines, and what they left."""
 
-    def __init__(self, root: Path) -> None:
-        self.root, self.clock = root, MovedClock()
+    def __init__(self, root: Path, zygote: LentZygote) -> None:
+        self.root, self.clock, self._zygote = root, MovedClock(), zygote
         self.layout, self.store = Layout(root), Store(root)
         self.layout.create()
         self.layout.config.write_text(CONFIG)
@@ -61,12 +82,8 @@ class Office:
         if self._engine is None:
             self._engine = Engine(self.root, self.clock)
             self._engine.open()
+            self._zygote.lend(self._engine)
         return self._engine
-
-    def warm(self) -> None:
-        """Let the vendor's library load once for all sessions of a test that has several."""
-        self.engine.look()
-        self.engine.tending.starter.warm_up(self.engine.config)
 
     def crash(self) -> None:
         """What SIGKILL leaves: the lease is gone, nothing else is written."""
@@ -139,10 +156,17 @@ class Office:
         self.crash()
 
 
+@pytest.fixture(scope="session")
+def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LentZygote]:
+    found = LentZygote(tmp_path_factory.mktemp("zygote") / "engine.log")
+    yield found
+    Zygote.retire(found)
+
+
 @pytest.fixture
-def office(tmp_path: Path, api: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+def office(tmp_path: Path, api: Any, monkeypatch: pytest.MonkeyPatch, zygote: LentZygote) -> Iterator[Office]:
     for name, value in api.anthropic_env.items():
         monkeypatch.setenv(name, value)
-    made = Office(tmp_path / "state")
+    made = Office(tmp_path / "state", zygote)
     yield made
     made.end()

@@ -34,7 +34,6 @@ def pid_of(office, name: str) -> int:
 
 
 async def test_a_failed_session_is_told_marks_nothing_read_and_is_tried_again_after_a_rest(office, api):
-    office.warm()
     api.say(fail(401), fail(401), fail(401), tool("deposit", wake_state="fine again"))
     office.do("signal.send", message="please look")
     await office.beat()
@@ -62,7 +61,6 @@ async def test_a_failed_session_is_told_marks_nothing_read_and_is_tried_again_af
 
 
 async def test_a_person_gets_a_loop_whatever_holds_it_off(office, api):
-    office.warm()
     api.say(fail(401), tool("deposit", wake_state="hello"))
     office.do("signal.send", message="please look")
     await office.beat()
@@ -72,7 +70,6 @@ async def test_a_person_gets_a_loop_whatever_holds_it_off(office, api):
 
 
 async def test_a_killed_session_is_tried_once_more_and_does_nothing_twice(office, api):
-    office.warm()
     call = tools(use("create_task", objective="What is in /etc?"), use("signal", message="I begin"),
                  use("remember", text="a fact"))  # fmt: skip
     api.when(lambda r: is_main(r) and "cut off" not in r.first_text and not r.called, call)
@@ -167,7 +164,6 @@ async def test_the_number_never_repeats_even_where_all_records_of_it_are_gone(of
 
 
 async def test_loops_that_change_nothing_come_less_often_and_are_shown(office, api):
-    office.warm()
     api.otherwise(tool("deposit", wake_state="nothing to do"))
     for number in range(1, 4):
         office.do("signal.send", message=f"chatter {number}")
@@ -194,7 +190,6 @@ async def test_a_session_that_says_the_same_call_for_ever_is_stopped_and_told(of
 
 
 async def test_a_session_without_steps_left_may_still_deposit_and_then_ends(office, api):
-    office.warm()
     role = office.layout.roles / "main.md"
     role.write_text('+++\npurpose = "short"\ntools = ["list_dir"]\n[limits]\nmax_steps = 2\n+++\nbe short\n')
     api.otherwise(lambda r: tool("list_dir", path="/" + "usr" * (len(r.called) % 2)))
@@ -216,7 +211,6 @@ async def test_last_words_without_a_deposit_are_kept_as_one(office, api):
 
 
 async def test_sleep_holds_back_what_can_wait_and_nothing_else(office, api):
-    office.warm()
     api.when(lambda r: not r.called, tools(use("sleep", seconds=7200, reason="quiet"), use("remember", text="x")))
     api.say(tool("deposit", wake_state="asleep"))
     office.do("signal.send", message="go")

@@ -29,7 +29,6 @@ def lines(path) -> list[dict]:
 
 
 async def test_signal_in_two_tasks_out_results_in_and_then_silence(office, api, tmp_path):
-    office.warm()
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.log").write_text("error: port 8443 refused\n")
     api.when(
