@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent / "apiserver"))
+for _folder in ("apiserver", "support"):
+    sys.path.append(str(Path(__file__).resolve().parent / _folder))
 
 if TYPE_CHECKING:
     from lumen_apiserver import ApiServer

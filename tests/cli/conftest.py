@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+from lumen_program import lumen
 
 from lumen_tui.store.layout import Layout
 
@@ -26,11 +27,7 @@ class Shell:
         self.environ = {**os.environ, "LUMEN_STATE": str(root), "LUMEN_OPERATOR": "ana", "PYTHONPATH": str(REPO)}
 
     def __call__(self, *words: str, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "lumen_tui", *words]
-        return subprocess.run(
-            command, env={**self.environ, **environ}, input=stdin, capture_output=True, text=True, timeout=60,
-            cwd=self.root.parent, check=False,
-        )  # fmt: skip
+        return lumen([*words], env={**self.environ, **environ}, cwd=self.root.parent, stdin=stdin)
 
     def files(self) -> dict[str, bytes]:
         """Every file below the state folder, without the empty lock files and what is derived."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_program import lumen, lumen_bytes
 
 from lumen_tui.store import hookjournal, locks
 from lumen_tui.store.layout import Layout
@@ -45,8 +46,11 @@ class Agent:
         self.environ = {**os.environ, "LUMEN_OPERATOR": "ana", "PYTHONPATH": str(REPO)}
         self.environ.pop("LUMEN_STATE", None)
 
+    def words(self, event: str) -> list[str]:
+        return ["hook", event, "--state", str(self.root)]
+
     def command(self, event: str) -> list[str]:
-        return [sys.executable, "-m", "lumen_tui", "hook", event, "--state", str(self.root)]
+        return [sys.executable, "-m", "lumen_tui", *self.words(event)]
 
     def sample(self, event: str, session: str = "5f0c-1", **fields: Any) -> bytes:
         common = {
@@ -56,10 +60,7 @@ class Agent:
         return json.dumps({**common, **SAMPLES[event], **fields}).encode()
 
     def raw(self, event: str, data: bytes, **environ: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            self.command(event), input=data, env={**self.environ, **environ}, cwd=self.project, capture_output=True,
-            timeout=60, check=False,
-        )  # fmt: skip
+        return lumen_bytes(self.words(event), stdin=data, env={**self.environ, **environ}, cwd=self.project)
 
     def __call__(self, event: str, session: str = "5f0c-1", **fields: Any) -> str:
         """Run one hook; what it prints. It must exit 0 and complain of nothing."""
@@ -68,11 +69,7 @@ class Agent:
         return ran.stdout.decode()
 
     def lumen(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "lumen_tui", "--state", str(self.root), *words]
-        return subprocess.run(
-            command, env=self.environ, cwd=self.project, capture_output=True, text=True, timeout=60, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        return lumen(["--state", str(self.root), *words], env=self.environ, cwd=self.project)
 
     def lines(self, event: str = "") -> list[dict[str, Any]]:
         path = self.root / hookjournal.NAME

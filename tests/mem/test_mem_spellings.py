@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_program import lumen
 
 from lumen_tui.cli import mem, spelling
 from lumen_tui.cli.main import main
@@ -382,10 +383,6 @@ def test_as_a_program(shell: Shell, run: Callable[..., subprocess.CompletedProce
 @pytest.fixture
 def run(shell: Shell) -> Callable[..., subprocess.CompletedProcess[str]]:
     def start(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "lumen_tui", *words]
-        return subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": str(REPO)}, capture_output=True, text=True, timeout=60,
-            stdin=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+        return lumen([*words], env={**os.environ, "PYTHONPATH": str(REPO)}, cwd=REPO)
 
     return start

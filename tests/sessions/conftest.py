@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_program import lumen
 
 from lumen_tui.engine.actions import ready
 from lumen_tui.engine.actions.registry import perform
@@ -98,11 +98,7 @@ class Shell:
 
     def __call__(self, *words: str, agent: str = "ana", **environ: str) -> subprocess.CompletedProcess[str]:
         settings = {"LUMEN_STATE": str(self.root), "LUMEN_OPERATOR": agent, "PYTHONPATH": str(REPO)}
-        command = [sys.executable, "-m", "lumen_tui", *words]
-        return subprocess.run(
-            command, env={**os.environ, **settings, **environ}, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=60, cwd=self.cwd, check=False,
-        )  # fmt: skip
+        return lumen([*words], env={**os.environ, **settings, **environ}, cwd=self.cwd)
 
     def ok(self, *words: str, agent: str = "ana", **environ: str) -> str:
         ran = self(*words, agent=agent, **environ)
