@@ -270,7 +270,7 @@ def test_it_ends_with_its_worker(fake, work, stop, is_alive):
         child.kill()
     else:
         files.replace(work.folder / "stop.json", b'{"status": "cancelled", "reason": "enough"}')
-    child.wait(8)
+    child.wait(30)
     work.until(lambda: not any(map(is_alive, below)), 5)
     if stop == "file":
         assert (work.exit["status"], work.exit["reason"]) == ("cancelled", "enough")

@@ -11,3 +11,4 @@ assert _spec is not None and _spec.loader is not None
 _module = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_module)
 office = _module.office
+zygote = _module.zygote
