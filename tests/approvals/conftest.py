@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_program import Child, start_worker
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import Done
@@ -82,21 +81,16 @@ class Worker:
         self.layout, self.id = layout, task_id
         self.folder = layout.task(task_id)
         self.folder.mkdir()
-        self.children: list[subprocess.Popen[bytes]] = []
+        self.children: list[Child] = []
 
-    def start(self, attempt: int = 1, **environ: str) -> subprocess.Popen[bytes]:
+    def start(self, attempt: int = 1, **environ: str) -> Child:
         """Start a worker as the engine does."""
         run = {"attempt": attempt, "started_at": times.iso(time.time())}
         files.replace(self.folder / "run.json", json.dumps(run).encode())
         env = {"PATH": os.environ["PATH"], "HOME": str(self.layout.root), "PYTHONPATH": str(ROOT), **environ}
         fd = locks.try_lock(self.folder / "run.lock")
         assert fd is not None
-        with open(self.folder / "worker.log", "ab") as log:
-            child = subprocess.Popen(
-                [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder,
-                env={**env, "LUMEN_LOCK_FD": str(fd)}, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(fd,),
-                start_new_session=True,
-            )  # fmt: skip
+        child = start_worker(self.folder, env, fd)
         os.close(fd)
         self.children.append(child)
         return child

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from lumen_apiserver import text, tool
+from lumen_program import start_worker
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -48,11 +47,7 @@ class Worker:
         fd = locks.try_lock(self.folder / "run.lock")
         assert fd is not None
         env = {"PATH": os.environ["PATH"], "HOME": str(root), "PYTHONPATH": str(ROOT), **environ}
-        self.child = subprocess.Popen(
-            [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder, pass_fds=(fd,),
-            env={**env, "LUMEN_LOCK_FD": str(fd)}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+        self.child = start_worker(self.folder, env, fd)
         os.close(fd)
 
     def _write(self, name: str, record: object) -> None:

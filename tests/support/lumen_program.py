@@ -1,62 +1,90 @@
-"""`lumen-tui` as a process of its own, without the quarter of a second in which Python starts and imports.
+"""`lumen-tui` and its workers as processes of their own, without the time in which Python starts and imports.
 
-One process per test run has everything loaded and forks a child for each command line: own pid, own files, own
-environment, own exit code. What a cold start loads and costs is looked at in test_cli_hot, test_cli_warm and
-house/test_imports, which start Python itself.
+One process per kind and test run has everything loaded and forks a child for each order: own pid, own files, own
+environment, own exit code. What a cold start loads and costs is looked at in test_cli_hot, test_cli_warm,
+test_worker_process and house/test_imports, which start Python itself.
 """
 
 from __future__ import annotations
 
-import array
 import atexit
 import gc
+import importlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 from typing import IO, Any
 
 REPO = Path(__file__).resolve().parents[2]
 _MOST = 1 << 20
+_STATUS, _LOCK = 3, 4  # places among the descriptors of an order, after stdin, stdout and stderr
+
+
+class Child:
+    """One process: the part of subprocess.Popen that tests use."""
+
+    def __init__(self, status: socket.socket, words: list[str]) -> None:
+        self._status, self._words, self._said = status, words, b""
+        self.returncode: int | None = None
+        while b"\n" not in self._said:
+            self._said += status.recv(100)
+        number, _, self._said = self._said.partition(b"\n")
+        self.pid = int(number)
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        while self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            part = self._status.recv(100)
+            self._said += part
+            if self._said.endswith(b"\n") or not part:
+                self.returncode = int(self._said)
+                self._status.close()
+        return self.returncode
+
+    def wait(self, timeout: float = 60) -> int:
+        """The exit code, once there is one. TimeoutExpired."""
+        ends = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if not select.select([self._status], [], [], max(0.0, ends - time.monotonic()))[0]:
+                raise subprocess.TimeoutExpired(self._words, timeout)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Nothing where it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
 
 
 class Programs:
-    """The process that forks, started at its first use."""
+    """The process that forks, started at its first use: `kind` is "lumen_tui" or "lumen_tui.worker"."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
         self._channel: socket.socket | None = None
 
-    def run(
-        self, words: list[str], *, env: dict[str, str], cwd: Path, data: bytes = b"", timeout: float = 60,
-    ) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
-        """What `subprocess.run([python, "-m", "lumen_tui", *words])` gives. TimeoutExpired after so many seconds."""
-        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            stdin.write(data)
-            stdin.seek(0)
-            code = self._code(words, env, cwd, (stdin, out, err), timeout)
-            return subprocess.CompletedProcess(words, code, _all(out), _all(err))
-
-    def _code(
-        self, words: list[str], env: dict[str, str], cwd: Path, files: tuple[IO[bytes], ...], timeout: float
-    ) -> int:
+    def start(
+        self, words: list[str], *, env: dict[str, str], cwd: Path, files: tuple[IO[bytes], ...], lock: int = -1
+    ) -> Child:
+        """Start `python -m KIND WORDS`. A descriptor `lock` is handed over as the engine does."""
         reading, writing = socket.socketpair()
         order = json.dumps({"words": words, "env": env, "cwd": str(cwd)}).encode()
-        socket.send_fds(self._server(), [order], [*(file.fileno() for file in files), writing.fileno()])
+        fds = [*(file.fileno() for file in files), writing.fileno(), *([lock] if lock >= 0 else [])]
+        socket.send_fds(self._server(), [order], fds)
         writing.close()
-        reading.settimeout(timeout)
-        with reading, reading.makefile("r") as said:
-            pid = int(said.readline())
-            try:
-                return int(said.readline())
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(words, timeout) from None
+        return Child(reading, words)
 
     def _server(self) -> socket.socket:
         if self._channel is None:
@@ -64,30 +92,44 @@ class Programs:
             for end in (mine, its):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
             subprocess.Popen(
-                [sys.executable, __file__, str(its.fileno())], pass_fds=[its.fileno()], stdin=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": str(REPO)}, cwd=REPO, start_new_session=True,
+                [sys.executable, __file__, str(its.fileno()), self._kind], pass_fds=[its.fileno()], cwd=REPO,
+                env={**os.environ, "PYTHONPATH": str(REPO)}, stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
             its.close()
             self._channel = mine
         return self._channel
 
 
-_PROGRAMS = Programs()
-
-
-def lumen(
-    words: list[str], *, env: dict[str, str], cwd: Path, stdin: str = "", timeout: float = 60
-) -> subprocess.CompletedProcess[str]:
-    """Run `lumen-tui` with these words in this environment and folder, as subprocess.run does with text."""
-    ran = _PROGRAMS.run(words, env=env, cwd=cwd, data=stdin.encode(), timeout=timeout)
-    return subprocess.CompletedProcess(words, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+_LUMEN, _WORKERS = Programs("lumen_tui"), Programs("lumen_tui.worker")
 
 
 def lumen_bytes(
     words: list[str], *, env: dict[str, str], cwd: Path, stdin: bytes = b"", timeout: float = 60
 ) -> subprocess.CompletedProcess[bytes]:
-    """The same with bytes."""
-    return _PROGRAMS.run(words, env=env, cwd=cwd, data=stdin, timeout=timeout)
+    """Run `lumen-tui` with these words in this environment and folder, as subprocess.run does."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(stdin)
+        given.seek(0)
+        child = _LUMEN.start(words, env=env, cwd=cwd, files=(given, out, err))
+        try:
+            code = child.wait(timeout)
+        finally:
+            child.kill()
+        return subprocess.CompletedProcess(words, code, _all(out), _all(err))
+
+
+def lumen(
+    words: list[str], *, env: dict[str, str], cwd: Path, stdin: str = "", timeout: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """The same with text."""
+    ran = lumen_bytes(words, env=env, cwd=cwd, stdin=stdin.encode(), timeout=timeout)
+    return subprocess.CompletedProcess(words, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+
+def start_worker(folder: Path, env: dict[str, str], lock: int = -1) -> Child:
+    """A worker on this task folder, a session of its own, that writes what it says to worker.log."""
+    with open(folder / "worker.log", "ab") as log, open(os.devnull, "rb") as nothing:
+        return _WORKERS.start([str(folder)], env=env, cwd=folder, files=(nothing, log, log), lock=lock)
 
 
 def _all(file: IO[bytes]) -> bytes:
@@ -95,39 +137,47 @@ def _all(file: IO[bytes]) -> bytes:
     return file.read()
 
 
-def serve(channel: socket.socket) -> None:
+def serve(channel: socket.socket, kind: str) -> None:
     """Fork for each order until the other end is closed."""
-    _load()
+    _load(kind)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        data, fds, _, _ = socket.recv_fds(channel, _MOST, 4)
+        data, fds, _, _ = socket.recv_fds(channel, _MOST, 5)
         if not data:
             return
         if os.fork() == 0:
             channel.close()
-            _attend(json.loads(data), array.array("i", fds))
+            _attend(json.loads(data), fds, kind)
         for fd in fds:
             os.close(fd)
 
 
-def _load() -> None:
-    for path in sorted((REPO / "lumen_tui").glob("[ces]*/**/*.py")):
-        name = ".".join(path.relative_to(REPO).with_suffix("").parts).removesuffix(".__init__")
-        __import__(name)
+def _load(kind: str) -> None:
+    if kind == "lumen_tui":
+        wanted = [path.relative_to(REPO) for path in (REPO / "lumen_tui").glob("[ces]*/**/*.py")]
+        names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in wanted]
+    else:
+        from lumen_tui.providers.preload import preload
+
+        preload("anthropic")
+        names = ["lumen_tui.worker.task", "lumen_tui.worker.world"]
+    for name in sorted(names):
+        importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
 
-def _attend(order: dict[str, Any], fds: array.array[int]) -> None:
+def _attend(order: dict[str, Any], fds: list[int], kind: str) -> None:
     """The process between: it says the program's pid and, once that has ended, its exit code."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
     if pid == 0:
-        os.close(fds[3])
-        _become(order, fds)
-    for fd in fds[:3]:
-        os.close(fd)
-    with socket.socket(fileno=fds[3]) as status:
+        os.close(fds[_STATUS])
+        _become(order, fds, kind)
+    for at, fd in enumerate(fds):
+        if at != _STATUS:
+            os.close(fd)
+    with socket.socket(fileno=fds[_STATUS]) as status:
         status.sendall(f"{pid}\n".encode())
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         try:
@@ -137,17 +187,21 @@ def _attend(order: dict[str, Any], fds: array.array[int]) -> None:
     os._exit(0)
 
 
-def _become(order: dict[str, Any], fds: array.array[int]) -> None:
+def _become(order: dict[str, Any], fds: list[int], kind: str) -> None:
     for number in range(3):
         os.dup2(fds[number], number)
         os.close(fds[number])
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
-    sys.argv = ["lumen-tui", *order["words"]]
+    if kind != "lumen_tui":
+        os.setsid()
+    if len(fds) > _LOCK:
+        os.environ["LUMEN_LOCK_FD"] = str(fds[_LOCK])
+    sys.argv = [kind, *order["words"]]
     code: Any = 0
     try:
-        runpy.run_module("lumen_tui", run_name="__main__", alter_sys=False)
+        runpy.run_module(f"{kind}.__main__", run_name="__main__", alter_sys=False)
     except SystemExit as end:
         code = end.code
     except BaseException:  # noqa: BLE001 - as the interpreter does it
@@ -160,4 +214,4 @@ def _become(order: dict[str, Any], fds: array.array[int]) -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_program import Child, start_worker
 
 from lumen_tui.store import files, locks
 from lumen_tui.store.layout import Layout
@@ -26,28 +27,31 @@ class WorkerTask:
         self.layout = layout
         self.folder = layout.task(task_id)
         self.folder.mkdir()
-        self.children: list[subprocess.Popen[bytes]] = []
+        self.children: list[subprocess.Popen[bytes] | Child] = []
 
-    def start(self, lock: bool = True, **environ: str) -> subprocess.Popen[bytes]:
-        """Start a worker as the engine does."""
+    def start(self, lock: bool = True, warm: bool = False, **environ: str) -> subprocess.Popen[bytes] | Child:
+        """Start a worker as the engine does; `warm` forks it from a process that has the vendor's library loaded."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.layout.root), "PYTHONPATH": str(ROOT), **environ}
         fds: tuple[int, ...] = ()
         if lock and (fd := locks.try_lock(self.folder / "run.lock")) is not None:
             env["LUMEN_LOCK_FD"] = str(fd)
             fds = (fd,)
-        with open(self.folder / "worker.log", "ab") as log:
-            child = subprocess.Popen(
-                [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder, env=env,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, start_new_session=True,
-            )  # fmt: skip
+        child = start_worker(self.folder, env, *fds) if warm else self._cold(env, fds)
         for fd in fds:
             os.close(fd)
         self.children.append(child)
         return child
 
-    def run(self, seconds: float = 30, **environ: str) -> dict[str, Any]:
+    def _cold(self, env: dict[str, str], fds: tuple[int, ...]) -> subprocess.Popen[bytes]:
+        with open(self.folder / "worker.log", "ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder, env=env,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, start_new_session=True,
+            )  # fmt: skip
+
+    def run(self, seconds: float = 30, warm: bool = False, **environ: str) -> dict[str, Any]:
         """Start, wait for the end, and return exit.json."""
-        self.start(**environ).wait(seconds)
+        self.start(warm=warm, **environ).wait(seconds)
         return self.exit
 
     @property

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lumen_tui.store import files
 
+KEY = "sk-ant-0123456789abcdef"
 BUILDER = """+++
 purpose = "p"
 shell = "any"
@@ -25,7 +26,7 @@ def test_what_a_command_left_running_ends_with_the_worker(make_task, server):
     server.script = [("shell", {"command": command}), ("write_result", {"text": "ok"}), "done"]
     task = make_task("anything", role="builder")
     task.layout.role("builder").write_text(BUILDER)
-    assert task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)["status"] == "done"
+    assert task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)["status"] == "done"
     assert (task.folder / "files" / "left").exists()
     task.until(lambda: not any("sleep\x00300.271" in words for words in command_lines()), 3)
 
@@ -33,7 +34,7 @@ def test_what_a_command_left_running_ends_with_the_worker(make_task, server):
 def test_a_model_call_is_interrupted(make_task, server):
     server.script = [30.0]
     task = make_task("anything")
-    task.start(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    task.start(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     task.until(lambda: bool(server.asked))
     files.replace(task.folder / "stop.json", b'{"status": "cancelled", "reason": "enough"}')
     began = time.monotonic()
@@ -46,7 +47,7 @@ def test_a_pattern_without_end_is_interrupted(make_task, server, tmp_path):
     (tmp_path / "as").write_text("a" * 60 + "b\n")
     server.script = [("grep", {"path": str(tmp_path / "as"), "pattern": "(a+)+$", "regex": True})]
     task = make_task("anything", timeout_seconds=2)
-    task.start(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    task.start(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     task.children[0].wait(10)
     assert task.exit["reason"] == "timed out after 2.0 s"
 
@@ -54,7 +55,7 @@ def test_a_pattern_without_end_is_interrupted(make_task, server, tmp_path):
 def test_a_model_task_records_usage_and_its_answer_becomes_the_result(make_task, server):
     server.script = [("list_dir", {"path": "/"}), ("rm", {"path": "/"}), "The answer."]
     task = make_task("anything")
-    ended = task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    ended = task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     assert ended["status"] == "done"
     assert ended["brain"] == "anthropic claude-haiku-5-5"
     assert ended["usage"]["input_tokens"] == 300
@@ -69,7 +70,7 @@ def test_a_budget_ends_the_task(make_task, server):
     server.script = [("list_dir", {"path": path}) for path in ("/", "/tmp", "/usr", "/etc", "/var")]
     server.usage["input_tokens"] = 10_000
     task = make_task("anything", budget={"tokens": 40_000})
-    ended = task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    ended = task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     assert ended["status"] == "failed"
     assert "budget" in ended["reason"]
     assert ended["usage"]["input_tokens"] + ended["usage"]["output_tokens"] == 20_040
@@ -90,7 +91,7 @@ def test_a_command_cannot_read_the_workers_keys(make_task, server):
     server.script = [("shell", {"command": "tr '\\0' '\\n' < /proc/$PPID/environ > out; wc -c < out"}), "done"]
     task = make_task("anything", role="builder")
     task.layout.role("builder").write_text(BUILDER)
-    task.run(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef", ANTHROPIC_BASE_URL=server.url)
+    task.run(ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     if os.geteuid() != 0:  # root reads everything
         assert (task.folder / "out").read_text() == ""
     assert b"0123456789abcdef" not in (task.folder / "events.jsonl").read_bytes()
