@@ -12,11 +12,28 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import appends, engine, evolution, freshness, growth, hotverbs, memory, room, spending, walls
+from benchmarks import (
+    appends,
+    capsule,
+    engine,
+    evolution,
+    freshness,
+    growth,
+    hotverbs,
+    memory,
+    relay,
+    room,
+    search,
+    spending,
+    walls,
+)
 from benchmarks.table import Row, Table
 
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
-PARTS = ("appends", "verbs", "engine", "spending", "memory", "room", "walls", "evolution", "freshness")
+PARTS = (
+    "appends", "verbs", "engine", "spending", "memory", "room", "walls", "evolution", "freshness", "capsule", "relay",
+    "search",
+)  # fmt: skip
 
 
 def _options() -> argparse.Namespace:
@@ -42,6 +59,12 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from spending.measure(folder)
     if "freshness" in parts:
         yield from freshness.measure(folder)
+    if "capsule" in parts:
+        yield from capsule.measure(folder)
+    if "relay" in parts:
+        yield from relay.measure(folder)
+    if "search" in parts:
+        yield from search.measure(folder, newest)
     if "walls" in parts:
         yield from walls.measure(folder)
     if "memory" in parts:

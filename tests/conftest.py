@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,12 @@ for _folder in ("apiserver", "support"):
 
 if TYPE_CHECKING:
     from lumen_apiserver import ApiServer
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> None:
+    """`main` closes it for its whole process, which here is that of all tests."""
+    os.umask(0o022)
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.engine.outcome import ActionError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lumen_tui.cli.parser import Group
+    from lumen_tui.tools.sandbox.selftest import Tested
 
 
 def declare(commands: Group) -> None:
@@ -29,14 +32,18 @@ def run(session: Session, args: Namespace) -> int:
     if not session.layout.exists():
         raise ActionError(f"there is no state folder at {session.root}: make one with `lumen-tui init`")
     report = examine(session.store, now=session.now, fix=args.fix)
-    tier, walls = _sandbox(session, now=args.sandbox)
+    tier, walls, tested = examined_sandbox(session, now=args.sandbox)
     if args.json:
         facts = msgspec.to_builtins(report)
-        document({**facts, "healthy": not report.left, "problems_left": len(report.left), "sandbox": tier})
+        tests = msgspec.to_builtins(tested)
+        left = len(report.left)
+        document({**facts, "healthy": not left, "problems_left": left, "sandbox": tier, "sandbox_tests": tests})
         return 1 if report.left else 0
     table([_row(one) for one in report.findings])
     if walls:
         say(walls)
+    if args.sandbox:
+        table([row for one in tested for row in _tries(one)])
     mended = sum(bool(one.mended) for one in report.findings)
     left = len(report.left)
     parts = [f"{mended} mended"] if args.fix else []
@@ -46,11 +53,18 @@ def run(session: Session, args: Namespace) -> int:
     return 1 if left else 0
 
 
-def _sandbox(session: Session, *, now: bool) -> tuple[str, str]:
-    """The tier in force and a sentence on it."""
+def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[Tested, ...]]:
+    """The tier in force, a sentence on it, and the tests."""
     from lumen_tui.engine.sandboxing import examined
 
     return examined(session.layout, now=now)
+
+
+def _tries(one: Tested) -> Iterator[tuple[str, ...]]:
+    """A tier's test: the verdict, and each thing that was tried from inside."""
+    yield one.tier, "holds" if one.holds else "does not hold", one.why
+    for name in one.tried:
+        yield "", "got through" if name in one.through else "held", name
 
 
 def _row(one: Finding) -> tuple[str, ...]:

@@ -82,17 +82,35 @@ def run(session: Session, args: Namespace) -> int:
     config = _config(session)
     evolve.check_constitution(session.layout)
     evolving = Evolving(session.layout, config, dry_run=args.dry_run, progress=_progress if _is_person() else None)
+    tried: set[str] = set()
     while True:
+        linked = ""
         paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.known_as(path)]
         done = evolve.evolve(session.layout, evolving, paths, now=session.now)
         if not args.dry_run:
             evolve.write(session.layout, done, config, now=session.now, by=session.operator)
+            linked = _read_along(session, config, paths)
+            linked += evolve.link_facts(session.store, session.now, tried).summary
         if paths or not args.watch:
             _report(done, evolving.judging, args)
+            if linked.strip():
+                talk(linked.strip())
         if not args.watch:
             return 1 if any(report.problem for report in done.reports) else 0
         sys.stdout.flush()
         time.sleep(_WATCH_SECONDS)
+
+
+def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path]) -> str:
+    """What a model made of the same sessions, where [evolution] extractor says that one reads along; in words."""
+    from lumen_tui.engine.evolution import evolve, modelread
+
+    if config.extractor != modelread.MODEL:
+        return ""
+    done = modelread.read(
+        session.store, paths, session.now, is_own=lambda path: evolve.is_own(session.layout, path), over=bool
+    )
+    return f"{done.summary}\n" if done.summary else ""
 
 
 def _is_person() -> bool:
@@ -155,8 +173,8 @@ def run_claude_md(session: Session, args: Namespace) -> int:
     from lumen_tui.store import claudemd
 
     config = _config(session)
-    made, changed = (claudemd.assembled(session.layout, config), False) if args.print else claudemd.write(
-        session.layout, config
+    made, changed = (claudemd.assembled(session.layout, config, session.now), False) if args.print else claudemd.write(
+        session.layout, config, session.now
     )  # fmt: skip
     place = claudemd.place_of(session.layout, config)
     if args.json:

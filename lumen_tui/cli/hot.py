@@ -151,6 +151,15 @@ def _ready(argv: list[str], state: dict[str, str]) -> int:
     return warm.ready_page(_root(options, state), options, flags, words)
 
 
+def _search(argv: list[str], state: dict[str, str]) -> int:
+    if "--" in argv:
+        raise ValueError(argv)
+    from lumen_tui.cli import search
+
+    options, flags, words = _options(argv, {**_COMMON, **search.OPTIONS}, search.FLAGS)
+    return search.light(_root(options, state), options, flags, words)
+
+
 def _hook(argv: list[str], state: dict[str, str]) -> int | None:
     if "--help" in argv or "-h" in argv:
         return None
@@ -161,4 +170,5 @@ def _hook(argv: list[str], state: dict[str, str]) -> int | None:
 
 _VERBS = {
     "signal": _signal, "create": _create, "inbox": _inbox, "checkpoint": _checkpoint, "ready": _ready, "hook": _hook,
+    "search": _search,
 }  # fmt: skip

@@ -34,6 +34,7 @@ def declare(commands: Group) -> None:
     create.add_argument("-s", "--session", default="", metavar="ID", help="the session [$LUMEN_SESSION, else yours]")
     create.add_argument("--discovered-from", default="", metavar="ID", help="the node that led to it")
     create.add_argument("--from", dest="by", default="", help="who says so [you]")
+    create.add_argument("--key", default="", help="the same key makes the same note, however often it is asked for")
 
 
 def _declare_signal(commands: Group) -> None:
@@ -47,6 +48,7 @@ def _declare_signal(commands: Group) -> None:
     signal.add_argument("-p", "--priority", default="", help="P0 (needs a person) to P3")
     signal.add_argument("--type", default="coordination")
     signal.add_argument("--from", dest="by", default="", help="who says so [you]")
+    signal.add_argument("--key", default="", help="the same key sends one signal, however often it is asked for")
     signal.add_argument("--reply-to", default="", metavar="ID", help="the signal it answers")
 
 
@@ -73,6 +75,7 @@ def run_signal(session: Session, args: Namespace) -> int:
     done = session.perform(
         "signal.send", by=args.by, message=args.message, to=args.to, wu_id=wu_id, lane=lane,
         priority=args.priority, type=args.type, reply_to=args.reply_to,
+        key=args.key,
     )  # fmt: skip
     say(done.target)
     return 0
@@ -84,7 +87,7 @@ def run_create(session: Session, args: Namespace) -> int:
     done = session.perform(
         "node.create", by=args.by, content=args.content, type=args.type, priority=args.priority, wu_id=where.wu_id,
         tags=[tag.strip() for tag in args.tags.split(",")], discovered_from=args.discovered_from,
-        session_id=where.session_id,
+        session_id=where.session_id, key=args.key,
     )  # fmt: skip
     say(done.target)
     return 0

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from lumen_tui.cli import (
+    af,
     approvals,
+    archive,
+    blocks,
     budget,
+    capsule,
     context,
     doctor,
     engine,
@@ -21,9 +25,14 @@ from lumen_tui.cli import (
     knowledge,
     memory,
     nodes,
+    packets,
+    recall,
+    relay,
     resume,
     roles,
+    search,
     sessions,
+    since,
     state,
     tasks,
     triage,
@@ -37,7 +46,13 @@ COMMANDS = (
     "start", "session", "checkpoint", "ready", "decide", "handoff", "context", "recover", "link", "decay", "summarize",
     "cleanup", "signal-cleanup", "archive", "unarchive", "pin", "touch", "delete", "promote", "why", "export", "doctor",
     "hook", "hooks", "profile", "index", "approve", "deny", "approvals", "budget", "kill", "unkill", "pause", "resume",
-    "stop", "beat", "fact", "evolve", "claude-md", "constitution",
+    "stop", "beat", "fact", "evolve", "claude-md", "constitution", "relay", "blocks", "af", "capsule", "packets",
+    "since", "search", "recall", "archive-insert", "archive-list", "archive-withdraw",
+)  # fmt: skip
+PARTS = (
+    state, tasks, engine, approvals, roles, memory, triage, work, imports, sessions, resume, context, fading,
+    nodes, why, export, doctor, hooks, budget, knowledge, facts, evolve, relay, capsule, packets, since, blocks,
+    af, search, recall, archive,
 )  # fmt: skip
 ELSEWHERE = ("run",)  # commands that do not come through here
 
@@ -108,29 +123,6 @@ def build_parser() -> Parser:
         "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found",
     )
     commands = Group(parser, "COMMAND")
-    for part in (
-        state,
-        tasks,
-        engine,
-        approvals,
-        roles,
-        memory,
-        triage,
-        work,
-        imports,
-        sessions,
-        resume,
-        context,
-        fading,
-        nodes,
-        why,
-        export,
-        doctor,
-        hooks,
-        budget,
-        knowledge,
-        facts,
-        evolve,
-    ):
+    for part in PARTS:
         part.declare(commands)
     return parser

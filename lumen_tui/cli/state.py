@@ -20,6 +20,7 @@ from lumen_tui.model.tasks import Status
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.journal import Follower
+from lumen_tui.store.seed import plant
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -52,7 +53,10 @@ def run_init(session: Session, args: Namespace) -> int:
     if session.root.exists() and (reason := layouts.distrust(session.root)):
         raise StoreError(reason)
     session.layout.create()
+    planted = plant(session.layout)
     say(f"{session.root} {'was there already' if there else 'is ready'}")
+    if planted:
+        say(f"every setting stands in {session.layout.config} with its default: take the # away to change it")
     return 0
 
 
@@ -72,11 +76,23 @@ def run_status(session: Session, args: Namespace) -> int:
         say(str(len(picture.attention)))
         return 1 if picture.attention else 0
     say(_line(picture, session.now))
-    for name, how in picture.paused.items():
-        say(f"  {name} is {how}")
+    for reason in _held_back(picture):
+        say(f"  {reason}")
     for need in picture.attention:
         say(f"  {need.text}")
     return 0
+
+
+def _held_back(picture: Snapshot) -> list[str]:
+    """Why nothing starts, or not all of it: who killed or paused what and why, and how it goes on."""
+    found = [f"nothing starts: it is {picture.killed}; `lumen-tui unkill` lets it go on"] if picture.killed else []
+    for name, how in picture.paused.items():
+        whole = name == "everything"
+        scope = "" if whole else f" {name.removeprefix('the ')}"
+        found.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` lets it go on")
+    if picture.spend.full:
+        found.append(f"nothing that uses a model starts: {picture.spend.full}")
+    return found
 
 
 def _count(picture: Snapshot, *wanted: Status) -> int:
@@ -92,9 +108,11 @@ def _facts(picture: Snapshot) -> dict[str, Any]:
         "queued": _count(picture, Status.QUEUED),
         "unread": picture.unread,
         "discoveries": len(picture.discoveries),
+        "held_back": _held_back(picture),
         "killed": picture.killed,
         "paused": picture.paused,
         "attention": picture.attention,
+        "snoozed": picture.snoozed,
         "problems": picture.problems,
     }
 
@@ -106,6 +124,7 @@ def _line(picture: Snapshot, now: float) -> str:
     parts = [f"{facts[name]} {name}" for name in ("running", "queued", "unread", "discoveries")]
     need = len(picture.attention)
     parts.append(f"{need} need{'s' if need == 1 else ''} you")
+    parts += [f"{len(picture.snoozed)} snoozed"] if picture.snoozed else []
     return f"engine {facts['engine']}{phase} · " + " · ".join(parts)
 
 

@@ -13,10 +13,12 @@ from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.actions import tasks as verbs
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model import ids, times
+from lumen_tui.model import ids, queueing, times
+from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
-from lumen_tui.store import files, pauses, roles, taskfiles
+from lumen_tui.store import files, roles, taskfiles
 from lumen_tui.store.journal import Follower
+from lumen_tui.store.standing import read_standing
 from lumen_tui.store.taskindex import TaskIndex
 
 if TYPE_CHECKING:
@@ -112,14 +114,14 @@ def run_list(session: Session, args: Namespace) -> int:
     index = _index(session)
     folders = index.archive.rows()
     chosen = folders if args.all else folders[:_ARCHIVED]
-    held = pauses.in_force(session.layout, session.now)
-    views = [_waiting(view, held) for view in index.live()]
+    standing = read_standing(session.layout, index.live(), session.now)
+    views = [_waiting(view, standing) for view in index.live()]
     views += [view for folder in chosen if (view := index.archive.view(folder))]
     if args.json:
         document([_facts(view) for view in views])
         return 0
     table([_row(view, session.now) for view in views])
-    for name, how in held.items():
+    for name, how in standing.paused.items():
         talk(f"{name} is {how}")
     for problem in index.problems.values():
         talk(f"{problem.where}: {problem.what}")
@@ -130,10 +132,9 @@ def run_list(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _waiting(view: TaskView, held: dict[str, str]) -> TaskView:
-    """A queued task with the pause that keeps it, before what else it waits for."""
-    why = pauses.why_waits(held, view.spec.role) if view.status is Status.QUEUED else ""
-    return msgspec.structs.replace(view, reason="; ".join(filter(None, (why, view.reason)))) if why else view
+def _waiting(view: TaskView, standing: Standing) -> TaskView:
+    """The task with everything that holds it back."""
+    return msgspec.structs.replace(view, reason=queueing.why(view, standing))
 
 
 def _facts(view: TaskView) -> dict[str, Any]:
@@ -151,7 +152,8 @@ def _facts(view: TaskView) -> dict[str, Any]:
 
 def _row(view: TaskView, now: float) -> tuple[str, ...]:
     since = view.finished or view.started or times.epoch(view.spec.created_at)
-    what = view.spec.objective + (f"  ({view.reason})" if view.reason else "")
+    reason = view.reason.partition("; ")[0] if view.status is Status.QUEUED else view.reason  # `show` says all
+    what = view.spec.objective + (f"  ({reason})" if reason else "")
     return view.id, view.status.value, view.spec.priority, view.spec.role, times.ago(now - since), what
 
 
@@ -167,7 +169,7 @@ def run_show(session: Session, args: Namespace) -> int:
     view = index.find(task_id)
     if view is None:
         raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
-    view = _waiting(view, pauses.in_force(session.layout, session.now))
+    view = _waiting(view, read_standing(session.layout, index.live(), session.now))
     folder = index.folder(task_id)
     result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
     if args.json:

@@ -43,6 +43,7 @@ def declare(commands: Group) -> None:
         "--body-file", default="", metavar="FILE", help="the description from a file (- for standard input)"
     )
     new.add_argument("--id", default="", help="WU-NNN instead of the next free number")
+    new.add_argument("--key", default="", help="the same key makes the same work unit, however often it is asked for")
     _declare_moves(group)
     _declare_link(commands)
 
@@ -122,8 +123,9 @@ def run_show(session: Session, args: Namespace) -> int:
 def run_new(session: Session, args: Namespace) -> int:
     body = read_text(args.body_file) if args.body_file else args.body
     done = session.perform(
-        "wu.new", title=args.title, lane=args.lane, type=args.type, priority=args.priority, body=body, id=args.id
-    )
+        "wu.new", title=args.title, lane=args.lane, type=args.type, priority=args.priority, body=body, id=args.id,
+        key=args.key,
+    )  # fmt: skip
     say(done.target)
     return 0
 

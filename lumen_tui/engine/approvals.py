@@ -1,42 +1,84 @@
-"""The engine's share in approvals: what nobody answered in time is refused, what nobody waits for is closed."""
+"""The engine's share in approvals: what nobody answered is refused and told, what nobody waits for is closed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
-from lumen_tui.model.approvals import BY_END, Approval, Decision
+from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.store import approvals
+from lumen_tui.store import approvals, files
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.stamped import Stamp, stamp
 
 _ENDED = "the task ended before anybody answered"
+_REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
+_TOLD = re.compile(rb'"kind":"approval_expired".*?"approval":"([a-z0-9-]+)"')
+Find = Callable[[str], TaskView | None]
 
 
-def tend(layout: Layout, log: EventLog, find: Callable[[str], TaskView | None], now: float) -> None:
-    """One pass. `find` gives a task by its id."""
-    for approval_id in approvals.half_away(layout):
-        approvals.put_away(layout, approval_id)
-    for request in approvals.every(layout):
-        task = find(request.task_id)
-        if task is None and layout.task(request.task_id).is_dir():
-            continue  # there, but not read yet, or not to be read
-        if task is None or task.finished:
-            _close(layout, log, request, now)
-        elif now >= request.expires and approvals.decision(layout, request.id) is None:
-            approvals.expire(layout, request, now)
-            log.add("approval_expired", f"{request.role}: {request.summary}", now, task_id=request.task_id)
+class Questions:
+    """Tends the folder of approvals for one engine."""
+
+    def __init__(self, layout: Layout, log: EventLog, find: Find) -> None:
+        """`find` gives a task by its id."""
+        self._layout, self._log, self._find = layout, log, find
+        self._stamp: Stamp | None = None
+        self._told: set[str] | None = None  # the expired ones that stand in events.jsonl
+
+    def look(self, now: float) -> None:
+        """A pass where the folder changed since the last one."""
+        if stamp(self._layout.approvals) != self._stamp:
+            self.tend(now)
+
+    def tend(self, now: float) -> None:
+        """One pass."""
+        self._stamp = stamp(self._layout.approvals)
+        for approval_id in approvals.half_away(self._layout):
+            approvals.put_away(self._layout, approval_id)
+        for request in approvals.every(self._layout):
+            task = self._find(request.task_id)
+            if task is None and self._layout.task(request.task_id).is_dir():
+                continue  # there, but not read yet, or not to be read
+            if task is None or task.finished:
+                self._close(request, now)
+            else:
+                self._expire(request, now)
+
+    def _expire(self, request: Approval, now: float) -> None:
+        """Refuse what is overdue. Its worker may have done so by itself: told is it either way."""
+        answer = approvals.decision(self._layout, request.id)
+        if answer is None and now >= request.expires:
+            answer = approvals.expire(self._layout, request, now)
+        self._tell(request, answer, now)
+
+    def _tell(self, request: Approval, answer: Decision | None, now: float) -> None:
+        if answer is None or answer.ended != EXPIRED:
+            return
+        if self._told is None:
+            self._told = _told(self._layout)
+        if request.id not in self._told:
+            waited = times.span(max(0.0, request.expires - request.asked))
+            text = f"{request.role} asked: {request.summary}: expired, denied by itself after {waited}"
+            self._log.add("approval_expired", text, now, task_id=request.task_id, approval=request.id)
+            self._told.add(request.id)
+
+    def _close(self, request: Approval, now: float) -> None:
+        """Put away what belongs to a task that is over; a question that was open is withdrawn first."""
+        withdrawn = Decision(
+            allowed=False, hash=request.hash, at=times.iso(now), by=BY_END, reason=_ENDED, ended="withdrawn"
+        )
+        try:
+            approvals.decide(self._layout, request, withdrawn, now)
+            self._log.add("approval_withdrawn", f"{request.role}: {request.summary}", now, task_id=request.task_id)
+        except approvals.Answered as error:
+            self._tell(request, error.decision, now)
+        approvals.put_away(self._layout, request.id)
 
 
-def _close(layout: Layout, log: EventLog, request: Approval, now: float) -> None:
-    """Put away what belongs to a task that is over; a question that was open is withdrawn first."""
-    withdrawn = Decision(
-        allowed=False, hash=request.hash, at=times.iso(now), by=BY_END, reason=_ENDED, ended="withdrawn"
-    )
-    try:
-        approvals.decide(layout, request, withdrawn, now)
-        log.add("approval_withdrawn", f"{request.role}: {request.summary}", now, task_id=request.task_id)
-    except approvals.Answered:
-        pass
-    approvals.put_away(layout, request.id)
+def _told(layout: Layout) -> set[str]:
+    """The questions of which the newest part of events.jsonl tells that they expired."""
+    tails = (files.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
+    return {found.decode() for tail in tails for found in _TOLD.findall(tail)}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine import approvals
 from lumen_tui.engine.actions import checkpoints
+from lumen_tui.engine.approvals import Questions
 from lumen_tui.engine.arrivals import Arrivals
 from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.clock import Clock, SystemClock
@@ -32,7 +32,7 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.providers.choose import provider_name
 from lumen_tui.store import files
-from lumen_tui.store.config import load_config
+from lumen_tui.store.config import load_and_keep
 from lumen_tui.store.damage import DamageScan
 from lumen_tui.store.layout import FOLDERS, distrust
 from lumen_tui.store.lease import Lease, read_lease, take_lease
@@ -80,7 +80,7 @@ class Engine:
         self.clock = clock or SystemClock()
         self._lease: Lease | None = None
         self._settings: Stamped[tuple[Config, list[Problem]]] = Stamped(
-            lambda: [self.store.layout.config, self.store.layout.operator], lambda: load_config(self.store.layout)
+            lambda: [self.store.layout.config, self.store.layout.operator], lambda: load_and_keep(self.store.layout)
         )
 
     @property
@@ -114,6 +114,7 @@ class Engine:
         self.log = EventLog(self.store, self._listeners)
         self.sandbox = Sandboxing(layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier))
         self.tending = Tending(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
+        self.questions = Questions(layout, self.log, self.tending.index.find)
         self.orders = Orders(self.store, self.log, self.tending)
         self.budgets = Budgets(self.store, self.log)
         self.freshness = Freshness(self.store, self.log)
@@ -186,6 +187,7 @@ class Engine:
         wishes = self.orders.carry_out(now)
         self.tending.starter.paused_roles = self.orders.pausing.parts.roles
         may_start = self.orders.paused() is None and killed is None and not self.orders.stops_after_tasks
+        self.questions.look(now)
         tended = self.tending.look(now, may_start=may_start)
         self.learning.note_ended(tended.collected)
         if self.orders.stops_after_tasks and not self.tending.index.running():
@@ -201,7 +203,7 @@ class Engine:
         self.notice_jump(now)
         report.wishes, report.tended = self.look()
         self._keep_damage(now)
-        approvals.tend(self.store.layout, self.log, self.tending.index.find, now)
+        self.questions.tend(now)
         self._save_checkpoints(now)
         if self.beats > self._jumped_in + 1:
             self.tenure.beat(now)

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.text import safe_all
 from lumen_tui.model.times import iso
 from lumen_tui.store import files, filing
 from lumen_tui.store.lines import split_lines
-from lumen_tui.store.nodeviews import clean
 from lumen_tui.store.store import Store
 
 _TAIL = 256 * 1024
@@ -27,7 +27,7 @@ def recent_events(store: Store, limit: int) -> list[EngineEvent]:
     found = []
     for _, line in split_lines(files.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
         try:
-            found.append(EngineEvent(**clean(msgspec.structs.asdict(_event.decode(line)))))
+            found.append(EngineEvent(**safe_all(msgspec.structs.asdict(_event.decode(line)))))
         except msgspec.MsgspecError:
             continue
     return found[-limit:]

@@ -96,6 +96,7 @@ class MainLoop:
         if not news:
             return Turn(skipped="nothing new")
         if not self._has_model(config):
+            self._session.capsules.wake(self._next(), config, now)
             return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
         if why := self._rests(news, config, now) if not asked else "":
             return Turn(skipped=why)

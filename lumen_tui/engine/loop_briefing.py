@@ -10,9 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from lumen_tui.engine import loop_blocks
 from lumen_tui.engine.loop_news import News
-from lumen_tui.model import agent, times
+from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.briefing import Briefing, Section, assemble, bounded
+from lumen_tui.model.capsule import Capsule
 from lumen_tui.model.loop import EngineEvent, Packet
 from lumen_tui.model.records import Signal
 from lumen_tui.model.snapshot import Snapshot
@@ -41,6 +45,7 @@ class Facts:
     now: float
     mark: str
     budget: str  # what is left of it, in words
+    capsule: Capsule
 
 
 def in_order(signals: Iterable[Signal], name: str) -> tuple[Signal, ...]:
@@ -55,13 +60,15 @@ def brief(facts: Facts) -> Briefing:
     return assemble([
         Section("Now", tuple(_now(facts)), 1500),
         Section("Wake-state", tuple(_wake(facts)), 6000, more=str(facts.layout.wake_state)),
-        Section("The loop before", tuple(_before(picture.packets)), 2500),
+        Section("Memory blocks", tuple(loop_blocks.entries(facts.layout, facts.now, facts.mark)), loop_blocks.MOST,
+                "blocks", str(facts.layout.blocks)),
+        Section("The loop before", tuple(_before(picture.packets)), 1500),
+        Section("Capsule", tuple(_capsule(facts)), 4 * facts.capsule.budget + 600),
         Section(INBOX, tuple(_signal(facts, one) for one in facts.signals), 6000, "signals", "read them with grep in "
                 f"{facts.layout.signals}; they stay unread"),
         Section("Tasks that ended", tuple(_ended(facts, event) for event in facts.news.ended[::-1]), 7000, "tasks",
                 f"their folders below {facts.layout.tasks}"),
         Section("Tasks that wait or run", tuple(map(_task, _open(picture))), 1500, "tasks"),
-        Section("Work", tuple(_work(picture)), 2500, "work units", str(facts.layout.work)),
         Section("Open discoveries", tuple(_discoveries(facts)), 1500, "discoveries"),
         Section("What waits for a person", tuple(_needs(picture)), 1200, "things"),
         Section("Roles that can be given work", tuple(_roles(picture)), 1500, "roles"),
@@ -99,9 +106,17 @@ def _before(packets: tuple[Packet, ...]) -> list[str]:
     if last.failed:
         lines.append(f"- its session failed ({last.failed}); what it was shown is shown again")
         lines += [f"- it had done this before, do not do it again: {one}" for one in last.done]
-    lines += [f"- abandoned: {one.what}: {one.why}" for one in last.abandoned]
-    lines += [f"- decided against: {one.what}: {one.why}" for one in last.decided_against]
-    return lines + [f"- decided: {one}" for one in last.decided]
+    return lines
+
+
+def _capsule(facts: Facts) -> list[str]:
+    """What the agent wakes with. Claims may have been noted from anywhere: they stand behind a fence."""
+    found = facts.capsule
+    own = tuple(part for part in found.parts if part.name != "claims")
+    text = capsule.render(msgspec.structs.replace(found, parts=own))
+    blocks = [text.partition("\n\n")[2].replace("\n## ", "\n### ")]
+    claims = [f"- {one}" for part in found.parts if part.name == "claims" for one in part.entries]
+    return blocks + ([fence("\n".join(claims), capsule.TITLES["claims"].lower(), facts.mark)] if claims else [])
 
 
 def _signal(facts: Facts, one: Signal) -> str:
@@ -144,20 +159,6 @@ def _open(picture: Snapshot) -> list[TaskView]:
 def _task(view: TaskView) -> str:
     waits = f", after {', '.join(view.waits_for)}" if view.waits_for else ""
     return f"- {view.id} {view.status}{waits}, {view.spec.role}: {one_line(view.spec.objective, 160)}"
-
-
-def _work(picture: Snapshot) -> list[str]:
-    rank = {"in_progress": 0, "blocked": 1, "ready": 2}
-    units = [unit for unit in picture.work if unit.status in rank]
-    units.sort(key=lambda unit: (rank[unit.status], unit.priority, unit.id))
-    busy = Counter(unit.lane for unit in units if unit.status == "in_progress" and unit.lane)
-    lanes = [f"{lane} {count} of {picture.config.lanes.limit(lane)}" for lane, count in sorted(busy.items())]
-    lines = [f"- lanes in use: {', '.join(lanes)}"] if lanes else []
-    return lines + [
-        f"- {unit.id} {unit.status} {unit.priority} {unit.lane or 'no lane'}: {one_line(unit.title, 120)}"
-        + (f" (accepted when: {one_line('; '.join(unit.acceptance), 200)})" if unit.acceptance else "")
-        for unit in units
-    ]
 
 
 def _discoveries(facts: Facts) -> list[str]:

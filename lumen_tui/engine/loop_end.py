@@ -44,7 +44,10 @@ def wake_text(packet: Packet) -> str:
     left = [f"- {item.what}: {item.why}" for item in (*packet.abandoned, *packet.decided_against)]
     if left:
         body += ["## Left out", *left, ""]
-    body += ["## Next", *([f"- {item}" for item in packet.next] or ["Nothing is waiting."]), ""]
+    if packet.ordered:
+        body += ["## Ordered", "Their results come in with a later loop.", *(f"- {one}" for one in packet.ordered), ""]
+    nothing = "Nothing but what was ordered." if packet.ordered else "Nothing is waiting."
+    body += ["## Next", *([f"- {item}" for item in packet.next] or [nothing]), ""]
     return "\n".join([f"# Wake-state for loop {packet.loop + 1}", "", *body])
 
 

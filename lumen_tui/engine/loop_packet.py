@@ -7,12 +7,14 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine.loop_orientation import orientation
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.agent import Act, Deposit, Nap, OpenLoop
-from lumen_tui.model.loop import Artifact, Health, LeftOut, LoopState, Packet
+from lumen_tui.model.loop import Artifact, Health, LeftOut, LoopState, Orientation, Packet
 from lumen_tui.model.tasks import Exit, Usage
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import files, taskfiles
+from lumen_tui.store import files, rawjson, taskfiles, unitviews
+from lumen_tui.store.layout import Layout
 from lumen_tui.store.taskread import read_json
 from lumen_tui.tools import deposit
 from lumen_tui.tools.acts import ACTS
@@ -24,21 +26,27 @@ _SHARES = (
     (8, 200, 4000),
     (4, 100, 1000),
 )  # entries, characters of one, of the wake
+_ROUNDED = 60.0  # seconds by which the clocks of files may be behind ours
 _COUNTED = {"task": "tasks_created", "signal": "signals_sent", "proposal": "proposals"}
 
 
-def packet_of(begun: OpenLoop, folder: Path | None, state: LoopState | None, now: float) -> Packet:
+def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopState | None, now: float) -> Packet:
     """The packet of a session whose task has ended, or is gone (`folder` is None then)."""
     ended = (taskfiles.read_exit(folder) if folder else None) or _gone(begun, now)
     left = read_json(folder / deposit.FILE, Deposit) if folder else None
+    acts = _acts(folder)
+    since = times.epoch(state.completed_at if state else begun.started_at)
+    changed = _changed(begun, left, acts) | defects_fixed(layout, since, now)
     base = Packet(
         id=ids.new_id("pkt"), loop=begun.loop, started_at=begun.started_at, completed_at=times.iso(now),
         brain=safe(ended.brain) or "none", task_id=agent.task_id(begun.loop),
         session=ended.session, came_in=begun.came_in, came_ids=begun.came_ids, cut=begun.cut, cursor=begun.cursor,
-        changed=_changed(begun, left, _acts(folder)),
+        changed=changed,
+        ordered=tuple(one_line(f"{act.id}: {act.text}", 160) for act in acts if act.kind == "task"),
+        orientation=orientation(layout, folder, ended) if folder else Orientation(),
         seconds=round(max(0.0, times.epoch(ended.finished_at, now) - times.epoch(begun.started_at, now)), 3),
     )  # fmt: skip
-    done = tuple(one_line(f"{act.kind} {act.id}: {act.text}", 120) for act in _acts(folder))
+    done = tuple(one_line(f"{act.kind} {act.id}: {act.text}", 120) for act in acts)
     packet = _good(base, begun, left, ended, folder) if left else _bad(base, begun, ended, state, done)
     return fitted(packet)
 
@@ -97,6 +105,21 @@ def _changed(begun: OpenLoop, left: Deposit | None, done: list[Act]) -> dict[str
     return {name: count for name, count in facts.items() if count}
 
 
+def defects_fixed(layout: Layout, since: float, until: float) -> dict[str, int]:
+    """How many work units of type `bug` were finished in a time, from their stamps; empty for none."""
+    fixed = 0
+    for path in layout.stamps.glob("WU-*.done"):
+        try:
+            if path.stat().st_mtime < since - _ROUNDED:
+                continue
+            done = times.epoch(str((rawjson.read(path) or {}).get("done_at", "")))
+            unit = unitviews.read(layout.root, path.stem) if since < done <= until else None
+        except (files.StoreError, ValueError, OSError):
+            continue
+        fixed += unit is not None and unit.type == "bug"
+    return {"defects_fixed": fixed} if fixed else {}
+
+
 def fitted(packet: Packet) -> Packet:
     """The packet as one line takes it: what is too long is cut, and says so."""
     for entries, words, wake in _SHARES:
@@ -116,7 +139,7 @@ def _shorter(packet: Packet, entries: int, words: int, wake: int) -> Packet:
     made = tuple(Artifact(cut(one.kind), cut(one.path), cut(one.title)) for one in packet.made[:entries])
     return msgspec.structs.replace(
         packet, came_in=tuple(map(cut, packet.came_in[:entries])), came_ids=packet.came_ids[: 5 * entries],
-        done=tuple(map(cut, packet.done[:entries])),
+        done=tuple(map(cut, packet.done[:entries])), ordered=tuple(map(cut, packet.ordered[:entries])),
         made=made, decided=tuple(map(cut, packet.decided[:entries])), abandoned=left(packet.abandoned),
         decided_against=left(packet.decided_against), next=tuple(map(cut, packet.next[:entries])),
         wake_state=cut(packet.wake_state, wake), cut=(*packet.cut[:entries], "the deposit was too long and was cut"),

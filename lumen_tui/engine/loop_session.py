@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine.capsules import Capsules
 from lumen_tui.engine.loop_briefing import INBOX, Facts, brief, in_order
 from lumen_tui.engine.loop_news import News
 from lumen_tui.engine.loop_packet import packet_of
@@ -41,6 +42,7 @@ class LoopSession:
     def __init__(self, store: Store, tending: Tending) -> None:
         self._store, self._tending = store, tending
         self.open = read_json(store.layout.open_loop, OpenLoop)
+        self.capsules = Capsules(store.layout)
 
     def begin(self, loop: int, news: News, config: Config, now: float) -> OpenLoop:
         """Brief and start a session; its number is `loop`, or the next one whose task is not there already."""
@@ -51,6 +53,7 @@ class LoopSession:
         facts = Facts(
             layout=layout, picture=picture, news=news, loop=loop, now=now, mark=new_mark(), budget=_left(picture.spend),
             signals=in_order((one for _, one in news.signals), config.agent.name),
+            capsule=self.capsules.wake(loop, config, now),
         )  # fmt: skip
         briefing = brief(facts)
         self.open = self._record(facts, briefing)
@@ -89,9 +92,9 @@ class LoopSession:
             return None
         name, folder = agent.task_id(self.open.loop), self._folder(self.open)
         if folder is None:
-            return packet_of(self.open, None, state, now)
+            return packet_of(self._store.layout, self.open, None, state, now)
         if taskfiles.read_exit(folder) is not None:
-            return packet_of(self.open, folder, state, now)
+            return packet_of(self._store.layout, self.open, folder, state, now)
         view = self._tending.index.find(name)
         if view is not None and view.status is Status.QUEUED:
             if (folder / deposit.FILE).exists():  # the attempt that was lost had come to its end

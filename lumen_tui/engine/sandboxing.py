@@ -11,6 +11,7 @@ from lumen_tui.model.config import SandboxConfig
 from lumen_tui.store.config import load_config
 from lumen_tui.store.layout import Layout
 from lumen_tui.tools.sandbox import tiers
+from lumen_tui.tools.sandbox.selftest import Tested
 from lumen_tui.tools.sandbox.tiers import Choice
 
 _EVERY = 3600.0  # seconds between two tests while nothing changes
@@ -45,10 +46,10 @@ class Sandboxing:
         self.choice = choice
 
 
-def examined(layout: Layout, *, now: bool) -> tuple[str, str]:
-    """The tier in force and a sentence on it: after a test that is made `now`, else from the last one.
+def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[Tested, ...]]:
+    """The tier in force, a sentence on it and what each tier's test tried: made `now`, else as of the last time.
 
-    Both empty where there was none. Nothing is written in the state folder.
+    All empty where there was none. Nothing is written in the state folder.
     """
     settings, path = load_config(layout)[0].sandbox, os.environ.get("PATH", os.defpath)
     if now:
@@ -57,9 +58,9 @@ def examined(layout: Layout, *, now: bool) -> tuple[str, str]:
     else:
         results = tiers.kept(layout.index, path, settings)
     if results is None:
-        return "", ""
+        return "", "", ()
     choice = tiers.choose(settings, results)
-    return choice.tier, f"sandbox: {words(choice)}"
+    return choice.tier, f"sandbox: {words(choice)}", results.tested
 
 
 def words(choice: Choice) -> str:

@@ -19,7 +19,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.store import files, filing, locks, pauses, process
-from lumen_tui.store.reader import Dismissed
+from lumen_tui.store.putaside import PutAside
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskindex import TaskIndex
 from lumen_tui.store.taskread import read_json
@@ -75,7 +75,7 @@ class Tending:
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
         self.starter = Starter(store, log, self.index, epoch=epoch)
         self._ending: dict[str, asyncio.Task[None]] = {}
-        self._dismissed = Dismissed(store.layout)
+        self._dismissed = PutAside(store.layout)
         self._told: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
         self._collected: set[Attempt] = set()
         self._settled: set[str] = set()  # ended and collected: nothing is left to do until a person has dealt with it

@@ -8,10 +8,12 @@ import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model.loop import Artifact, Health, LeftOut
-from lumen_tui.model.roles import Role
+from lumen_tui.model.roles import BLOCK_TOOLS, Role
 
 ROLE = "main"  # of the main agent's sessions, and of nothing else
-TOOLS = ("create_task", "signal", "remember", "discover", "checkpoint", "propose", "sleep", "deposit")
+TOOLS = (
+    "create_task", "signal", "remember", *BLOCK_TOOLS, "discover", "checkpoint", "propose", "sleep", "deposit",
+)  # fmt: skip
 MOST_TASKS = 8  # that one loop may create
 WORTH = ("tasks_created", "signals_sent", "memory_added", "proposals", "artifacts", "decisions", "tasks_done")
 EMPTY_LOOPS = 3  # in a row, after which the agent sleeps longer and a person hears of it

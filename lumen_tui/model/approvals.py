@@ -13,6 +13,7 @@ from lumen_tui.model import times
 
 BY_TIME = "nobody"  # who decided where the time ran out
 BY_END = "engine"  # who decided where the task ended first
+EXPIRED = "expired"  # as `ended` of a decision
 _JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
 
 
@@ -70,6 +71,14 @@ class Acted(Struct, frozen=True, omit_defaults=True):
     at: str
     attempt: int = 1
     schema: int = 1
+
+
+class Overdue(Struct, frozen=True):
+    """A question that nobody answered in time, as the engine told of it. Texts are safe."""
+
+    id: str
+    text: str
+    since: float  # seconds since 1970
 
 
 class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from lumen_tui.model import agent, times
 from lumen_tui.model.analytics import Retirement
-from lumen_tui.model.approvals import Approval
+from lumen_tui.model.approvals import Approval, Overdue
 from lumen_tui.model.evolution import EvolutionView
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.loop import LoopState
 from lumen_tui.model.progress import Missing
 from lumen_tui.model.records import Signal
+from lumen_tui.model.relay import Submission
 from lumen_tui.model.snapshot import Attention, DiscoveryRow, EngineLife, EngineView, Need, Problem, SpendView
 from lumen_tui.model.tasks import Status, TaskView
 
 _ORDER = list(Need)
 _UNTIL = " until "
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+
+
+class Queue(NamedTuple):
+    """What needs a person now, and what was put off and comes back by itself."""
+
+    shown: tuple[Attention, ...]
+    put_off: tuple[Attention, ...]
 
 
 def collect(
@@ -29,7 +39,6 @@ def collect(
     p0_discoveries: Iterable[DiscoveryRow],
     spend: SpendView,
     problems: Iterable[Problem],
-    dismissed: frozenset[str],
     progress: Iterable[Missing] = (),
     loop: LoopState | None = None,
     killed: str = "",
@@ -37,10 +46,13 @@ def collect(
     facts: Iterable[FactState] = (),
     evolution: EvolutionView | None = None,
     retirements: Iterable[Retirement] = (),
+    held: Iterable[tuple[str, Submission]] = (),
+    overdue: Iterable[Overdue] = (),
 ) -> tuple[Attention, ...]:
-    """The list, most urgent first and oldest first within one urgency."""
+    """All there is, most urgent first and oldest first within one urgency."""
     found = [*_engine(engine), *_killed(killed), *_spend(spend)]
     found += [Attention(Need.APPROVAL, one.id, f"{one.role} asks: {one.summary}", one.asked) for one in approvals]
+    found += [Attention(Need.EXPIRED, one.id, one.text, one.since) for one in overdue]
     found += [item for view in tasks if (item := _task(view))]
     for signal in p0_signals:
         found.append(Attention(Need.P0_SIGNAL, signal.id, signal.message, times.epoch(signal.created_at)))
@@ -49,13 +61,24 @@ def collect(
     found += [_fact(state) for state in facts]
     found += _loop(loop)
     found += [Attention(Need.PROGRESS, one.target, one.text, one.since) for one in progress]
+    found += [_held(name, one) for name, one in held]
     found += _evolution(evolution)
     found += [Attention(Need.RETIREMENT, one.target, one.text) for one in retirements]
     for problem in problems:
         found.append(Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}"))
-    hidden = dismissed | _snoozed(dismissed, spend.day)
-    kept = [item for item in found if item.target not in hidden]
-    return tuple(sorted(kept, key=lambda item: (_ORDER.index(item.need), item.since)))
+    return tuple(sorted(found, key=lambda item: (_ORDER.index(item.need), item.since)))
+
+
+def sift(found: Iterable[Attention], dismissed: frozenset[str], day: str, now: float) -> Queue:
+    """The list without what was put aside (`dismissed`, the names), and what of that comes back by itself.
+
+    `day` is the budget's, such as `2026-11-21`.
+    """
+    items, off = tuple(found), _put_off(dismissed, day, now)
+    return Queue(
+        tuple(item for item in items if item.target not in dismissed and item.target not in off),
+        tuple(item for item in items if item.target not in dismissed and item.target in off),
+    )
 
 
 def until_tomorrow(target: str, day: str) -> str:
@@ -65,10 +88,21 @@ def until_tomorrow(target: str, day: str) -> str:
     return f"{target}{_UNTIL}{date.fromisoformat(day) + timedelta(days=1)}"
 
 
-def _snoozed(dismissed: frozenset[str], day: str) -> frozenset[str]:
-    """The targets that are put aside until a day that has not come."""
-    parts = [name.rpartition(_UNTIL) for name in dismissed if _UNTIL in name] if day else []
-    return frozenset(target for target, _, until in parts if _DAY.fullmatch(until) and day < until)
+def until_then(target: str, moment: float) -> str:
+    """The name under which a target is put aside until a moment, in seconds since 1970."""
+    return f"{target}{_UNTIL}{times.iso(moment)}"
+
+
+def _put_off(names: frozenset[str], day: str, now: float) -> frozenset[str]:
+    """The targets that are put aside until a day or a moment that has not come."""
+    parts = [name.rpartition(_UNTIL) for name in names if _UNTIL in name]
+    return frozenset(target for target, _, until in parts if _to_come(until, day, now))
+
+
+def _to_come(until: str, day: str, now: float) -> bool:
+    if _DAY.fullmatch(until):
+        return bool(day) and day < until
+    return bool(_MOMENT.fullmatch(until)) and now < times.epoch(until)
 
 
 def _engine(engine: EngineView) -> list[Attention]:
@@ -124,6 +158,11 @@ def _evolution(view: EvolutionView | None) -> list[Attention]:
         word = "proposal waits" if view.proposals == 1 else "proposals wait"
         found.append(Attention(Need.PROPOSAL, "proposals", f"{view.proposals} {word}: {view.newest}", view.since))
     return found
+
+
+def _held(name: str, one: Submission) -> Attention:
+    why = "; ".join(one.reasons)
+    return Attention(Need.RELAY, one.id, f"{one.by}'s text is held in {name}: {why}: “{one.title}”", one.since)
 
 
 def _fact(state: FactState) -> Attention:

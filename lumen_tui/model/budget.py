@@ -14,7 +14,7 @@ from lumen_tui.model import times
 from lumen_tui.model.config import BudgetConfig, RoleBudget
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, Entry
-from lumen_tui.model.tasks import Budget
+from lumen_tui.model.tasks import Budget, Usage
 from lumen_tui.model.text import one_line
 
 MAIN_ROLE = "main"  # the main agent: one task of it is one loop
@@ -149,6 +149,34 @@ def short_of(cap: Cap, most: Amount) -> str:
     if 0 < limit.seconds <= cap.spent.seconds:  # nobody knows how long a call takes: what began may end
         return f"{cap.name} is used up: {cap.words}"
     return ""
+
+
+def share_that_fits(cap: Cap, most: Amount, least: Amount) -> float:
+    """How much of the way from `least` to `most` fits under a cap: 1 for all of it, below 0 where `least` does not.
+
+    While others' calls hold room of a cap that is shared, all or nothing: it comes back.
+    """
+    gone, found = cap.spent.plus(cap.held), 1.0
+    for used, limit, low, high in (
+        (gone.tokens, cap.limit.tokens, least.tokens, most.tokens), (gone.usd, cap.limit.usd, least.usd, most.usd),
+    ):  # fmt: skip
+        if limit and used + high > limit + _CENT:
+            found = min(found, (limit + _CENT - used - low) / (high - low) if high > low else -1.0)
+    return found if cap.own or not cap.held or found == 1.0 else -1.0
+
+
+def why_short(cap: Cap, most: Amount, least: Amount) -> str:
+    """Why no call fits under a cap, be its answer as short as it may; the empty string where one does."""
+    if why := short_of(cap, least):
+        return why
+    return short_of(cap, most) if share_that_fits(cap, most, least) < 0 else ""
+
+
+def between(least: Usage, most: Usage, share: float) -> Usage:
+    """The call with so much of the way from its shortest to its longest answer. Only answers differ."""
+    output = least.output_tokens + int(share * (most.output_tokens - least.output_tokens))
+    way = (output - least.output_tokens) / max(1, most.output_tokens - least.output_tokens)
+    return Usage(most.input_tokens, output, least.usd + way * (most.usd - least.usd))
 
 
 def _short(cap: Cap, asked: str) -> str:

@@ -145,8 +145,8 @@ class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Asks = Literal[
-    "write", "write_file", "edit_file", "apply_patch", "shell", "shell:any", "web_fetch", "remember", "custom",
-    "custom:high",
+    "write", "write_file", "edit_file", "apply_patch", "shell", "shell:any", "web_fetch", "remember",
+    "block_append", "block_replace", "block_rethink", "custom", "custom:high",
 ]  # fmt: skip
 
 
@@ -173,6 +173,7 @@ class EvolutionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     file_kb: Annotated[int, Meta(ge=1, le=1024)] = 32  # one file of evolved/
     per_session: Annotated[int, Meta(ge=1, le=10_000)] = 200  # new observations of one session
     seconds: Annotated[float, Meta(ge=0.1, le=600)] = 2.0  # of work in one beat
+    extractor: Literal["offline", "model"] = "offline"  # model: the tier haiku reads along, within the budget
     versions: Literal["auto", "git", "copies"] = "auto"  # auto: git where there is one
     claude_md: str = ""  # a file; empty: CLAUDE.md in the state folder
     claude_md_kb: Annotated[int, Meta(ge=1, le=1024)] = 12
@@ -185,6 +186,14 @@ class FreshnessConfig(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, Meta(ge=0.1, le=60)] = 2.0  # of probes in one beat
     each_seconds: Annotated[float, Meta(ge=0.05, le=60)] = 0.5  # of one probe
     per_beat: Annotated[int, Meta(ge=1, le=1000)] = 32  # probes at most
+
+
+class CapsuleConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[capsule]: what a loop of the main agent wakes with"""
+
+    tokens: Annotated[int, Meta(ge=200, le=100_000)] = 2000  # at most, estimated at four bytes each
+    loops: Annotated[int, Meta(ge=1, le=200)] = 12  # whose packets it is made from
+    keep: Annotated[int, Meta(ge=1, le=100_000)] = 50  # capsules on disk
 
 
 class RoomConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -209,6 +218,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     web: WebConfig = field(default_factory=WebConfig)
     evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
     freshness: FreshnessConfig = field(default_factory=FreshnessConfig)
+    capsule: CapsuleConfig = field(default_factory=CapsuleConfig)
     room: RoomConfig = field(default_factory=RoomConfig)
     allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)

@@ -100,6 +100,7 @@ class Fact(Struct, frozen=True):
     supersedes: str = ""
     superseded_by: str = ""
     was: str = ""  # the value that the superseded fact named
+    observation: str = ""  # of evolution, from which it was made
 
     @property
     def span(self) -> float:
@@ -120,6 +121,7 @@ class _Meta(Struct):
     probes: tuple[Probe, ...] = ()
     supersedes: str = ""
     was: str = ""
+    observation: str = ""
 
 
 def fact_of(node: Node) -> Fact | None:
@@ -136,17 +138,19 @@ def fact_of(node: Node) -> Fact | None:
     return Fact(
         node.id, node.content, meta.class_ if meta.class_ in SPANS else "steady", meta.source, probes,
         node.created, node.created_by, node.status, node.wu_id, meta.supersedes,
-        became if isinstance(became, str) else "", meta.was,
+        became if isinstance(became, str) else "", meta.was, meta.observation,
     )  # fmt: skip
 
 
 def metadata(
-    span_class: str, source: str, probes: tuple[Probe, ...], *, supersedes: str = "", was: str = ""
-) -> dict[str, Any]:
+    span_class: str, source: str, probes: tuple[Probe, ...], *, supersedes: str = "", was: str = "",
+    observation: str = "",
+) -> dict[str, Any]:  # fmt: skip
     """The value of `metadata.fact`."""
     if span_class not in SPANS:
         raise ValueError(f"class {span_class!r} is unknown: one of {', '.join(SPANS)} (3, 30 and 180 days)")
     found = {"class": span_class, "source": one_line(source, 400), "supersedes": supersedes, "was": was}
+    found["observation"] = observation
     return {key: value for key, value in found.items() if value} | {"probes": msgspec.to_builtins(probes)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -86,6 +87,21 @@ def mark(state: FactState, now: float) -> str:
     if not state.confirmed:
         return f"[never confirmed, written {_ago(now - state.fact.written)}]"
     return f"[{phase}: last confirmed {_ago(now - state.confirmed)}]"
+
+
+_PLAIN = re.compile(r"[\w.:/+@-]{1,40}")  # a value that can be no sentence
+
+
+def dated_mark(state: FactState, now: float) -> str:
+    """As `mark`, for a file that is read for long: with days, and of a value seen nothing that could be an order."""
+    phase = state.phase(now)
+    if phase is Phase.FRESH:
+        return ""
+    day = times.iso(state.drifted or state.confirmed)[:10]
+    if phase is Phase.DRIFTED:
+        seen = f", now {state.value}" if _PLAIN.fullmatch(state.value) else ""
+        return f"[↯ drifted{f' {day}' if state.drifted else ''}{seen}]"
+    return f"[{phase}: last confirmed {day}]" if state.confirmed else "[never confirmed]"
 
 
 def _ago(seconds: float) -> str:

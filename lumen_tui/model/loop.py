@@ -65,6 +65,18 @@ class LoopState(Struct, frozen=True, omit_defaults=True):
     schema: int = 1
 
 
+class Orientation(Struct, frozen=True, omit_defaults=True):
+    """What a session took in from its start until its first call that acts rather than reads."""
+
+    seconds: float = 0.0
+    size: int = 0  # bytes: its briefing, and what its reads gave
+    tokens: int = 0  # estimated from the bytes
+    spent: int = 0  # tokens of the model calls up to there
+    usd: float = 0.0  # what they cost
+    reads: int = 0  # calls before the first that acted
+    first: str = ""  # the tool of that one; empty where none came
+
+
 class Packet(Struct, frozen=True, omit_defaults=True):
     """One line of loops/packets.jsonl: what came in, what was done, decided, made, left out and spent."""
 
@@ -76,6 +88,7 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     came_in: tuple[str, ...] = ()
     came_ids: tuple[str, ...] = ()  # the signals it was shown and the tasks whose end it was told of
     done: tuple[str, ...] = ()
+    ordered: tuple[str, ...] = ()  # the tasks it gave out, `id: objective`
     made: tuple[Artifact, ...] = ()
     decided: tuple[str, ...] = ()
     abandoned: tuple[LeftOut, ...] = ()
@@ -96,6 +109,7 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     read_upto: str = ""  # ... the newest of all, where it was shown every one
     read_offset: int = -1
     cut: tuple[str, ...] = ()  # what its briefing had no room for
+    orientation: Orientation = field(default_factory=Orientation)
     schema: int = 1
 
 

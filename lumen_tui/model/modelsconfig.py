@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 
 SERVERS = ("anthropic", "openai", "groq", "openrouter", "ollama", "vllm", "lmstudio")  # known without an address
@@ -59,19 +60,69 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     silence_seconds: _Seconds = 90.0  # within an answer
 
 
+def _takes_any_id(config: ModelsConfig) -> bool:
+    """Whether the ids of the provider's models are anybody's to choose, colons included: `qwen3:8b` of Ollama."""
+    mine = config.endpoints.get(config.provider)
+    kind = mine.kind if mine else ""
+    if config.provider == "anthropic" or config.provider not in (*SERVERS, *config.endpoints):
+        return False
+    return kind != "anthropic"
+
+
+def is_endpoint(config: ModelsConfig, name: str) -> bool:
+    """Whether a model may stand behind this name and a colon."""
+    return name in (*SERVERS, *NO_SERVERS, *config.endpoints)
+
+
 def stranger(config: ModelsConfig, text: str) -> str:
     """Why `text` is no model: a sentence where the name before its colon is no endpoint, else the empty string."""
     name, colon, model = text.partition(":")
-    if not colon or (model and name in (*SERVERS, *NO_SERVERS, *config.endpoints)):
+    if not colon or (model and is_endpoint(config, name)):
         return ""
     place = next((setting for setting, value in settings(config) if value == text), "the model")
     if not model:
         return f"{place}: {one_line(text, 60)!r} names no model behind the colon"
+    if _takes_any_id(config):
+        return ""
     known = ", ".join(sorted({*SERVERS, *NO_SERVERS, *config.endpoints}))
     return (
         f"{place}: {one_line(text, 60)!r} begins with no known endpoint: one of {known}; describe yours under "
         "[models.endpoints.NAME], and for an id with a colon write the endpoint before it, such as ollama:qwen3:8b"
     )
+
+
+def doubtful(config: ModelsConfig) -> Iterator[str]:
+    """What in the settings of models can hardly be meant, in words: a mistyped tier, a fall-back that never answers."""
+    for place, value in settings(config):
+        if near := _mistyped(value, TIERS):
+            yield f"{place}: {one_line(value, 60)!r} is no tier; did you mean {near}?"
+    for key, values in config.fallback.items():
+        yield from _doubtful_chain(config, key, values)
+
+
+def _doubtful_chain(config: ModelsConfig, key: str, values: tuple[str, ...]) -> Iterator[str]:
+    place = f"models.fallback.{one_line(key, 64)}"
+    if why := stranger(config, key):
+        yield f"{place}: {why.partition(': ')[2]}"
+    elif near := _mistyped(key, TIERS) or _mistyped(key, {value for _, value in settings(config)} - {*values}, 0.85):
+        yield f"{place}: no tier and no setting of a model has this name; did you mean {near}?"
+    for value in values:
+        if value in NO_SERVERS:
+            yield f"{place}: {value} cannot take over a conversation: take it out"
+        elif not value.strip():
+            yield f"{place}: it holds an empty name"
+        elif value == key:
+            yield f"{place}: {one_line(value, 60)!r} stands by for itself: take it out"
+
+
+def _mistyped(text: str, known: Iterable[str], likeness: float = 0.7) -> str:
+    """The known name that `text` may stand for, which is not it itself; tiers are bare words, ids hardly ever."""
+    known = sorted(known)
+    if text in known or ":" in text or (likeness < 0.8 and not text.isalpha()):
+        return ""
+    import difflib  # only where something is doubtful: the hot verbs read settings too
+
+    return next(iter(difflib.get_close_matches(text, known, 1, likeness)), "")
 
 
 def settings(config: ModelsConfig) -> Iterator[tuple[str, str]]:

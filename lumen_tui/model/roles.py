@@ -11,10 +11,12 @@ from lumen_tui.model.toolrules import ToolRule
 READ_TOOLS = ("read_file", "list_dir", "find", "grep", "disk_usage")
 WRITE_TOOLS = ("write_file", "edit_file", "apply_patch")
 BACKGROUND_TOOLS = ("shell_start", "shell_output", "shell_stop")
+BLOCK_TOOLS = ("block_append", "block_replace", "block_rethink")  # the main agent has them; others where named
 MEMORY_TOOLS = ("memory_search", "recall", "remember", "read_signals")
 REPORT_TOOLS = ("write_result", "signal", "discover")
 ALL_TOOLS = (
-    *READ_TOOLS, "shell", *BACKGROUND_TOOLS, *WRITE_TOOLS, "web_fetch", *MEMORY_TOOLS, *REPORT_TOOLS,
+    *READ_TOOLS, "shell", *BACKGROUND_TOOLS, *WRITE_TOOLS, "web_fetch", *MEMORY_TOOLS, *BLOCK_TOOLS,
+    *REPORT_TOOLS,
 )  # fmt: skip
 
 

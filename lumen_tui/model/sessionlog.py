@@ -6,6 +6,8 @@ from msgspec import Struct, field
 
 from lumen_tui.model.evolution import Source, Trust
 
+MODEL_PLACE = "model:"  # before the key of a place that a model has read up to
+
 
 class Entry(Struct, frozen=True):
     """One block of one line."""
@@ -39,6 +41,7 @@ class Failure(Struct):
     step: int
     trust: Trust
     between: list[str] = field(default_factory=list)  # what was installed or changed since
+    evidence: str = ""  # the output in which the quote stands
 
 
 class Call(Struct, frozen=True):

@@ -14,6 +14,7 @@ from lumen_tui.model.decay import DecayRule, DecayView, Fading
 from lumen_tui.model.freshness import FactsView
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.progress import HookView
+from lumen_tui.model.queueing import Standing
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TaskView
@@ -37,11 +38,13 @@ class Need(StrEnum):
     FAILED = "failed"
     LOST = "lost"
     STALLED = "stalled"
+    EXPIRED = "expired"  # a question that nobody answered in time: it was denied by itself
     BUDGET = "budget"
     CONSTITUTION = "constitution"  # it was changed: nothing is learnt
     FACT = "fact"  # one that drifted, and on which something current relies
     P0_DISCOVERY = "discovery"
     LOOP = "loop"  # loops that fail, or change nothing
+    RELAY = "relay"  # a text that was written without a look at what came before it
     PROGRESS = "progress"  # a progress signal that did not come
     PROPOSAL = "proposal"  # what was learnt and waits for a word
     PROBLEM = "problem"
@@ -154,9 +157,11 @@ class Snapshot(Struct, frozen=True):
     approvals: tuple[Approval, ...] = ()  # calls that wait for a person's word, the oldest first
     killed: str = ""  # who killed the agent and why; empty where nobody did
     paused: dict[str, str] = field(default_factory=dict)  # everything, the loop, `role NAME` -> by whom and why
+    standing: Standing = field(default_factory=Standing)  # what holds queued tasks back
     hooks: HookView = field(default_factory=HookView)
     facts: FactsView = field(default_factory=FactsView)
     attention: tuple[Attention, ...] = ()
+    snoozed: tuple[Attention, ...] = ()  # what comes back by itself
     problems: tuple[Problem, ...] = ()
     demo: bool = False
     read_only: str = ""  # why nothing can be written, or empty

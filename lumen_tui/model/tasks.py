@@ -138,6 +138,12 @@ class TaskView(Struct, frozen=True):
         """The id of the spec."""
         return self.spec.id
 
+    @property
+    def awaits_budget(self) -> bool:
+        """Whether its worker waits for room in a budget, which asks nobody about the task itself."""
+        last = self.tail[-1] if self.tail else None
+        return self.status is Status.WAITING and last is not None and last.data.get("budget") is True
+
 
 def derive_status(*, exit_status: str, ran: bool, lock_held: bool, silent_for: float, stall_after: float) -> Status:
     """The status of a task from what is there: exit.json, run.json, the worker's lock, its last word.

@@ -111,6 +111,7 @@ class UnitView(Plain):
     blocked_reason: str = ""
     done_by: str = ""
     done_at: str = ""
+    key: str = ""
     schema: int = 1
 
 

@@ -22,4 +22,5 @@ class WorkUnit(Struct, frozen=True, omit_defaults=True):
     created_at: str = ""
     created_by: str = ""
     body: str = ""
+    key: str = ""  # idempotency key of the creator
     schema: int = 1

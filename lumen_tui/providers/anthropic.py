@@ -31,12 +31,12 @@ class Messages:
         self._key = "" if self._token and not environ.get(target.endpoint.key_env) else target.endpoint.key(environ)
         self._made: Any = None
 
-    def ask(self, prompt: Prompt) -> Stream:
+    def ask(self, prompt: Prompt, most: int = 0) -> Stream:
         """Make one call. Raises Failure."""
         answer = Answer(self.target)
         client, guess = self._client(), self.size(prompt) * 2 // 7
         try:
-            stream = client.messages.create(**self._request(prompt), max_tokens=self.max_output, stream=True)
+            stream = client.messages.create(**self._request(prompt), max_tokens=most or self.max_output, stream=True)
             with stream:
                 once_begun(stream.response, self._config.silence_seconds)
                 for event in stream:

@@ -1,7 +1,8 @@
 """What a model back end is to the worker: a conversation that asks for tool calls until it has an answer.
 
-A conversation is a generator. It yields steps; each ToolCall and each Permit is answered with its Reply, everything
-else with None; its return value is the Outcome. So the worker alone runs tools, records events and stops.
+A conversation is a generator. It yields steps; each ToolCall and each Permit is answered with its Reply, a Reserve with
+one where less was set aside, everything else with None; its return value is the Outcome. So the worker alone runs
+tools, records events and stops.
 """
 
 from __future__ import annotations
@@ -40,11 +41,19 @@ class Said(Struct, frozen=True):
     data: dict[str, Any] = {}
 
 
+LEAST_OUTPUT = 1024  # tokens: a shorter answer is hardly worth its prompt
+
+
 class Reserve(Struct, frozen=True):
-    """A model call is about to be made: the most it can cost. The worker sets it aside, or ends the conversation."""
+    """A model call is about to be made: the most it can cost. The worker sets it aside, or ends the conversation.
+
+    Where `least` says what it costs with an answer of LEAST_OUTPUT tokens, the worker may set aside something between
+    the two: then the Reply's data hold the `output`, in tokens, that the answer may have.
+    """
 
     usage: Usage
     model: str
+    least: Usage | None = None
 
 
 class Spent(Struct, frozen=True):
@@ -128,7 +137,7 @@ class Job(Struct, frozen=True):
 
     system: str
     objective: str
-    context: str = ""
+    context: str = ""  # as the model gets it: what others wrote is fenced already
     constraints: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces
     tools: tuple[Any, ...] = ()  # of ToolDeclaration

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
-from lumen_tui.providers.base import Job, Reply, Reserve, Said, Spent, Step
+from lumen_tui.providers.base import LEAST_OUTPUT, Job, Reply, Reserve, Said, Spent, Step
 from lumen_tui.providers.failing import Failure
 from lumen_tui.providers.history import Counts, Prompt, Turn
 from lumen_tui.providers.prices import DEAREST, cost, price_of
@@ -120,9 +120,9 @@ class Caller:
     def _once(self, prompt: Prompt) -> Answered:
         """One request: reserved before, settled after, whatever becomes of it."""
         size = self.wire.size(prompt)
-        yield Reserve(self._most(size), self.wire.target.model)
+        reply = yield self._reserve(size)
         telling = Telling(self._job.now)
-        stream = self.wire.ask(prompt)
+        stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0)
         try:
             while True:
                 yield from telling.take(next(stream))
@@ -143,8 +143,13 @@ class Caller:
         price = price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own)
         return cost(target.model, counts.fresh, counts.written, counts.read, counts.output, price)
 
-    def _most(self, size: int) -> Usage:
-        prompt, output = self.gauge.most(size), self.wire.max_output or _OUTPUT
+    def _reserve(self, size: int) -> Reserve:
+        output = self.wire.max_output or _OUTPUT
+        least = self._most(size, LEAST_OUTPUT) if output > LEAST_OUTPUT else None
+        return Reserve(self._most(size, output), self.wire.target.model, least)
+
+    def _most(self, size: int, output: int) -> Usage:
+        prompt = self.gauge.most(size)
         kinds = (Counts(fresh=prompt, output=output), Counts(written=prompt, output=output))
         return max((self._cost(counts) for counts in kinds), key=lambda usage: usage.usd)
 

@@ -119,11 +119,12 @@ def launch(argv: list[str], env: dict[str, str], own: str) -> Launched:
 
 def end(child: subprocess.Popen[bytes]) -> None:
     """Close its input, wait, terminate, wait, kill its whole group. What it still writes is thrown away."""
+    group = _group(child)
     _close(child)
     if not _waited(child, _ASK_SECONDS):
-        _signal(child, signal.SIGTERM)
+        _signal(group, signal.SIGTERM)
         _waited(child, _TERM_SECONDS)
-    _signal(child, signal.SIGKILL)
+    _signal(group, signal.SIGKILL)
     child.wait()
     for stream in (child.stdout, child.stderr):
         if stream:
@@ -161,8 +162,16 @@ def _drain(stream: IO[bytes] | None) -> None:
         pass  # nothing is there now
 
 
-def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _group(child: subprocess.Popen[bytes]) -> int:
+    """Its process group, which walls may have given it."""
     try:
-        os.killpg(child.pid, number)
+        return os.getpgid(child.pid) if child.returncode is None else child.pid
+    except ProcessLookupError:
+        return child.pid
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
         pass  # all gone

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig, ServerConfig, stranger
+from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig, ServerConfig, is_endpoint, stranger
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
@@ -112,9 +112,9 @@ def split(config: ModelsConfig, text: str) -> tuple[str, str]:
     name, colon, model = text.partition(":")
     if text in NO_SERVERS:
         return text, ""
-    if colon:
+    if colon and is_endpoint(config, name):
         return name, model
-    return "", text
+    return "", text  # `qwen3:8b` is an id as a whole
 
 
 def expand(config: ModelsConfig, wanted: str) -> str:

@@ -29,13 +29,13 @@ class Chat:
         self._key = target.endpoint.key(environ)
         self._made: Any = None
 
-    def ask(self, prompt: Prompt) -> Stream:
+    def ask(self, prompt: Prompt, most: int = 0) -> Stream:
         """Make one call. Raises Failure, and ProviderError where the package is missing."""
         client, guess = self._client(), self.size(prompt) * 2 // 7
         answer = Completion(self.target, guess)
         try:
             stream = client.chat.completions.create(
-                **self._request(prompt), stream=True, stream_options={"include_usage": True}
+                **self._request(prompt, most), stream=True, stream_options={"include_usage": True}
             )
             with stream:
                 once_begun(stream.response, self._config.silence_seconds)
@@ -72,14 +72,14 @@ class Chat:
             timeout=openai.Timeout(**timeouts(self._config, self.target)),
         )  # fmt: skip
 
-    def _request(self, prompt: Prompt) -> dict[str, Any]:
+    def _request(self, prompt: Prompt, most: int = 0) -> dict[str, Any]:
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [message for entry in prompt.entries for message in _messages(entry)]
         request: dict[str, Any] = {"model": self.target.model, "messages": [*system, *messages]}
-        if self.max_output:
+        if most := most or self.max_output:
             # OpenAI's own models refuse the older name, other servers may not know the newer one
             name = "max_completion_tokens" if self.target.endpoint.name == "openai" else "max_tokens"
-            request[name] = self.max_output
+            request[name] = most
         if prompt.tools:
             request["tools"] = [_tool(tool) for tool in prompt.tools]
         return request

@@ -26,8 +26,8 @@ class Wire(Protocol):
     target: Target
     max_output: int  # tokens of one answer that are asked for
 
-    def ask(self, prompt: Prompt) -> Stream:
-        """Make one call."""
+    def ask(self, prompt: Prompt, most: int = 0) -> Stream:
+        """Make one call, for an answer of `most` tokens; 0: of `max_output`."""
 
     def size(self, prompt: Prompt) -> int:
         """The bytes of a request, about."""

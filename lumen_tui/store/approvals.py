@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import BY_TIME, Acted, Approval, Decision
+from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision
 from lumen_tui.store import files, filing, locks, taskfiles
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.taskread import decode_safe
@@ -124,7 +124,7 @@ def expiry(request: Approval, now: float) -> Decision:
     """The refusal that time gives."""
     waited = times.span(max(0.0, request.expires - request.asked))
     reason = f"nobody answered within {waited}, which counts as no"
-    return Decision(allowed=False, hash=request.hash, at=times.iso(now), by=BY_TIME, reason=reason, ended="expired")
+    return Decision(allowed=False, hash=request.hash, at=times.iso(now), by=BY_TIME, reason=reason, ended=EXPIRED)
 
 
 def expire(layout: Layout, request: Approval, now: float) -> Decision:

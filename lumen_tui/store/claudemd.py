@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
+from lumen_tui.model import freshness
 from lumen_tui.model.claudemd import Assembled, assemble, placed
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.store import evolved, files, filing
+from lumen_tui.store import evolved, facts, files, filing
 from lumen_tui.store.constitution import read_standing
 from lumen_tui.store.layout import Layout
+
+_ENTRY_ID = re.compile(r"<!-- (evo-[0-9a-z]+) -->")
+_SHORTEST = 12  # characters of a claim that is looked for in lines
 
 
 def place_of(layout: Layout, config: EvolutionConfig) -> Path:
@@ -16,15 +22,52 @@ def place_of(layout: Layout, config: EvolutionConfig) -> Path:
     return Path(config.claude_md).expanduser() if config.claude_md else layout.claude_md
 
 
-def assembled(layout: Layout, config: EvolutionConfig) -> Assembled:
-    """What belongs between our marks now. Of a constitution that was changed the approved text is used."""
-    texts = {target: evolved.shown(text) for target, text in evolved.texts(layout).items()}
+def assembled(layout: Layout, config: EvolutionConfig, now: float) -> Assembled:
+    """What belongs between our marks now. Of a constitution that was changed the approved text is used.
+
+    Lines that rely on a fact that is not fresh say so.
+    """
+    by_id, by_claim = _marks(layout, now)
+    texts = {target: _marked(evolved.shown(text), by_id, by_claim) for target, text in evolved.texts(layout).items()}
     return assemble(evolved.shown(read_standing(layout).approved), texts, config.claude_md_kb * 1024)
 
 
-def write(layout: Layout, config: EvolutionConfig) -> tuple[Assembled, bool]:
+def _marks(layout: Layout, now: float) -> tuple[dict[str, str], dict[str, str]]:
+    """What goes beside a line: by the observation it stands for, and by a claim in its words."""
+    by_id: dict[str, str] = {}
+    by_claim: dict[str, str] = {}
+    for state in facts.states(layout):
+        fact, words = state.fact, freshness.dated_mark(state, now)
+        if not words or fact.status not in ("open", "superseded"):
+            continue
+        if fact.observation and not fact.supersedes:
+            by_id[fact.observation] = words
+        if len(claim := _plain(fact.title)) >= _SHORTEST:
+            by_claim[claim] = words
+    return by_id, by_claim
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(". ")
+
+
+def _marked(text: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -> str:
+    if not by_id and not by_claim:
+        return text
+    return "\n".join([" ".join(filter(None, (line, _mark_of(line, by_id, by_claim)))) for line in text.split("\n")])
+
+
+def _mark_of(line: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -> str:
+    found = _ENTRY_ID.search(line)
+    if found and found[1] in by_id:
+        return by_id[found[1]]
+    said = _plain(line)
+    return next((words for claim, words in by_claim.items() if claim in said), "")
+
+
+def write(layout: Layout, config: EvolutionConfig, now: float) -> tuple[Assembled, bool]:
     """Bring the file up to date; whether it had to be written."""
-    made, path = assembled(layout, config), place_of(layout, config)
+    made, path = assembled(layout, config, now), place_of(layout, config)
     if not path.is_absolute():
         raise files.StoreError(f"[evolution] claude_md = {config.claude_md!r}: write an absolute path")
     try:

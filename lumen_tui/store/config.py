@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model.config import UNREADABLE, Config
-from lumen_tui.model.modelsconfig import ModelsConfig, settings, stranger
+from lumen_tui.model.modelsconfig import ModelsConfig, doubtful, settings, stranger
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.store import files, frontmatter, locks, plainly
+from lumen_tui.model.text import one_line
+from lumen_tui.store import files, frontmatter, lastgood, locks, plainly
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 
@@ -23,13 +24,23 @@ _FLOOR = ("sandbox: ", "sandbox.require")
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
     """What is in force, and what in the two files could not be taken, named by file and line.
 
-    A broken file or setting never stops the rest.
+    A broken file or setting never stops the rest, and never opens what it had closed.
     """
     problems: list[Problem] = []
-    config = Config()
+    config, known = Config(), True
     for path in (layout.config, layout.operator):
-        config = _layer(config, path, problems)
-    return _closed(config, problems), problems + strangers(config.models)
+        table, text = _table(layout, path, problems)
+        known = known and table is not None
+        for section, value in (table or {}).items():
+            config = _take(config, (section,), value, (path.name, text), problems)
+    config = _closed(config, problems) if known else lastgood.strictest(config)
+    return config, [*problems, *strangers(config.models), *unknown_roles(layout, config)]
+
+
+def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
+    """As `load_config`; what protects is kept for the time when a file cannot be read. For the engine alone."""
+    lastgood.keep(layout)
+    return load_config(layout)
 
 
 def _closed(config: Config, problems: list[Problem]) -> Config:
@@ -44,29 +55,20 @@ def _closed(config: Config, problems: list[Problem]) -> Config:
     return msgspec.structs.replace(config, sandbox=msgspec.structs.replace(config.sandbox, require=floor))
 
 
-def _layer(config: Config, path: Path, problems: list[Problem]) -> Config:
-    text = _read(path, problems)
-    if not text:
-        return config
+def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[str, Any] | None, str]:
+    """A file's settings and its text. Of a file that cannot be read, those that protect; None where nobody knows."""
     try:
-        table = frontmatter.parse_toml(text)
+        text = (files.read(path) or b"").decode()
+        return frontmatter.parse_toml(text), text
     except BadFile as error:
-        hint = "nothing of this file is in force until it is mended"
-        problems.append(Problem(where=f"{path.name}:{error.line}", what=str(error), hint=hint))
-        return config
-    for section, value in table.items():
-        config = _take(config, (section,), value, (path.name, text), problems)
-    return config
-
-
-def _read(path: Path, problems: list[Problem]) -> str:
-    try:
-        return (files.read(path) or b"").decode()
+        where, what = f"{path.name}:{error.line}", str(error)
     except UnicodeDecodeError as error:
-        problems.append(Problem(where=path.name, what=f"not UTF-8 at byte {error.start}", hint=_HINT))
+        where, what = path.name, f"not UTF-8 at byte {error.start}"
     except (files.StoreError, OSError) as error:
-        problems.append(Problem(where=path.name, what=str(error)))
-    return ""
+        where, what = path.name, str(error)
+    kept = lastgood.protecting(layout, path)
+    problems.append(Problem(where=where, what=what, hint=lastgood.STRICT if kept is None else lastgood.KEPT))
+    return (None, "") if kept is None else kept
 
 
 def _take(
@@ -106,10 +108,37 @@ def _line(text: str, keys: tuple[str, ...]) -> int:
 
 
 def strangers(models: ModelsConfig) -> list[Problem]:
-    """The settings that name a model at an endpoint which nobody knows."""
+    """The settings that name a model at an endpoint which nobody knows, and those that can hardly be meant."""
     hint = "a task that needs this model fails until it is mended"
     found = dict.fromkeys(why for _, value in settings(models) if (why := stranger(models, value)))
-    return [Problem(where="lumen.toml", what=why, hint=hint) for why in found]
+    doubts = dict.fromkeys(doubtful(models))
+    return [
+        *[Problem(where="lumen.toml", what=why, hint=hint) for why in found],
+        *[Problem(where="lumen.toml", what=why, hint="mend it, or take it out") for why in doubts],
+    ]
+
+
+def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
+    """The roles that settings name and that there are not. One that was fired may be hired again."""
+    named = [("models.roles", name) for name in config.models.roles]
+    named += [("budget.roles", name) for name in config.budget.roles]
+    if not named:
+        return []
+    import difflib  # only where roles are named: the hot verbs read settings too
+
+    from lumen_tui.store.roles import shipped_folder
+
+    known = sorted(
+        {path.stem for folder in (shipped_folder(), layout.roles, layout.retired_roles) for path in folder.glob("*.md")}
+    )
+    found = []
+    for table, name in named:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(name, known, 3, 0.5) or known
+        what = f"{table}.{one_line(name, 64)}: there is no such role; did you mean {' or '.join(near)}?"
+        found.append(Problem(where="lumen.toml", what=what, hint="it counts for nobody until it is mended"))
+    return found
 
 
 def change_operator(layout: Layout, changes: dict[str, Any]) -> None:

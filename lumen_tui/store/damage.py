@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Protocol
 
 import msgspec
 
@@ -12,6 +13,7 @@ from lumen_tui.store.journal import Follower, Journal
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
 
+_CONFIRMATIONS = "memory/confirmations.jsonl"
 _KEEP = 100  # damaged lines held in memory for one file
 
 
@@ -26,10 +28,19 @@ class Quarantined(msgspec.Struct, frozen=True):
     found_at: str
 
 
+class Followed(Protocol):
+    """What is asked of whoever follows a journal."""
+
+    @property
+    def generation(self) -> int: ...
+    @property
+    def overlong(self) -> list[int]: ...
+
+
 class Damage:
     """What one journal's follower found unreadable."""
 
-    def __init__(self, name: str, follower: Follower) -> None:
+    def __init__(self, name: str, follower: Followed) -> None:
         self.name = name
         self.count = 0
         self.lines: dict[int, tuple[str, bytes]] = {}  # offset -> reason and line
@@ -63,6 +74,12 @@ class _HasId(msgspec.Struct):
     id: str
 
 
+class _HasFactId(msgspec.Struct):
+    """The same of a confirmation."""
+
+    fact_id: str
+
+
 class DamageScan:
     """Looks through the shared journals for damaged lines, each byte once, and keeps what it finds.
 
@@ -75,11 +92,13 @@ class DamageScan:
         self._layout = layout
         self._place = layout.index / "damage-scan.json"
         self._known = known_lines(layout)
-        self._decode = msgspec.json.Decoder(_HasId).decode
         self._followers = {
             "memory/memory.jsonl": Follower(layout.memory),
             "memory/signals.jsonl": Follower(layout.signals),
+            _CONFIRMATIONS: Follower(layout.confirmations),
         }
+        self._decoders = dict.fromkeys(self._followers, msgspec.json.Decoder(_HasId).decode)
+        self._decoders[_CONFIRMATIONS] = msgspec.json.Decoder(_HasFactId).decode  # type: ignore[assignment]
         self._resume()
 
     def _resume(self) -> None:
@@ -107,7 +126,7 @@ class DamageScan:
         offset, data = self._followers[name].poll(self.BUDGET)
         for start, line in split_lines(data, offset):
             try:
-                self._decode(line)
+                self._decoders[name](line)
             except msgspec.MsgspecError as error:
                 if record := self._keep(name, start, line, str(error), at):
                     found.append(record)

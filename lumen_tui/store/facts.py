@@ -10,13 +10,14 @@ import msgspec
 from lumen_tui.model import freshness, times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, fact_of
 from lumen_tui.model.freshness import FactState, FactsView
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import safe, safe_all
 from lumen_tui.store import files
+from lumen_tui.store.config import load_config
 from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import Follower, encode
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
-from lumen_tui.store.nodeviews import clean, decode_node
+from lumen_tui.store.nodeviews import decode_node
 
 _CHUNK = 4 * 1024 * 1024
 _MARK = b'"fact"'
@@ -194,7 +195,7 @@ _NOTHING = Confirmation("", "", "")
 
 def _safe(line: Confirmation) -> Confirmation:
     texts = {name: safe(getattr(line, name)) for name in ("evidence", "value", "by", "kind", "outcome")}
-    return msgspec.structs.replace(line, **texts, used_by=tuple(clean(line.used_by)))
+    return msgspec.structs.replace(line, **texts, used_by=tuple(safe_all(line.used_by)))
 
 
 def record(layout: Layout, lines: Iterable[Confirmation]) -> None:
@@ -218,7 +219,9 @@ def marks(layout: Layout, now: float) -> dict[str, str]:
 
 def texts_in_use(layout: Layout) -> Iterator[tuple[str, str]]:
     """(name, text) of what is current: CLAUDE.md, wake-state, the newest capsule. Open work units come from work."""
+    elsewhere = load_config(layout)[0].evolution.claude_md
     named = [("CLAUDE.md", layout.claude_md), ("wake-state.md", layout.wake_state)]
+    named += [("CLAUDE.md", Path(elsewhere).expanduser())] if elsewhere else []
     named += [("capsule", path) for path in _newest(layout.root / "loops" / "capsules")]
     for name, path in named:
         try:

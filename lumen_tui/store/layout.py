@@ -12,7 +12,7 @@ from lumen_tui.store import files, filing
 FOLDERS = (
     "tasks", "tasks/archive", "work", "memory", "sessions", "stamps", "locks", "loops", "loops/capsules",
     "evolved", "evolved/strategies", "roles", "roles/retired", "approvals", "approvals/done", "custom-tools",
-    "transcripts", "index", "quarantine",
+    "transcripts", "relay", "index", "quarantine", "blocks", "blocks/texts",
 )  # fmt: skip
 DEMO_MARK = "demo.json"
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
@@ -65,11 +65,18 @@ class Layout:
         self.touches = memory / "touches.jsonl"
         self.confirmations = memory / "confirmations.jsonl"
         self.memory_archive = memory / "archive.jsonl"
+        self.archival = memory / "archival.jsonl"
+        self.blocks = self.root / "blocks"
+        self.block_history = self.blocks / "history.jsonl"
+        self.block_pending = self.blocks / "pending.json"
+        self.block_texts = self.blocks / "texts"
 
     def _name_controls(self, root: Path) -> None:
+        self.capsules = root / "loops" / "capsules"
+        self.operators = root / "sessions" / "operators"
         self.pause = root / "pause.json"
         self.kill = root / "kill.json"
-        self.spend = root / "spend.jsonl"
+        self.spend = root / "spend.jsonl"  # its earlier pages stand beside it: ledgerpages.py
         self._name_evolved(root, root / "evolved")
 
     def _name_evolved(self, root: Path, evolved: Path) -> None:

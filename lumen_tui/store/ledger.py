@@ -1,8 +1,9 @@
 """The ledger of model calls, spend.jsonl: a call is set aside under the lock before it is made, and settled after it.
 
 Whoever sets something aside reads what is new, decides and appends under one lock, so that any number of workers
-racing cannot pass a cap. A hold that nobody settles counts in full. Totals are kept in index/spend.json, so that a
-start reads the newest lines only; the index is believed where the ledger before its place is still the same.
+racing cannot pass a cap. A hold that nobody settles counts in full. Each month has a page of its own (ledgerpages.py).
+Totals are kept in index/spend.json, so that a start reads the newest lines only; the index is believed where the page
+before its place is still the same.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import msgspec
 from lumen_tui.model import ids, times
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SETTLE, SPENT, Book, Entry
-from lumen_tui.store import files, process
+from lumen_tui.store import files, ledgerpages, process
 from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import Follower, encode
+from lumen_tui.store.journal import encode
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.ledgerpages import PageFollower
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.process import ProcessId
 
@@ -30,6 +32,7 @@ _LAST = 256  # bytes before the place of the index that must be the same
 _entry = msgspec.json.Decoder(Entry).decode
 
 Decide = Callable[[Book], str]
+Make = Callable[[Book], Entry | str]
 
 
 class _Index(msgspec.Struct):
@@ -49,14 +52,14 @@ class Ledger:
         self.book = Book()
         self.revision = 0
         self._index = layout.index / INDEX
-        self._follower = Follower(self.path)
+        self._follower = PageFollower(self.path)
         self.damage = Damage("spend.jsonl", self._follower)
-        self._generation = 0
-        self._saved = -1  # offset of the last saved index; -1 before the first look
+        self._generation = self._turned = 0
+        self._unsaved = -1  # bytes read since the index was saved; -1 before the first look
 
     def changed(self) -> bool:
         """Whether there may be something new: one `stat`."""
-        return self._saved < 0 or self._follower.changed()
+        return self._unsaved < 0 or self._follower.changed()
 
     def refresh(self) -> Book:
         """Take in what is new."""
@@ -66,15 +69,16 @@ class Ledger:
         return self.book
 
     def _read(self) -> None:
-        if self._saved < 0:
+        if self._unsaved < 0:
             self._load()
         while True:
             offset, data = self._follower.poll(_CHUNK)
             if self._follower.generation != self._generation:
-                self._generation, self._saved, self.book = self._follower.generation, 0, Book()
+                self._generation, self._unsaved, self.book = self._follower.generation, 0, Book()
             if not data:
                 return
             self.revision += 1
+            self._unsaved += len(data)
             for at, line in split_lines(data, offset):
                 self._take(at, line)
 
@@ -90,15 +94,20 @@ class Ledger:
 
         Once this has returned the empty string the hold is durable. StoreError where it cannot be: make no call then.
         """
-        if why := decide(self.refresh()):
-            return why  # no need for the lock
-        line = encode(_sound(wanted))
+        found = self.draw(lambda book: decide(book) or wanted)
+        return found if isinstance(found, str) else ""
+
+    def draw(self, make: Make) -> Entry | str:
+        """As `hold`; `make` says from the newest totals what is set aside, or why nothing is. Returns the same."""
+        if isinstance(wanted := make(self.refresh()), str):
+            return wanted  # no need for the lock
+        ledgerpages.turn(self.path, wanted.at)
         with files.locked_log(self.path) as fd:
             self._read()
-            if why := decide(self.book):
-                return why
-            files.append_locked(fd, line)
-        return ""
+            found = make(self.book)
+            if isinstance(found, Entry):
+                files.append_locked(fd, encode(_sound(found)))
+        return found
 
     def settle(self, call: str, day: str, now: float, *, tokens: int, usd: float, seconds: float) -> None:
         """Say what a call did cost; nothing at all releases its hold. A second time changes nothing."""
@@ -126,34 +135,37 @@ class Ledger:
         return dead
 
     def _load(self) -> None:
-        self._saved = 0
+        self._unsaved = 0
         try:
             found = msgspec.json.decode(files.read(self._index) or b"", type=_Index)
-            if found.last != self._bytes_before(found.place):
+            page = self._follower.page_of(found.place)
+            if page is None or found.last != _bytes_before(files.open_plain(page), found.place[2]):
                 return
         except (msgspec.DecodeError, files.StoreError, OSError, UnicodeDecodeError, RecursionError, ValueError):
             return  # none, or of no use: everything is read
-        self.book, self._saved = found.book, found.place[2]
-        self._follower.resume(found.place)
-
-    def _bytes_before(self, place: tuple[int, int, int]) -> str:
-        fd = files.open_plain(self.path)
-        try:
-            start = max(0, place[2] - _LAST)
-            return os.pread(fd, place[2] - start, start).hex()
-        finally:
-            os.close(fd)
+        self.book = found.book
+        self._follower.resume(found.place, page)
 
     def _save(self) -> None:
-        """Keep the totals where much was read since the last time; that it fails costs only time."""
-        place = self._follower.place()
-        if place[2] - self._saved < _SAVE_EVERY:
+        """Keep the totals where much was read since the last time, or a page was turned; failing costs only time."""
+        if self._unsaved < _SAVE_EVERY and (self._follower.turned == self._turned or not self._follower.offset):
             return
         try:
-            files.replace(self._index, msgspec.json.encode(_Index(place, self._bytes_before(place), self.book)))
+            place = self._follower.place()
+            last = _bytes_before(self._follower.open_copy(), place[2])
+            files.replace(self._index, msgspec.json.encode(_Index(place, last, self.book)))
         except (files.StoreError, OSError):
             return
-        self._saved = place[2]
+        self._unsaved, self._turned = 0, self._follower.turned
+
+
+def _bytes_before(fd: int, offset: int) -> str:
+    """The last bytes before a place, as hex. Closes `fd`."""
+    try:
+        start = max(0, offset - _LAST)
+        return os.pread(fd, offset - start, start).hex()
+    finally:
+        os.close(fd)
 
 
 class LedgerReader:

@@ -131,6 +131,16 @@ def change(layout: Layout, node_ids: Iterable[str], edit: Edit) -> None:
         append_both(layout, fd, b"".join([rawjson.line(node) for node in changed]), actions)
 
 
+def append_once(path: files.StrPath, record: Raw) -> bool:
+    """Append a record unless its id is in the journal; whether it was appended. Two at once append one."""
+    line = rawjson.line(record)
+    with files.locked_log(path) as fd:
+        if newest(fd, [str(record["id"])]):
+            return False
+        files.append_locked(fd, line)
+    return True
+
+
 def append_both(layout: Layout, fd: int, lines: bytes, actions: bytes, *, durable: bool = True) -> None:
     """Append to the locked journal and to actions.jsonl, to both or to neither. `durable` is about the latter."""
     offset = files.append_locked(fd, lines) if lines else -1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -12,24 +12,13 @@ from lumen_tui.model.decay import PROTECTIONS, DecayRule, Fading
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import safe, safe_all
 from lumen_tui.store.lazyrows import LazyRows
 from lumen_tui.store.lines import OpenFile
 from lumen_tui.store.rowtable import Row, RowTable
 
 R = TypeVar("R")
 _node = msgspec.json.Decoder(Node)
-
-
-def clean(value: Any) -> Any:
-    """A decoded JSON value with every text in it made safe."""
-    if isinstance(value, str):
-        return safe(value)
-    if isinstance(value, dict):
-        return {safe(str(key)): clean(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return tuple(clean(inner) for inner in value)
-    return value
 
 
 def decode_node(line: bytes) -> Node:
@@ -40,14 +29,16 @@ def decode_node(line: bytes) -> Node:
             id=safe(node.id), type=safe(node.type), content=safe(node.content), created_at=safe(node.created_at),
             lifecycle=safe(node.lifecycle), updated_at=safe(node.updated_at), wu_id=safe(node.wu_id),
             session_id=safe(node.session_id), tags=tuple(safe(tag) for tag in node.tags),
-            metadata=clean(node.metadata), created_by=safe(node.created_by),
+            metadata=safe_all(node.metadata), created_by=safe(node.created_by),
         )  # fmt: skip
     except msgspec.ValidationError:
         return decode_loosely(line)
 
 
 def decode_loosely(line: bytes) -> Node:
-    fields = {name: value for name, value in clean(msgspec.json.decode(line)).items() if name in Node.__struct_fields__}
+    fields = {
+        name: value for name, value in safe_all(msgspec.json.decode(line)).items() if name in Node.__struct_fields__
+    }
     texts = {name: value for name, value in fields.items() if isinstance(value, str)}
     for name, default in (("type", "note"), ("content", ""), ("created_at", ""), ("id", "")):
         texts.setdefault(name, default)

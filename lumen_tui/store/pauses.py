@@ -5,7 +5,6 @@ A pause ends by a word of a person or at its own time. Whoever reads a pause who
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -71,14 +70,6 @@ def words(everything: Pause | None, found: Pauses, now: float) -> dict[str, str]
 def role_words(role: str) -> str:
     """How `words` names a role."""
     return f"role {role}"
-
-
-def why_waits(found: Mapping[str, str], role: str) -> str:
-    """Why a queued task of `role` does not start, where a pause (as of `in_force`) is the cause; else empty."""
-    for name in (EVERYTHING, role_words(role)):
-        if name in found:
-            return f"{name} is {found[name]}"
-    return ""
 
 
 def change(layout: Layout, name: str, pause: Pause | None) -> bool:

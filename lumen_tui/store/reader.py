@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -12,14 +12,14 @@ import msgspec
 from lumen_tui.model import attention, budget, liveness
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
-from lumen_tui.model.records import Action
-from lumen_tui.model.snapshot import Attention, EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.store import evolved, files, lease, pauses, process
 from lumen_tui.store.approvalindex import ApprovalIndex
 from lumen_tui.store.config import load_config
+from lumen_tui.store.expired import ExpiredIndex
 from lumen_tui.store.facts import FactIndex
 from lumen_tui.store.hookevents import Progress
 from lumen_tui.store.journal import Follower
@@ -28,17 +28,18 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.ledger import LedgerReader
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.nodeindex import NodeIndex
-from lumen_tui.store.nodeviews import clean
+from lumen_tui.store.putaside import PutAside
+from lumen_tui.store.relay import RelayIndex
 from lumen_tui.store.roles import list_roles, shipped_folder
 from lumen_tui.store.rolestats import Proposals
 from lumen_tui.store.signalindex import SignalIndex
 from lumen_tui.store.stamped import Stamped
+from lumen_tui.store.standing import standing
 from lumen_tui.store.taskarchive import TaskRows
 from lumen_tui.store.taskindex import TaskIndex
 from lumen_tui.store.taskread import read_json
 from lumen_tui.store.work import list_units
 
-DISMISS = "attention.dismiss"
 _PACKETS = 30
 _PACKET_BYTES = 64 * 1024
 _WAKE_BYTES = 256 * 1024
@@ -64,38 +65,9 @@ class TaskNews:
         return {name.decode() for name in _TASK_NAMED.findall(data)}
 
 
-class Dismissed:
-    """Which attention items a person has put aside, from the journal of actions."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._follower = Follower(layout.actions)
-        self._targets: dict[str, str] = {}  # action id -> target
-        self._undone: set[str] = set()
-        self.revision = 0
-
-    def refresh(self) -> bool:
-        if not self._follower.changed():
-            return False
-        self.revision += 1
-        offset, data = self._follower.poll()
-        for _, line in split_lines(data, offset):
-            try:
-                self._take(msgspec.json.decode(line, type=Action))
-            except msgspec.MsgspecError:
-                continue
-        return True
-
-    def _take(self, action: Action) -> None:
-        if action.verb == DISMISS:
-            self._targets[action.id] = action.target
-        if action.undoes:
-            self._undone.add(action.undoes)
-        if action.redoes:
-            self._undone.discard(action.redoes)
-
-    def targets(self) -> frozenset[str]:
-        """Targets that are put aside now."""
-        return frozenset(target for action, target in self._targets.items() if action not in self._undone)
+def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
+    """The lanes of work units, each once and safe."""
+    return tuple(sorted({safe(unit.lane) for unit in units if unit.lane}))
 
 
 class Reader:
@@ -106,9 +78,9 @@ class Reader:
         self.signals = SignalIndex(layout, operator)
         self.nodes = NodeIndex(layout)
         self.tasks = TaskIndex(layout)
-        self._dismissed = Dismissed(layout)
+        self._dismissed = PutAside(layout)
         self._task_news = TaskNews(layout)
-        self._config = Stamped(lambda: [layout.config, layout.operator], lambda: load_config(layout))
+        self._config = Stamped(self._config_files, lambda: load_config(layout))
         self._roles = Stamped(self._role_files, lambda: list_roles(layout))
         self._work = Stamped(self._work_files, lambda: list_units(layout))
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
@@ -118,6 +90,7 @@ class Reader:
         self._progress = Progress(layout)
         self._ledger = LedgerReader(layout)
         self._approvals = ApprovalIndex(layout)
+        self._expired = ExpiredIndex(layout)
         self.facts = FactIndex(layout)
         self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
         self._pause = Stamped(lambda: [layout.pause], lambda: pauses.paused(layout))
@@ -127,9 +100,15 @@ class Reader:
             lambda: evolved.view(layout),
         )
         self._proposals = Proposals(layout)
+        self._relay = RelayIndex(layout)
         self._engine = EngineView()
         self._engine_revision = 0
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
+
+    def _config_files(self) -> list[Path]:
+        """The settings, and the folders of the roles that they may name."""
+        layout = self.layout
+        return [layout.config, layout.operator, layout.roles, layout.retired_roles]
 
     def _role_files(self) -> list[Path]:
         layout = self.layout
@@ -152,7 +131,7 @@ class Reader:
         found = []
         for _, line in split_lines(files.read_tail(self.layout.packets, _PACKET_BYTES), 0):
             try:
-                found.append(msgspec.convert(clean(msgspec.json.decode(line)), Packet))
+                found.append(msgspec.convert(safe_all(msgspec.json.decode(line)), Packet))
             except msgspec.MsgspecError:
                 continue
         return tuple(found[-_PACKETS:])
@@ -171,9 +150,11 @@ class Reader:
         self._pauses.refresh()
         self._evolution.refresh()
         self._approvals.refresh(now)
+        self._expired.refresh()
         self._dismissed.refresh()
         self._ledger.refresh()
         self.facts.refresh()
+        self._relay.refresh()
         self._progress.refresh(self.config.memory.progress_signals)
         stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
         clocks = self.clocks() if self.clocks else None
@@ -198,7 +179,7 @@ class Reader:
 
     def mark(self) -> object:
         """Differs from an earlier mark where a new picture would show something else, the hour apart."""
-        more = (self._dismissed.revision, self._progress.revision, self._proposals.revision)
+        more = (self._dismissed.revision, self._progress.revision, self._proposals.revision, self._relay.revision)
         return self._revisions(), self._engine, more, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
@@ -218,24 +199,28 @@ class Reader:
         live = self.tasks.live()
         spend = self._spend(now, live)
         rule = config.memory.decay.rule
+        needs = self._attention(live, spend, now)
+        paused = pauses.words(self._pause.value, self._pauses.value, now)
         return Snapshot(
             root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
             packets=self._packets.value, wake=self._wake.value, tasks=TaskRows(live, self.tasks.archive),
             signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
             discovery_counts=self.nodes.discovery_counts(now), decay=self.nodes.decay_view(rule, now),
             fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
-            lanes=self._lanes(), spend=spend, killed=self._killed(), approvals=self._approvals.waiting(now, live),
-            attention=self._attention(live, spend, now), problems=self._problems(now),
+            lanes=lanes_of(self._work.value[0]), spend=spend, killed=self._killed(),
+            approvals=self._approvals.waiting(now, live),
+            attention=needs.shown, snoozed=needs.put_off, problems=self._problems(now),
             demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
-            paused=pauses.words(self._pause.value, self._pauses.value, now),
+            paused=paused,
+            standing=standing(
+                live, config, roles, retired, engine=self._engine, book=self._ledger.book, killed=self._killed(),
+                paused=paused, now=now,
+            ),
             revisions=self._revisions(), hooks=self._progress.hooks.view, facts=self.facts.view(),
         )  # fmt: skip
 
     def _units(self) -> tuple[WorkUnit, ...]:
-        return tuple(msgspec.convert(clean(msgspec.to_builtins(unit)), WorkUnit) for unit in self._work.value[0])
-
-    def _lanes(self) -> tuple[str, ...]:
-        return tuple(sorted({safe(unit.lane) for unit in self._work.value[0] if unit.lane}))
+        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(unit)), WorkUnit) for unit in self._work.value[0])
 
     def _spend(self, now: float, live: list[TaskView]) -> SpendView:
         alive = [view.id for view in live if view.status.alive]
@@ -244,25 +229,26 @@ class Reader:
     def _killed(self) -> str:
         return self._kill.value.words if self._kill.value else ""
 
-    def _attention(self, live: list[TaskView], spend: SpendView, now: float) -> tuple[Attention, ...]:
+    def _attention(self, live: list[TaskView], spend: SpendView, now: float) -> attention.Queue:
         p0 = self.nodes.discovery_counts(now).get("P0", 0)
-        return attention.collect(
+        found = attention.collect(
             engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
             p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=self._problems(now),
-            dismissed=self._dismissed.targets(), facts=self.facts.view().alarming,
+            facts=self.facts.view().alarming,
             loop=self._loop.value,
             progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
             killed=self._killed(), approvals=self._approvals.waiting(now, live), evolution=self._evolution.value,
-            retirements=self._proposals.found,
+            retirements=self._proposals.found, held=self._relay.held(), overdue=self._expired.found,
         )  # fmt: skip
+        return attention.sift(found, self._dismissed.targets(), spend.day, now)
 
     def _problems(self, now: float) -> tuple[Problem, ...]:
         found = [*pauses.stopped_roles(self._pauses.value)]
         found += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
-        found += self._ledger.problems
+        found += [*self._ledger.problems, *self._relay.problems]
         found += self._approvals.problems + self.facts.damage.problems()
         found += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
-        return tuple(msgspec.convert(clean(msgspec.to_builtins(problem)), Problem) for problem in found)
+        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(problem)), Problem) for problem in found)
 
     def _revisions(self) -> Revisions:
         return Revisions(
@@ -271,5 +257,5 @@ class Reader:
             signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
             engine=self._engine_revision + self._kill.revision + self._pause.revision,
             problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision,
-            approvals=self._approvals.revision, facts=self.facts.revision,
+            approvals=self._approvals.revision + self._expired.revision, facts=self.facts.revision,
         )  # fmt: skip

@@ -167,7 +167,7 @@ class TaskIndex:
         return bool(self._moving)
 
     def _in_order(self, tasks: list[TaskFiles]) -> list[TaskView]:
-        unfinished = {name for name, one in self._live.items() if one.view and one.view.status is not Status.DONE}
+        unfinished = {name for name, one in self._live.items() if one.view and _unfinished(one.view)}
         pairs = sorted(((task, task.view) for task in tasks if task.view), key=_order)
         return [_with_waits(view, unfinished) for _, view in pairs]
 
@@ -177,7 +177,10 @@ class TaskIndex:
             del self._unread[task_id]
             look(self._live[task_id], self._running, self._running, 0.0)
         task = self._live.get(task_id)
-        return task.view if task and task.view else self.archive.find(task_id)
+        if task is None or task.view is None:
+            return self.archive.find(task_id)
+        needed = (self._live.get(name) for name in task.spec.depends_on)
+        return _with_waits(task.view, {one.spec.id for one in needed if one and one.view and _unfinished(one.view)})
 
     def folder(self, task_id: str) -> Path | None:
         """Where a task's files stand now."""
@@ -192,6 +195,10 @@ _RANK = {
     Status.WAITING: 0, Status.RUNNING: 1, Status.STALLED: 1, Status.QUEUED: 2, Status.LOST: 3, Status.FAILED: 3,
     Status.DONE: 4, Status.CANCELLED: 4,
 }  # fmt: skip
+
+
+def _unfinished(view: TaskView) -> bool:
+    return view.status is not Status.DONE
 
 
 def _with_waits(view: TaskView, unfinished: Set[str]) -> TaskView:

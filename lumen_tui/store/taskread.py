@@ -12,10 +12,9 @@ import msgspec
 from lumen_tui.model import ids, times
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import safe, safe_all
 from lumen_tui.store import files
 from lumen_tui.store.lines import split_lines
-from lumen_tui.store.nodeviews import clean
 from lumen_tui.store.process import ProcessId
 
 TAIL_EVENTS = 12
@@ -37,7 +36,7 @@ def decode_safe(data: bytes, kind: type[_T]) -> _T:
     """
     if data.isascii() and b"\\" not in data and b"\x7f" not in data:
         return msgspec.json.decode(data, type=kind)
-    return msgspec.convert(clean(msgspec.json.decode(data)), kind)
+    return msgspec.convert(safe_all(msgspec.json.decode(data)), kind)
 
 
 def read_json(path: Path, kind: type[_T]) -> _T | None:
@@ -84,7 +83,7 @@ def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES)
 
 def clean_event(event: TaskEvent) -> TaskEvent:
     """The event with every text made safe."""
-    fields: dict[str, Any] = clean(msgspec.structs.asdict(event))
+    fields: dict[str, Any] = safe_all(msgspec.structs.asdict(event))
     return TaskEvent(**fields)
 
 

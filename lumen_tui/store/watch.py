@@ -19,7 +19,7 @@ from lumen_tui.store.layout import Layout
 
 BUSY, CALM = 0.4, 1.0  # seconds to a look at what no notice tells: the events of running workers, the engine's lock
 _GATHER = 0.004  # seconds for the rest of a burst to arrive
-_WATCHED = ("memory", "loops", "work", "roles", "approvals", "tasks")  # not below tasks/: they are many
+_WATCHED = ("memory", "loops", "work", "roles", "approvals", "relay", "tasks")  # not below tasks/: they are many
 # inotify(7)
 _MODIFY, _MOVED, _CREATE, _DELETE, _CLOSE_WRITE = 0x2, 0xC0, 0x100, 0x200, 0x8
 _MASK = _MODIFY | _MOVED | _CREATE | _DELETE | _CLOSE_WRITE

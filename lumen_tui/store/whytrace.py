@@ -7,14 +7,13 @@ import msgspec
 from lumen_tui.model import agent, ids
 from lumen_tui.model.ids import Ambiguous, BadId
 from lumen_tui.model.records import Signal
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.model.whytrace import Hop, Trace
 from lumen_tui.store import approvals, nodes, taskfiles, work
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.nodes import Raw
-from lumen_tui.store.nodeviews import clean
 from lumen_tui.store.provenance import Link
 from lumen_tui.store.whylinks import Call, TaskParts, WhyLinks
 
@@ -179,7 +178,7 @@ class _Known:
         found = nodes.find(self._layout.signals, [name])
         if not found:
             return None
-        one = msgspec.convert(clean(found[name][1]), Signal)
+        one = msgspec.convert(safe_all(found[name][1]), Signal)
         sender = one_line(one.sender, 60)
         return Hop(name, "signal", one_line(one.message, _TITLE), one.priority, one.created_at, sender)
 
@@ -205,7 +204,7 @@ class _Known:
 
     def _node(self, name: str) -> Hop | None:
         found = nodes.find(self._layout.memory, [name])
-        return _node_hop(clean(found[name][1])) if found else None
+        return _node_hop(safe_all(found[name][1])) if found else None
 
 
 def _task_hop(task: TaskParts) -> Hop:

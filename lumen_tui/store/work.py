@@ -60,12 +60,34 @@ def write_unit(layout: Layout, unit: WorkUnit) -> None:
     files.replace(layout.work_unit(unit.id), render_unit(unit).encode())
 
 
+class KeyTaken(Exception):
+    """A work unit was made under this key before."""
+
+    def __init__(self, wu_id: str) -> None:
+        super().__init__(wu_id)
+        self.wu_id = wu_id
+
+
+def _under_key(layout: Layout, key: str) -> str:
+    """The id of the unit with this key, retired ones counted in; empty where there is none."""
+    for path in layout.work.rglob("WU-*.md"):
+        try:
+            fields, _ = frontmatter.split((files.read(path) or b"").decode(errors="replace"))
+        except (BadFile, files.StoreError, OSError):
+            continue
+        if fields.get("key") == key:
+            return path.stem
+    return ""
+
+
 def add_unit(layout: Layout, unit: WorkUnit) -> WorkUnit:
     """Write a new work unit; an empty id becomes the next free number, retired ones counted in.
 
-    FileExistsError where the id is taken.
+    FileExistsError where the id is taken, KeyTaken where the key is.
     """
     with locks.waiting_lock(layout.lock("work")):
+        if unit.key and (there := _under_key(layout, unit.key)):
+            raise KeyTaken(there)
         taken = {path.stem for path in layout.work.rglob("WU-*.md")}
         if not unit.id:
             highest = max((_number(name) for name in taken if name[3:].isdigit()), default=0)

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.agent import Act
+from lumen_tui.model.archive import KINDS, USUAL
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import files
@@ -30,9 +31,11 @@ class SignalArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 class RememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1, max_length=8000, description="the first line is its title")]
-    kind: Annotated[Literal["note", "decision"], Meta(description="a decision holds until another one replaces it")] = (
-        "note"
-    )
+    kind: Annotated[
+        Literal["note", "decision", "episodic", "semantic", "procedural"],
+        Meta(description="a decision holds until another one replaces it; procedural: how something is done"),
+    ] = "note"
+    importance: Annotated[float, Meta(ge=0, le=1, description="how much it matters later")] = USUAL
     wu_id: _Wu = ""
     tags: _Tags = ()
     source: Annotated[str, Meta(max_length=400, description="where it is from: a task, signal, file")] = ""
@@ -98,7 +101,7 @@ def signal(context: Context, arguments: SignalArguments) -> ToolResult:
 
 def _note(
     context: Context, arguments: Any, kind: str, node_type: str, content: str, *, tags: tuple[str, ...] = (),
-    wu_id: str = "", lifecycle: str = "wu", **metadata: str,
+    wu_id: str = "", lifecycle: str = "wu", memory: dict[str, Any] | None = None, **metadata: str,
 ) -> ToolResult:  # fmt: skip
     """Append a node. The last line of an id counts, so that the same one twice is one node."""
     labels, unit = _labels(tags), _checked(wu_id)
@@ -108,7 +111,8 @@ def _note(
         node = Node(
             id=f"mem-{short_hash(key)}", type=node_type, content=_clean(context, content), wu_id=unit,
             created_at=times.iso(context.now()), lifecycle=lifecycle, tags=tuple(dict.fromkeys(labels)),
-            metadata={name: _clean(context, text) for name, text in facts.items() if text},
+            metadata={name: _clean(context, text) for name, text in facts.items() if text}
+            | (memory or {}),
             created_by=agent_name(context),
         )  # fmt: skip
         context.store.nodes.append(node)
@@ -119,9 +123,11 @@ def _note(
 
 def remember(context: Context, arguments: RememberArguments) -> ToolResult:
     tags = (*arguments.tags, "decision") if arguments.kind == "decision" else arguments.tags
+    memory: dict[str, Any] = {"kind": arguments.kind} if arguments.kind in KINDS else {}
+    memory |= {"importance": arguments.importance} if arguments.importance != USUAL else {}
     return _note(
         context, arguments, "note", "note", arguments.text, tags=tags, wu_id=arguments.wu_id, lifecycle="project",
-        source=arguments.source,
+        source=arguments.source, memory=memory,
     )  # fmt: skip
 
 

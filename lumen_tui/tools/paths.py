@@ -64,12 +64,17 @@ def special(found: os.stat_result) -> str:
     return next((word for test, word in _KINDS if test(found.st_mode)), "")
 
 
+def _is_control(name: str) -> bool:
+    """Whether something at the top of the state folder is the engine's own, the ledger's earlier pages among it."""
+    return name in _CONTROL or name.startswith("spend-")
+
+
 def forbidden(context: Context, path: str) -> str:
     """Why the real path `path` must not be read, or empty."""
     if _PROCESS_SECRETS.match(path):
         return f"{one_line(path)} holds another process's secrets and is not read"
     root = os.path.realpath(context.store.root)
-    if is_below(path, root) and os.path.relpath(path, root).split(os.sep)[0] in _CONTROL:
+    if is_below(path, root) and _is_control(os.path.relpath(path, root).split(os.sep)[0]):
         return f"{one_line(path)} belongs to the engine and the operator and is not read by workers"
     if any(is_below(path, hidden) for hidden in context.rules.hidden) or is_env_file(os.path.basename(path)):
         return f"{one_line(path)} is where keys or private data are kept, and is not read"

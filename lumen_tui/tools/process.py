@@ -72,7 +72,7 @@ class Pipeline:
         if source:
             source.close()
         self._commands.append(started)
-        self._group = self._group or started.child.pid
+        self._group = self._group or started.group
 
     def wait(self, seconds: float) -> bool:
         """Whether all of them ended within that time, each of them."""

@@ -21,11 +21,13 @@ from lumen_tui.tools import background, calls, custom, fence, foreign
 from lumen_tui.tools.agent import tools_of
 from lumen_tui.tools.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
 from lumen_tui.tools.base import Answer, Context, Request, Tool, ToolError, ToolResult
+from lumen_tui.tools.blocks import BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK
 from lumen_tui.tools.calls import Asked
 from lumen_tui.tools.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files import LIST_DIR, READ_FILE
 from lumen_tui.tools.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
 from lumen_tui.tools.outputs import Outputs
+from lumen_tui.tools.relay import RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.rules import Rules, check, derive
 from lumen_tui.tools.sandbox import secrets
@@ -41,7 +43,7 @@ TOOLS: dict[str, Tool] = {
     for tool in (
         READ_FILE, LIST_DIR, FIND, GREP, DISK_USAGE, SHELL, SHELL_START, SHELL_OUTPUT, SHELL_STOP, WRITE_FILE,
         EDIT_FILE, APPLY_PATCH, WEB_FETCH, MEMORY_SEARCH, RECALL, REMEMBER, READ_SIGNALS, WRITE_RESULT, SIGNAL,
-        DISCOVER,
+        DISCOVER, BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK, RELAY_READ, RELAY_SUBMIT,
     )
 }  # fmt: skip
 _MOST_REFUSED = 8  # calls in a row that are refused before they are made

@@ -177,6 +177,16 @@ def _read(context: Context, response: http.client.HTTPResponse) -> tuple[bytes, 
 
 
 def web_fetch(context: Context, arguments: FetchArguments) -> ToolResult:
+    return _result(*_fetched(context, arguments))
+
+
+def status_of(context: Context, arguments: FetchArguments) -> int:
+    """The status of the answer, whatever kind of content came with it. ToolError as for `web_fetch`."""
+    return _fetched(context, arguments)[1].status
+
+
+def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _Page]:
+    """The page behind all redirects, and its address."""
     ends = context.monotonic() + arguments.seconds
     url = arguments.url
     for _ in range(_MAX_HOPS + 1):
@@ -184,7 +194,7 @@ def web_fetch(context: Context, arguments: FetchArguments) -> ToolResult:
         page = _request(context, parts, max(0.1, ends - context.monotonic()))
         if page.status not in _MOVED or not page.location:
             context.kept.web.add(parts.hostname or "")
-            return _result(url, page)
+            return url, page
         moved = urljoin(url, page.location)
         if parts.scheme == "https" and urlsplit(moved).scheme == "http":
             raise ToolError("it leads from https to http: not followed")

@@ -79,6 +79,11 @@ def _stat(fd: int, name: str) -> os.stat_result | None:
         return None
 
 
+def _new_mode(folder: int) -> int:
+    """What a new file gets: nobody else sees it in a folder that is closed to them, such as a task's own."""
+    return _MODE if stat.S_IMODE(os.fstat(folder).st_mode) & 0o077 else 0o600
+
+
 def _put(fd: int, name: str, data: bytes) -> None:
     """Write `name` in an open folder through a synced sibling, with the mode and owner that it had."""
     before = _stat(fd, name)
@@ -90,7 +95,7 @@ def _put(fd: int, name: str, data: bytes) -> None:
         with os.fdopen(out, "wb") as stream:
             if before is not None and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
                 os.fchown(out, before.st_uid, before.st_gid)
-            os.fchmod(out, stat.S_IMODE(before.st_mode) & 0o777 if before is not None else _MODE)
+            os.fchmod(out, stat.S_IMODE(before.st_mode) & 0o777 if before is not None else _new_mode(fd))
             stream.write(data)
             stream.flush()
             os.fsync(out)

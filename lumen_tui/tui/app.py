@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import NoColor
@@ -23,10 +26,12 @@ from lumen_tui.tui import fewer_bytes, theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key
 from lumen_tui.tui.guard import AsciiTwins, Guard
+from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
 
 _ROOM_ALONE = 2  # screens: Textual's own and the room
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
 
 
 class LumenApp(App[int], inherit_bindings=False):
@@ -59,11 +64,13 @@ class LumenApp(App[int], inherit_bindings=False):
         self.engine = engine  # the one that this room started
         self.clock = clock
         self.room = Room()
+        self.presence = Presence(self)
         self.animation_level = "none"
         self._filters += [AsciiTwins(), NoColor(), Guard()] if lean else [Guard()]
         self._bridge: Bridge | None = None
         self._shown_title = ""
         self._configured: object = None
+        self._lent_until = 0.0  # monotonic: before this the terminal is, or was just now, an editor's
         for own in theme.themes():
             self.register_theme(own)
         self._choose_theme(theme.LUMEN)
@@ -83,9 +90,16 @@ class LumenApp(App[int], inherit_bindings=False):
         if self._bridge is not None:
             self._bridge.stop()
 
+    async def on_event(self, event: events.Event) -> None:
+        """As Textual has it; whoever types or points is there."""
+        if isinstance(event, events.InputEvent):
+            self.presence.looked()
+        await super().on_event(event)
+
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, and keep the screen for the first paint of the next room."""
         self._keep_screen()
+        self.presence.leave()
         super().exit(result, return_code, message)
 
     def _keep_screen(self) -> None:
@@ -107,6 +121,8 @@ class LumenApp(App[int], inherit_bindings=False):
         if len(self.screen_stack) > _ROOM_ALONE:
             self._show_above(snapshot)
         self._name_terminal(snapshot)
+        if snapshot.loading >= 1:
+            self.presence.begin(snapshot.root)
         if first:
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
@@ -165,7 +181,19 @@ class LumenApp(App[int], inherit_bindings=False):
         self.look = theme.look(self.current_theme, self.lean, self.mono)
         self.set_class(self.lean, "lean")
 
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Lend the terminal to another program. A ctrl+c there reaches every process on it, and ends no room."""
+        self._lent_until = math.inf
+        try:
+            with super().suspend():
+                yield
+        finally:
+            self._lent_until = time.monotonic() + _AFTER_LENT
+
     def _end_by(self, number: int) -> None:
+        if number == signal.SIGINT and time.monotonic() < self._lent_until:
+            return
         self.exit(128 + number, return_code=128 + number)
 
     def _name_terminal(self, snapshot: Snapshot) -> None:

@@ -30,7 +30,7 @@ from lumen_tui.tui.widgets.filter_bar import FilterBar, FilterLine
 from lumen_tui.tui.widgets.footer import Notice, footer, footer_commands
 from lumen_tui.tui.widgets.header import header
 from lumen_tui.tui.widgets.line_list import LineList
-from lumen_tui.tui.widgets.lines import ClickedLines, Lines
+from lumen_tui.tui.widgets.lines import ClickedLines, Lines, ScrolledLines
 
 if TYPE_CHECKING:
     from lumen_tui.tui.app import LumenApp
@@ -177,8 +177,9 @@ class Room(Screen[None], inherit_bindings=False):
         self._lines_again()
 
     @on(LineList.Selected)
+    @on(ScrolledLines.Opened)
     def opened(self) -> None:
-        """Enter or a double click on a row."""
+        """Enter or a double click, on a row or in a pane without rows."""
         self._handlers.open(self.current.scope)
 
     @on(Pane.Changed)

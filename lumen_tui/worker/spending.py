@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from lumen_tui.model import budget
 from lumen_tui.model.budget import Cap
@@ -12,7 +13,7 @@ from lumen_tui.model.spendbook import HOLD, WAIT, Amount, Book, Entry
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso, span
-from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.base import ProviderError, Reserve
 from lumen_tui.store import files, process
 from lumen_tui.store.config import load_config
 from lumen_tui.store.killfile import read_kill
@@ -38,19 +39,32 @@ class Spending:
         self._me = process.myself()
         self._mark()
         self._call: Entry | None = None  # the hold that is not settled
+        self._tight: tuple[Cap, int] | None = None  # the cap that left room for so short an answer only
 
-    def reserve(self, most: Usage, model: str) -> None:
+    def reserve(self, most: Usage, model: str, least: Usage | None = None) -> int:
         """Set aside the most a call can cost, after a wait where the day has no room for it.
 
-        ProviderError where the task's own budget has none. Stopped where the agent was killed.
+        Where not all of it fits and `least` is given, as much is set aside as does. Returns the tokens that the answer
+        may have then; 0: as many as were asked for. ProviderError where the task's own budget has no room. Stopped
+        where the agent was killed.
         """
         self._call = None  # nobody told what the last one cost: it counts in full
-        worked = self._lap()
-        why, short = self._try(most, model, worked, 0.0)
+        worked, call = self._lap(), Reserve(most, model, least)
+        why, short = self._try(call, worked, 0.0)
         if why and short:
-            self._wait(why, most, model, worked)
+            self._wait(why, call, worked)
         elif why:
             raise ProviderError(why)
+        return self._granted()
+
+    def _granted(self) -> int:
+        """The tokens of the answer, told where they are fewer than were asked for; else 0."""
+        if self._tight is None:
+            return 0
+        cap, output = self._tight
+        words = f"the answer may have {output:,} tokens at most: {cap.name} has no room for more ({cap.words})"
+        self._events.event("note", words, output_tokens=output)
+        return output
 
     def spent(self, usage: Usage) -> None:
         """Count one call. ProviderError where nobody had reserved it and the task's budget is used up now."""
@@ -68,47 +82,51 @@ class Spending:
         if call is None:
             self._check_own()
 
-    def _try(self, most: Usage, model: str, worked: float, waited: float) -> tuple[str, bool]:
+    def _try(self, call: Reserve, worked: float, waited: float) -> tuple[str, bool]:
         """Why there is no room now, and whether waiting may help; ("", False) once the call is set aside."""
         self._look_for_kill()
         self._settings.refresh()
-        hold = self._entry(HOLD, most, model, seconds=worked, waited=waited)
+        hold = self._entry(HOLD, call.usage, call.model, seconds=worked, waited=waited)
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():
-                why = self._ledger.hold(hold, self._decide(hold, Amount(most.tokens, most.usd), short))
+                found = self._ledger.draw(lambda book: self._make(book, hold, call, short))
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
-        if not why:
-            self._call = hold
-            self._mark()
-        return why, bool(short) and not short[-1].own
+        if isinstance(found, str):
+            return found, not short[-1].own
+        self._call = found
+        self._mark()
+        return "", False
 
-    def _decide(self, hold: Entry, most: Amount, short: list[Cap]) -> Callable[[Book], str]:
-        config: BudgetConfig = self._settings.value
+    def _make(self, book: Book, hold: Entry, call: Reserve, short: list[Cap]) -> Entry | str:
+        """The hold, as large as all caps let it be, or why there is none; then `short` ends with that cap."""
+        least = call.least or call.usage
+        high, low = Amount(call.usage.tokens, call.usage.usd), Amount(least.tokens, least.usd)
+        fits, tight = 1.0, None
+        for cap in budget.caps(book, self._settings.value, hold, self._spec.budget):
+            if why := budget.why_short(cap, high, low):
+                short.append(cap)
+                return why
+            if (share := budget.share_that_fits(cap, high, low)) < fits:
+                fits, tight = share, cap
+        usage = budget.between(least, call.usage, fits)
+        self._tight = (tight, usage.output_tokens) if tight else None
+        return replace(hold, tokens=usage.tokens, usd=usage.usd) if tight else hold
 
-        def decide(book: Book) -> str:
-            for cap in budget.caps(book, config, hold, self._spec.budget):
-                if why := budget.short_of(cap, most):
-                    short.append(cap)
-                    return why
-            return ""
-
-        return decide
-
-    def _wait(self, why: str, most: Usage, model: str, worked: float) -> None:
+    def _wait(self, why: str, call: Reserve, worked: float) -> None:
         """Wait until there is room: a cap was raised, a new day began, or somebody's call cost less than was set aside.
 
         The time limit stands still meanwhile; a reason to stop ends the wait.
         """
         world = self._world
         began = world.monotonic()
-        self._tell(why, most, model)
+        self._tell(why, call)
         with world.stopper.untimed():
             while True:
                 self._sleep_until_news()
                 waited = world.monotonic() - began
-                left, may_wait = self._try(most, model, worked, waited)
+                left, may_wait = self._try(call, worked, waited)
                 if left and not may_wait:
                     raise ProviderError(left)
                 if not left:
@@ -116,11 +134,12 @@ class Spending:
         self._mark()
         self._events.event("note", f"goes on after {span(waited)}: there is room again. It had waited because {why}")
 
-    def _tell(self, why: str, most: Usage, model: str) -> None:
+    def _tell(self, why: str, call: Reserve) -> None:
+        """What it waits for at least, so that nobody is asked for room that is not needed."""
         self._events.event("waiting", why, budget=True)
         try:
             with self._world.stopper.guard():
-                self._ledger.append(self._entry(WAIT, most, model, text=why))
+                self._ledger.append(self._entry(WAIT, call.least or call.usage, call.model, text=why))
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
 
@@ -160,7 +179,7 @@ class Spending:
 
     def _mark(self) -> None:
         """The time from here on is not counted yet."""
-        self._since, self._limit = self._world.monotonic(), self._world.stopper._ends
+        self._since, self._limit = self._world.monotonic(), self._world.stopper.ends
 
     def _lap(self) -> float:
         """Seconds of work since the last line, once. A wait for a person or a rest is none.

@@ -59,6 +59,11 @@ class Stopper:
         """Stop as failed `seconds` from now."""
         self._limit, self._ends = seconds, self._monotonic() + seconds
 
+    @property
+    def ends(self) -> float:
+        """When the time limit ends, by running time; 0 without one, and while time does not count."""
+        return self._ends
+
     @contextmanager
     def untimed(self) -> Iterator[None]:
         """The time inside does not count against the limit."""

@@ -40,6 +40,7 @@ from lumen_tui.tools import deposit
 from lumen_tui.tools.acts import acts
 from lumen_tui.tools.agent import earlier
 from lumen_tui.tools.base import Context, ToolError, ToolResult
+from lumen_tui.tools.fence import fence
 from lumen_tui.tools.rules import BadRules
 from lumen_tui.tools.sandbox.admission import told
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
@@ -180,17 +181,21 @@ class Task:
                     return Outcome(ok=True)
             elif isinstance(step, Permit):
                 reply = self._permit(step)
+            elif isinstance(step, Reserve):
+                reply = self._reserve(step)
             else:
                 self._take(step)
 
-    def _take(self, step: Said | Reserve | Spent | Ran) -> None:
+    def _reserve(self, step: Reserve) -> ToolResult | None:
+        output = self._spending.reserve(step.usage, step.model, step.least)
+        self._transcript.reserved(step.model)
+        return ToolResult("", data={"output": output}) if output else None
+
+    def _take(self, step: Said | Spent | Ran) -> None:
         """Everything that a back end says and is not answered."""
         if isinstance(step, Said):
             self._events.event(step.kind, step.text, **step.data)
             self._transcript.said(step.kind, step.text)
-        elif isinstance(step, Reserve):
-            self._spending.reserve(step.usage, step.model)
-            self._transcript.reserved(step.model)
         elif isinstance(step, Ran):
             self._ran(step)
         else:
@@ -246,12 +251,19 @@ class Task:
         else:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
+    def _known(self) -> str:
+        """What the task comes with, fenced as material; the briefing of a loop is ours and has fences of its own."""
+        before = earlier(acts(self._context)) if self._tally.attempt > 1 else ""
+        known = self.spec.context.strip()
+        if known and self._role.name != agent.ROLE:
+            known = fence(known, "the task's context", self._toolbox.mark)
+        return f"{before}\n\n{known}".strip()
+
     def _job(self) -> Job:
         rules = self._toolbox.rules
-        before = earlier(acts(self._context)) if self._tally.attempt > 1 else ""
         return Job(
             system=system_prompt(self._role, rules, self._toolbox.mark), objective=self.spec.objective,
-            context=f"{before}\n\n{self.spec.context}".strip(),
+            context=self._known(),
             constraints=self.spec.constraints, advice=rules.advice, tools=tuple(self._toolbox.declarations()),
             now=self._world.now, launch=partial(launch, replace(self._context, rules=rules)),
         )  # fmt: skip

@@ -46,7 +46,7 @@ class Transcript:
     def begin(self, job: Job, model: str) -> None:
         """The line that opens it: what the model is asked."""
         self._model = model
-        parts = [job.objective, f"<context>\n{job.context}\n</context>" if job.context.strip() else ""]
+        parts = [job.objective, job.context if job.context.strip() else ""]
         parts.append("\n".join(f"- {text}" for text in job.constraints))
         self._line("user", message={"role": "user", "content": "\n\n".join(part for part in parts if part)})
 

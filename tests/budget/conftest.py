@@ -64,10 +64,13 @@ class Purse:
         (folder / "spec.json").write_bytes(msgspec.json.encode(spec))
         return folder
 
-    def race(self, name: str, seed: int, calls: int, role: str = "researcher") -> subprocess.Popen[str]:
-        """A worker that makes calls, each of at most 400 tokens."""
+    def race(
+        self, name: str, seed: int, calls: int, role: str = "researcher", page: int = 0
+    ) -> subprocess.Popen[str]:  # fmt: skip
+        """A worker that makes calls, each of at most 400 tokens. `page`: the bytes after which a page is turned."""
         self.task(name, role=role)
-        return self._child([str(RACER), str(self.root), name, str(seed), str(calls), role])
+        more = [str(page)] if page else []
+        return self._child([str(RACER), str(self.root), name, str(seed), str(calls), role, *more])
 
     def stubborn(self, name: str) -> subprocess.Popen[str]:
         """A worker that is alive by its lock and does not heed TERM."""

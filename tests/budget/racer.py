@@ -1,6 +1,7 @@
 """A worker's calls without a worker: reserves, writes down what it was allowed, settles, over and over.
 
-`python racer.py STATE TASK SEED CALLS ROLE`: one line on stdout for each thing that was acknowledged.
+`python racer.py STATE TASK SEED CALLS ROLE [PAGE]`: one line on stdout for each thing that was acknowledged. PAGE is
+the bytes after which the ledger's page is turned.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError
+from lumen_tui.store import ledgerpages
 from lumen_tui.store.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
@@ -47,4 +49,6 @@ def main(root: Path, task: str, seed: int, calls: int, role: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 6:
+        ledgerpages.LARGEST = int(sys.argv[6])
     main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])

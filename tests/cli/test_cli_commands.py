@@ -202,12 +202,14 @@ def test_every_command_has_help_with_an_example(here, capsys):
 
     groups = {
         "task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install", "approvals": "list",
-        "fact": "add", "constitution": "approve",
+        "fact": "add", "constitution": "approve", "relay": "submit", "blocks": "append",
+        "af": "import",
     }  # fmt: skip
     for command in COMMANDS:
         words = [command, *([groups[command]] if command in groups else [])]
         assert main([*words, "--help"]) == 0
-        assert f"example:\n  lumen-tui {' '.join(words)}" in capsys.readouterr().out
+        spelt = " ".join(words).replace("archive-", "archive ")
+        assert f"example:\n  lumen-tui {spelt}" in capsys.readouterr().out
     assert main(["help"]) == 0
     assert "exit codes" in capsys.readouterr().out
     assert build_parser().parse_args(["undo"]).verb == "undo"

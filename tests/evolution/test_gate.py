@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 from evolution_bad_words import BAD, BY_WHY
@@ -38,6 +40,13 @@ def test_the_tables_have_two_hundred_each() -> None:
     assert len(GOOD) >= 200
     assert len(set(BAD)) == len(BAD)
     assert len(set(GOOD)) == len(GOOD)
+
+
+def test_the_table_in_the_documents_has_these_numbers() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "evolution.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
+    bad = [str(len(texts)) for texts in (*BY_WHY.values(), FORMS)]
+    assert rows == [*((count, "0", count) for count in bad), (str(len(GOOD)), str(len(GOOD)), "0")]
 
 
 @pytest.mark.parametrize("text", BAD)

@@ -129,6 +129,18 @@ def test_what_fixed_an_error_is_learnt(mind: Mind, session: SessionFile) -> None
     assert "In `site`: tests run with `pytest -q`" in mind.texts()
 
 
+def test_a_fix_whose_quote_does_not_stand_in_the_output_is_turned_away(
+    mind: Mind, session: SessionFile, monkeypatch
+) -> None:
+    from lumen_tui.engine.evolution import programs
+
+    monkeypatch.setattr(programs, "failing_line", lambda _: "No such thing was ever said")
+    session.runs("pytest", "Exit code 4\nno tests ran", ok=False).runs("pytest tests")
+    mind.learn(session.path)
+    assert [one for one in mind.known if one.kind is Kind.FIX] == []
+    assert "the quote does not stand" in evolved.rejections(mind.layout)[0].reasons[0]
+
+
 def test_an_unrelated_success_fixes_nothing(mind: Mind, session: SessionFile) -> None:
     session.runs("git push", "Exit code 1\nrejected", ok=False).runs("git status").runs("ls -la").runs("git push")
     mind.learn(session.path)
@@ -395,15 +407,21 @@ def test_damage_in_the_journal_hides_only_itself(mind: Mind, session: SessionFil
     assert mind.texts() == ["Always answer in German."]
 
 
-def test_the_example_in_the_documents_is_what_comes_out(mind: Mind) -> None:
+@pytest.mark.parametrize(
+    ("heading", "name"), [("## A person", "claude-shop-session"), ("## A worker", "evolution-session")]
+)
+def test_the_examples_in_the_documents_are_what_comes_out(mind: Mind, tmp_path: Path, heading: str, name: str) -> None:
     root = Path(__file__).resolve().parents[2]
-    session = mind.layout.transcripts / "63ce5f12.jsonl"
-    session.write_bytes((root / "tests" / "data" / "evolution-session.jsonl").read_bytes())
-    mind.learn(session)
+    session = tmp_path / "shop.jsonl" if name.startswith("claude") else mind.layout.transcripts / "63ce5f12.jsonl"
+    session.write_bytes((root / "tests" / "data" / f"{name}.jsonl").read_bytes())
+    [report] = mind.learn(session).reports
+    assert report.skipped == {}
     then = {Status.ACCEPTED: "learnt", Status.PROPOSED: "waits"}
     rows = [
-        f"| {one.sources[0].line} | {one.text} | {one.quote} | {one.trust} | {then[one.status]} |" for one in mind.known
-    ]
+        f"| {one.sources[0].line} | {one.text} | {one.quote} | {one.trust} | {then[one.status]} |"
+        for one in mind.known if one.text != "Answer in one sentence."
+    ]  # fmt: skip
     page = (root / "docs" / "evolution-example.md").read_text(encoding="utf-8")
-    assert [line for line in page.splitlines() if line.startswith("| ") and line[2].isdigit()] == rows
+    part = page.partition(heading)[2].partition("\n## ")[0]
+    assert [line for line in part.splitlines() if line.startswith("| ") and line[2].isdigit()] == rows
     assert len(rows) == 10

@@ -97,6 +97,7 @@ class Site(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
         self.status = {"/a": 200, "/b": 200}
+        self.kind = "text/plain"
         self.closed = False
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -114,7 +115,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Site)
         self.send_response(self.server.status.get(self.path, 404))
-        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Type", self.server.kind)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:

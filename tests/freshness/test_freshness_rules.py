@@ -151,3 +151,26 @@ def test_what_goes_to_a_model_carries_its_age_where_it_is_stale(world) -> None:
     lines = {one: next(line for line in text.splitlines() if one in line) for one in (fresh, stale)}
     assert "[never confirmed, written 24 h ago]" in lines[stale]
     assert "confirmed" not in lines[fresh]
+
+
+def test_the_page_from_which_an_agent_goes_on_marks_stale_facts(world) -> None:
+    from lumen_tui.engine.actions import ready
+
+    world.do("wu.new", title="Watch it", lane="Core")
+    stale = world.fact("the sea is green", by="lumen", wu_id="WU-001")
+    page = ready.page(world.store, by="ann", now=world.clock.wall + DAY, wu_id="WU-001")
+    [item] = [one for one in page.items if one.id == stale]
+    assert "the sea is green [never confirmed, written 24 h ago]  — lumen" in ready.said(item)
+
+
+def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world) -> None:
+    from lumen_tui.engine.doctor import journals
+    from lumen_tui.store.damage import DamageScan
+
+    world.do("fact.confirm", fact_ids=world.fact("the sky is blue", by="lumen"))
+    with world.layout.confirmations.open("ab") as file:
+        file.write(b'{"fact_id":7}\nnot json\n')
+    scan = DamageScan(world.layout)
+    assert [scan.scan("now"), scan.scan("now")] == [2, 0]
+    found = [one.where for one in journals.lines(world.layout, world.clock.wall, False)]
+    assert found == ["memory/confirmations.jsonl:2", "memory/confirmations.jsonl:3"]

@@ -44,6 +44,8 @@ def test_an_address_is_asked_only_where_the_operator_allows_it(world, site) -> N
     world.settings(f'[web]\nhosts = ["127.0.0.1:{site.server_port}"]\nprivate = ["127.0.0.1"]\n')
     good, bad = look(world, f"http {site.url('/a')}", f"http {site.url('/b')} = 404")
     assert (good.outcome, bad.outcome, bad.value) == (Outcome.HOLDS, Outcome.DRIFTED, "200")
+    site.kind = "image/png"
+    assert look(world, f"http {site.url('/a')}")[0].outcome is Outcome.HOLDS
     port = look(world, f"port {site.server_port}")[0]
     site.end()
     gone = look(world, f"http {site.url('/a')}", f"port {site.server_port}")

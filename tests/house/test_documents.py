@@ -7,7 +7,9 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.config import Config
+from lumen_tui.store import relay
 from lumen_tui.store.approvals import acted_path, decision_path
+from lumen_tui.store.blockfiles import path_of
 from lumen_tui.store.layout import Layout
 
 
@@ -17,9 +19,10 @@ def layout_names(root: Path) -> set[str]:
     paths = [path for name, path in vars(layout).items() if isinstance(path, Path) and name != "root"]
     assert len(paths) > 20
     made = [layout.task("tsk-1"), layout.work_unit("WU-043"), layout.role("name"), layout.retired_role("name")]
+    made += [path_of(layout, "name"), relay.folder(layout), relay.path_of(layout, "name")]
     made += [layout.approval("tsk-1"), decision_path(layout, "tsk-1"), acted_path(layout, "tsk-1")]
     made += [layout.approvals, layout.done_approvals, layout.custom_tools, layout.custom_tool("name")]
-    made.append(layout.pauses)
+    made += [layout.pauses, layout.spend.with_name("spend-<month>.jsonl")]
     return {str(path.relative_to("/state")) for path in [*paths, *made, layout.lock("name")]}
 
 

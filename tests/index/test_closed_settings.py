@@ -9,7 +9,7 @@ import pytest
 from lumen_tui.model.config import Config
 from lumen_tui.model.modelsconfig import SERVERS, ModelsConfig
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Spec
+from lumen_tui.model.tasks import TIERS, Spec
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import key_names, targets
 from lumen_tui.providers.endpoints import BUILT_IN
@@ -58,9 +58,16 @@ def test_an_unknown_endpoint_is_a_problem_and_the_task_says_so(tmp_path: Path, t
 
 
 def test_an_id_with_a_colon_stands_behind_its_endpoint(tmp_path: Path) -> None:
-    config, said = settings(tmp_path, '[models.roles]\nx = "ollama:qwen3:8b"\n')
-    found = targets(config.models, Role("x", ""), Spec(id="t", objective="o"), ENV)
+    config, said = settings(tmp_path, '[models.roles]\nreviewer = "ollama:qwen3:8b"\n')
+    found = targets(config.models, Role("reviewer", ""), Spec(id="t", objective="o"), ENV)
     assert (said, found[0].label) == ([], "ollama qwen3:8b")
+
+
+def test_where_servers_take_any_id_one_with_a_colon_is_an_id(tmp_path: Path) -> None:
+    config, said = settings(tmp_path, '[models]\nprovider = "ollama"\nhaiku = "qwen3:8b"\nsonnet = "groq:llama"\n')
+    found = [targets(config.models, Role("x", "", tier=tier), Spec(id="t", objective="o"), ENV)[0] for tier in TIERS]
+    assert said == []
+    assert [target.label for target in found][:2] == ["ollama qwen3:8b", "groq llama"]
 
 
 def test_an_empty_tier_falls_back_and_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,12 @@ import json
 import msgspec
 from lumen_apiserver import tool, tools, use
 
+from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.tasks import Spec, Status
+from lumen_tui.store import approvals
+from lumen_tui.tui.app import LumenApp
+from lumen_tui.tui.screens.approval_screen import ApprovalScreen
+from lumen_tui.tui.screens.confirm import ConfirmKey
 
 CAREFUL = """+++
 purpose = "Asks before it looks."
@@ -26,6 +31,23 @@ def is_main(request) -> bool:
 
 def lines(path) -> list[dict]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+async def answered_from_the_keyboard(office, asked) -> None:
+    """The real room beside the engine, as another process has it: it shows the question, and keys answer it."""
+    app = LumenApp(RemotePort(office.root, "ann"), operator="ann", clock=office.clock.now)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await office.until(lambda: [one.id for one in app.room.snapshot.approvals] == [asked.id], 5)
+        await pilot.press("n")
+        await office.until(lambda: isinstance(app.screen, ApprovalScreen), 5)
+        await pilot.pause()
+        await pilot.press("y")
+        await office.until(lambda: isinstance(app.screen, ConfirmKey), 5)  # it reaches outside its task's own files
+        await pilot.pause()
+        await pilot.press("a")
+        await office.until(lambda: approvals.decision(office.layout, asked.id), 5)
+        said = approvals.decision(office.layout, asked.id)
+        assert (said.allowed, said.by) == (True, "ann")
 
 
 async def test_signal_in_two_tasks_out_results_in_and_then_silence(office, api, tmp_path):
@@ -82,7 +104,7 @@ async def test_signal_in_two_tasks_out_results_in_and_then_silence(office, api, 
     (asked,) = await office.asked()
     waiting = office.view(asked.task_id)
     assert (asked.tool, asked.role, waiting.status) == ("list_dir", "careful", Status.WAITING)
-    office.do("approval.allow", approval_ids=[asked.id], reason="go ahead")
+    await answered_from_the_keyboard(office, asked)
     await office.tasks_over(2)
     made = [msgspec.json.decode((office.folder(name) / "spec.json").read_bytes(), type=Spec) for name in office.tasks]
     assert {spec.created_by for spec in made} == {"loop-000001"}
@@ -116,7 +138,7 @@ async def test_the_transcript_is_a_session_file_without_secrets(office, api):
     raw = path.read_text()
     assert "sk-ant-0123456789abcdefghij" not in raw and "\\u001b" not in raw
     kinds = [(one["type"], one.get("message", {}).get("content")) for one in found]
-    assert kinds[0][0] == "user" and "<context>" in kinds[0][1]
+    assert kinds[0][0] == "user" and "</material mark=" in kinds[0][1]
     blocks = [content[0] for kind, content in kinds if kind == "assistant"]
     assert [block["type"] for block in blocks] == ["text", "tool_use", "tool_use"]
     results = [content[0] for kind, content in kinds[1:] if kind == "user"]

@@ -27,7 +27,7 @@ def test_one_round_with_a_tool(desk, api):
     assert (first.path, first.key, first.stream) == ("/v1/messages", desk.environ["ANTHROPIC_API_KEY"], True)
     assert first.system_text == "be good"
     assert first.body["tools"][0]["input_schema"]["type"] == "object"
-    assert "<context>\nold\n</context>" in first.first_text
+    assert "\n\nold\n\n" in first.first_text
     assert "- Read only" in first.first_text
     assert second.results == ("a\nb",)
     assert second.messages[1]["content"][1]["type"] == "tool_use"
@@ -175,7 +175,7 @@ def test_what_a_cut_answer_cost_is_counted(desk, api):
     desk.settings["tries"] = 1
     api.say(text("x" * 4000, cut_after=30))
     usage = desk.talk().of(Spent)[0].usage
-    assert usage.input_tokens > 100
+    assert usage.input_tokens > 80
     assert usage.output_tokens > 200
 
 

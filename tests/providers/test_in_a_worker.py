@@ -92,6 +92,22 @@ def test_text_is_in_the_live_tail_and_the_model_in_the_exit(work, api):
     assert (work.folder / "result.md").read_text() == "# Found\n"
 
 
+def test_a_small_budget_makes_answers_short_and_then_ends_the_task(work, api):
+    work.layout.config.write_text('[models]\nprovider = "anthropic"\n')
+    spec = {"id": "tsk-one", "objective": "look", "role": "researcher", "model": "sonnet", "budget": {"tokens": 11_000}}
+    files.replace(work.folder / "spec.json", json.dumps(spec).encode())
+    api.say(
+        tool("list_dir", path="/"), tool("list_dir", path="/usr", how={"usage": {"input_tokens": 6000}}), text("never")
+    )
+    ended = work.run()
+    first = api.requests[0].body["max_tokens"]
+    assert 1024 <= first < 11_000
+    said = f"the answer may have {first:,} tokens at most: the task's budget"
+    assert any(event["text"].startswith(said) for event in work.events("note"))
+    assert ended["status"] == "failed"
+    assert "the task's budget has no room for a call of up to" in ended["reason"]
+
+
 def test_a_wait_for_a_server_is_told_and_can_be_stopped(work, api):
     work.layout.config.write_text('[models]\nprovider = "anthropic"\n')
     api.say(fail(429, retry_after=300))

@@ -127,7 +127,7 @@ def packets() -> tuple[Packet, ...]:
     return tuple(
         Packet(id=f"pkt-{n:08d}", loop=1475 + n, started_at=iso(NOW - 300 * (12 - n)),
                completed_at=iso(NOW - 300 * (11 - n) - 240), seconds=float(seconds), done=("disk report written",),
-               next=("triage 3 discoveries",))
+               next=("triage 3 discoveries",), made=(Artifact("report", "", "disk-usage.md"),))
         for n, seconds in enumerate(took)
     )  # fmt: skip
 

@@ -138,7 +138,7 @@ async def test_an_engine_that_is_gone_cannot_be_put_aside_but_started(
     engine = EngineView(EngineLife.NONE, busy_snapshot.engine.heartbeat)
     async with open_room(msgspec.structs.replace(busy_snapshot, engine=engine, attention=(gone,))) as room:
         await room.press("B")
-        assert "S starts one" in room.footer
+        assert "ctrl+e starts one" in room.footer
         await room.press("exclamation_mark", "d")
         assert "cannot be put aside" in room.text
         assert room.port.asked == []

@@ -142,3 +142,26 @@ def test_hostile_text_never_reaches_the_wire(state: Path, terminals: list[Termin
     assert not re.search("[\x80-\x9f\u202e\u2066]", left.decode())
     terminal.press("q")
     assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("manners", ["trap '' INT", "trap 'exit 3' INT"])
+def test_ctrl_c_in_the_editor_is_the_editors(
+    state: Path, terminals: list[Terminal], tmp_path: Path, manners: str
+) -> None:
+    program = tmp_path / "editor"
+    program.write_text(f"#!/bin/sh\n{manners}\necho EDITING\nread line\n")
+    program.chmod(0o700)
+    terminals.append(terminal := Terminal(state, EDITOR=str(program), VISUAL=""))
+    terminal.wait_for("something noticed")
+    terminal.press("4")
+    os.write(terminal.fd, b"e")
+    terminal.wait_for("EDITING")
+    for _ in range(3):
+        terminal.press("\x03")
+    terminal.press("\n")
+    terminal.press("\x03")
+    before = len(terminal.sent)
+    terminal.press("?")
+    assert b"command" in terminal.sent[before:]  # the room is there, and draws
+    os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.end() == 128 + signal.SIGTERM

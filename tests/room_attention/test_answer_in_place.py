@@ -113,7 +113,7 @@ async def test_always_shows_the_rule_and_saves_it(desk: Any, open_room: Any) -> 
         await room.press("A", "y", "enter")
         assert desk.answer(request) is None
         await room.sees("Needs you: 1")
-        await room.press("A", "s")
+        await room.press("A", "a")
         await room.until(lambda: desk.answer(request))
         await room.until(lambda: load_config(desk.store.layout)[0].allow)
         assert [rule.pattern for rule in load_config(desk.store.layout)[0].allow] == ["make test"]
@@ -144,9 +144,9 @@ async def test_an_answer_from_elsewhere_leaves_the_page_as_it_is(desk: Any, open
         await room.press("n")
         await room.sees("A worker asks: 1 of 2")
         desk.do("approval.deny", approval_ids=[first.id], reason="from a shell")
-        await room.sees("Nobody waits for an answer to this any more")
+        await room.sees("It waits for no answer any more")
         await room.press("y")
-        await room.sees("has its answer: refused by ann")
+        await room.sees("It has its answer: refused by ann")
         assert desk.answer(second) is None
         await room.press("n")
         await room.sees("A worker asks: 1 of 1", "make two")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.cli.main import main
-from lumen_tui.model.attention import collect, until_tomorrow
+from lumen_tui.model.attention import collect, sift, until_tomorrow
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Problem, Snapshot, SpendView
 from lumen_tui.model.times import iso
@@ -94,7 +94,7 @@ async def test_four_places_say_one_number(
 @pytest.mark.parametrize("width", [30, 60, 80, 120])
 def test_the_count_is_the_last_thing_that_a_narrow_header_loses(width: int) -> None:
     needs = collect(
-        engine=EngineView(), tasks=(), p0_signals=(), p0_discoveries=(), spend=SpendView(), dismissed=frozenset(),
+        engine=EngineView(), tasks=(), p0_signals=(), p0_discoveries=(), spend=SpendView(),
         problems=[Problem(f"file-{number}", "broken") for number in range(1204)],
     )  # fmt: skip
     snapshot = Snapshot(root="/state", taken=NOW, attention=needs, killed="killed by ann: a drill")
@@ -121,9 +121,9 @@ def test_put_off_until_tomorrow_ends_with_the_budgets_day() -> None:
     def shown(day: str, *dismissed: str) -> list[str]:
         found = collect(
             engine=EngineView(), tasks=(), p0_signals=(), p0_discoveries=(), spend=SpendView(day=day),
-            problems=[Problem("a", "x"), Problem("b", "x")], dismissed=frozenset(dismissed),
+            problems=[Problem("a", "x"), Problem("b", "x")],
         )  # fmt: skip
-        return [item.target for item in found]
+        return [item.target for item in sift(found, frozenset(dismissed), day, NOW).shown]
 
     name = until_tomorrow("a", "2026-12-31")
     assert name == "a until 2027-01-01"

@@ -71,4 +71,4 @@ async def test_what_cannot_be_read_is_asked_again(driven: Any, open_room: Any) -
 async def test_without_an_engine_there_is_nothing_to_pause(desk: Any, open_room: Any) -> None:
     async with open_room(desk) as room:
         await room.press("P")
-        await room.sees("no engine is running; S starts one")
+        await room.sees("no engine is running; ctrl+e starts one")

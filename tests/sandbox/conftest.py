@@ -114,7 +114,7 @@ def _furnish(top: Path, store: Store) -> None:
                  ".local/share/keyrings/login.keyring", ".docker/config.json"):  # fmt: skip
         _put(top / "home" / name, f"{SECRET}\n")
     for name in CONTROL:
-        _put(store.root / name, f"{SECRET}\n")
+        _put(store.root / name, f"# {SECRET}\n" if name.endswith(".toml") else f"{SECRET}\n")
     _put(top / "project" / ".env", f"TOKEN={SECRET}\n")
     _put(top / "project" / "src" / "main.c", "int main;\n")
     quiet = {"PATH": os.environ["PATH"], "HOME": str(top)}

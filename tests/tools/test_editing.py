@@ -194,3 +194,12 @@ def test_a_patch_makes_and_removes_files(box, state):
     gone = box.call("apply_patch", {"patch": "--- a/new\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-hello\n"})
     assert gone.text.startswith("removed")
     assert not (files / "new").exists()
+
+
+def test_a_new_file_is_as_closed_as_its_folder(tmp_path):
+    for mode, wanted in ((0o700, 0o600), (0o755, 0o644)):
+        folder = tmp_path / oct(mode)
+        folder.mkdir()
+        folder.chmod(mode)
+        writing.carry_out([Change(str(folder / "made"), None, b"x")])
+        assert (folder / "made").stat().st_mode & 0o777 == wanted

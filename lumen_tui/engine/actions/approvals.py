@@ -40,7 +40,7 @@ def allow_always(
 ) -> Done:
     """Say yes, and save the rule that `model.approvals.preview_rule` shows: two actions, each undone by itself."""
     (request,) = _open(store, approval_id, hash, now)
-    rule = _rule(request, pattern, by, now)
+    rule = rule_for(request, pattern, by=by, now=now)
     answered = _answer(store, [request], True, reason, by=by, now=now, always=True)
     change = Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule))
     put_rule(store, change)
@@ -54,7 +54,7 @@ def allow_always(
     return Done(summary=f"{answered.summary}; {said}", target=request.id, action_id=action.id)
 
 
-def _rule(request: Approval, pattern: str, by: str, now: float) -> AllowRule:
+def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:
     """The rule for a call. ActionError where there is none that is narrow, or where it would not cover the call."""
     wanted = plain(pattern).strip() or request.rule
     if not wanted:

@@ -6,22 +6,48 @@ from collections.abc import Iterable
 
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.attention import until_then
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files, history
 from lumen_tui.store.store import Store
 
+_LONGEST = 366 * times.DAY
+
 
 def dismiss(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
     """Put these items aside; `targets` are those of the queue."""
+    found = [(target, f"{one_line(target, 80)} put aside") for target in _named(targets)]
+    return _record(store, "attention.dismiss", found, "put aside", by=by, now=now, reason=reason)
+
+
+def snooze(
+    store: Store, *, by: str, now: float, targets: str | Iterable[str], seconds: float = times.HOUR, reason: str = ""
+) -> Done:
+    """Put these items aside for some time; they come back by themselves."""
+    if not 1 <= seconds <= _LONGEST:
+        raise ActionError("an item is put off by 1 second at least and a year at most")
+    word = f"put off until {times.iso(now + seconds)[11:16]} UTC"
+    found = [(until_then(target, now + seconds), f"{one_line(target, 80)} {word}") for target in _named(targets)]
+    return _record(store, "attention.snooze", found, word, by=by, now=now, reason=reason)
+
+
+def _named(targets: str | Iterable[str]) -> list[str]:
     found = checks.as_ids(targets)
     if not all(target.strip() for target in found):
         raise ActionError("an item without a target cannot be put aside")
+    return list(found)
+
+
+def _record(
+    store: Store, verb: str, found: list[tuple[str, str]], word: str, *, by: str, now: float, reason: str
+) -> Done:
+    """One action for each, so that each is taken back by itself."""
     actions = []
-    for target in found:
-        change = Change(kind="attention", key=target, before=None, after={"dismissed": True})
-        said = f"{one_line(target, 80)} put aside"
-        actions.append(edits.new_action("attention.dismiss", [change], summary=said, by=by, now=now, reason=reason))
+    for key, said in found:
+        change = Change(kind="attention", key=key, before=None, after={"dismissed": True})
+        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason))
     files.append(store.layout.actions, b"".join([history.action_lines(action) for action in actions]))
-    summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} items put aside"
-    return Done(summary=summary, target=found[0], action_id=actions[-1].id)
+    summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} items {word}"
+    return Done(summary=summary, target=found[0][0], action_id=actions[-1].id)

@@ -225,7 +225,9 @@ def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float)
     """
     probes = tuple(msgspec.structs.replace(one, expect=value) if one.id == probe.id else one for one in fact.probes)
     source = f"probe {probe.id}: {facts.probe_words(probe)}"
-    meta = facts.metadata(fact.span_class, source, probes, supersedes=fact.id, was=probe.expect)
+    meta = facts.metadata(
+        fact.span_class, source, probes, supersedes=fact.id, was=probe.expect, observation=fact.observation
+    )
     record = node(_claim(fact, probe, value), meta, by="probe", now=now, wu_id=fact.wu_id)
     done: list[str] = []
 

@@ -11,6 +11,7 @@ from lumen_tui.engine.actions.fields import archived as archived
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Relationship
+from lumen_tui.store import nodes
 from lumen_tui.store.nodes import Raw
 from lumen_tui.store.store import Store
 
@@ -24,18 +25,30 @@ BACK_TO_OPEN: Fields = {
 
 def create(
     store: Store, *, by: str, now: float, content: str, type: str = "discovery", tags: Sequence[str] = (),
-    priority: str = "", wu_id: str = "", discovered_from: str = "", session_id: str = "",
+    priority: str = "", wu_id: str = "", discovered_from: str = "", session_id: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Append a node; with `discovered_from` the link to the node on the way from which it was noticed."""
+    """Append a node; with `discovered_from` the link to the node on the way from which it was noticed.
+
+    The same `key` gives the same node, however often it is asked for.
+    """
     source = checks.node_ids(store, discovered_from)[0] if discovered_from else ""
     record = fields.node(
         content, by=by, now=now, type=type, tags=tags, priority=priority, wu_id=wu_id, session_id=session_id
     )
-    store.nodes.append(record)
-    if source:
+    if key:
+        record = fields.keyed(record, key)
+    made = nodes.append_once(store.layout.memory, record) if key else bool(store.nodes.append(record) + 1)
+    if source and (made or not _linked(store, record["id"], source)):
         edge = Relationship(from_id=record["id"], to_id=source, type="discovered_from", created_at=times.iso(now))
         store.relationships.append(edge)
-    return Done(summary=f"{record['type']} noted", target=record["id"])
+    said = "noted" if made else "was there already under this key"
+    return Done(summary=f"{record['type']} {said}", target=record["id"])
+
+
+def _linked(store: Store, start: str, finish: str) -> bool:
+    """Whether the link stands: a call that was cut off may have left the node alone."""
+    words = (f'"{start}"'.encode(), f'"{finish}"'.encode())
+    return any(all(word in line for word in words) for line in store.relationships.lines())
 
 
 def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:

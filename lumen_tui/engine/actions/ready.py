@@ -52,7 +52,7 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
         decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
         discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
         blockers=tuple(waiting.blockers(store, trail, wu_id, now=now)),
-        items=_entries(items[:_ITEMS], now), left_out=_left_out(trail, wu_id),
+        items=_marked(store, items[:_ITEMS], now), left_out=_left_out(trail, wu_id),
     )  # fmt: skip
 
 
@@ -89,6 +89,20 @@ def _age(at: str, now: float) -> float:
 
 def _entries(nodes: Iterable[NodeView], now: float) -> tuple[Entry, ...]:
     return tuple([entry(node, now) for node in nodes])
+
+
+def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[Entry, ...]:
+    """As `_entries`; facts that are not fresh say so."""
+    entries = _entries(nodes, now)
+    if not any("fact" in node.tags for node in nodes):
+        return entries
+    from lumen_tui.store import facts  # only here, where it is worth its import
+
+    marks = facts.marks(store.layout, now)
+    for entry in entries:
+        if words := marks.get(entry.id):
+            entry.extra["mark"] = safe(words)
+    return entries
 
 
 _EXTRA = (
@@ -157,7 +171,8 @@ def _prefix(one: Entry) -> str:
 def said(one: Entry) -> str:
     """The text of an entry on one line, with its author and age."""
     to = f" to {one.extra['to']}" if one.kind == "signal" and "to" in one.extra else ""
-    return f"{one_line(one.text, 600)}  — {one.by}{to}, {ago(one.age_seconds)} ({one.id})"
+    mark = f" {one.extra['mark']}" if "mark" in one.extra else ""
+    return f"{one_line(one.text, 600)}{mark}  — {one.by}{to}, {ago(one.age_seconds)} ({one.id})"
 
 
 def ago(seconds: float) -> str:

@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 from lumen_tui.engine.actions import checks, fields
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.store import inbox
+from lumen_tui.store import inbox, nodes
+from lumen_tui.store.compaction import archive_path
 from lumen_tui.store.store import Store
 
 
 def send(
     store: Store, *, by: str, now: float, message: str, to: str = "", wu_id: str = "", lane: str = "",
-    priority: str = "", type: str = "coordination", reply_to: str = "",
+    priority: str = "", type: str = "coordination", reply_to: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Append a signal. `to` names the agent meant; everybody can read it."""
+    """Append a signal. `to` names the agent meant; everybody can read it. The same `key` sends one."""
     answered = next(iter(checks.signal_ids(store, reply_to))) if reply_to else ""
     record = fields.signal(
         message, by=by, now=now, to=to, wu_id=wu_id, lane=lane, priority=priority, type=type, reply_to=answered
     )
+    if key:
+        return _send_once(store, fields.keyed(record, key))
     store.signals.append(record)
     return Done(summary="signal sent" + (f" to {to}" if to else ""), target=record["id"])
+
+
+def _send_once(store: Store, record: dict[str, Any]) -> Done:
+    """A signal that cleanup has put into the archive was sent as well."""
+    there = Done(summary="the signal was sent already under this key", target=record["id"])
+    if nodes.find(archive_path(store.layout), [record["id"]]):
+        return there
+    made = nodes.append_once(store.layout.signals, record)
+    return Done(summary="signal sent", target=record["id"]) if made else there
 
 
 def read(store: Store, *, by: str, now: float, signal_ids: str | Iterable[str]) -> Done:

@@ -10,7 +10,22 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import approvals, budget, edits, evolution, facts, roles, settings, tasks, uncancel, work
+from lumen_tui.engine.actions import (
+    agentfile,
+    approvals,
+    archive,
+    blocks,
+    budget,
+    edits,
+    evolution,
+    facts,
+    relay,
+    roles,
+    settings,
+    tasks,
+    uncancel,
+    work,
+)
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Action, Change
@@ -159,6 +174,10 @@ KINDS: dict[str, tuple[Callable[[Store, Change], Side], Callable[[Store, Change]
     "approval": (approvals.approval_now, approvals.put_approval),
     "allow": (approvals.rule_now, approvals.put_rule),
     "grant": (budget.grant_now, budget.put_grant),
+    agentfile.KIND: (agentfile.passages_now, agentfile.put_passages),
+    blocks.KIND: (blocks.block_now, blocks.put_block),
+    relay.KIND: (relay.relay_now, relay.put_relay),
+    archive.KIND: (archive.passage_now, archive.put_passage),
     facts.KIND: (facts.confirmation_now, facts.put_confirmation),
     evolution.KIND: (evolution.observation_now, evolution.put_observation),
     evolution.FILES_KIND: (evolution.files_now, evolution.put_files),

@@ -45,9 +45,9 @@ TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
 
 def new(
     store: Store, *, by: str, now: float, title: str, lane: str = "", type: str = "task", priority: str = "P2",
-    body: str = "", id: str = "",
+    body: str = "", id: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Write work/WU-NNN.md under the next free number, or under `id`."""
+    """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
     if type not in TYPES:
         raise ActionError(f"type {type!r} is unknown: one of {', '.join(TYPES)}")
     wanted = WorkUnit(
@@ -59,9 +59,12 @@ def new(
         created_at=times.iso(now),
         created_by=by,
         body=fields.prose(body, "text") if body else "",
+        key=fields.label(key, "key"),
     )
     try:
         unit = work.add_unit(store.layout, wanted)
+    except work.KeyTaken as taken:
+        return Done(summary=f"{taken.wu_id} was there already under this key", target=taken.wu_id)
     except FileExistsError as error:
         raise ActionError(f"{error}: leave the id out for the next free number") from error
     said = f"{unit.id} made: {unit.title}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from lumen_tui.engine.doctor.finding import Finding
 from lumen_tui.store import mending
 from lumen_tui.store.layout import Layout
+from lumen_tui.tools.paths import OWN_FILES
 
 _OLD = 60.0  # seconds; a younger unfinished replacement may be somebody's work
 
@@ -25,10 +26,14 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def _everything(root: Path) -> Iterator[Path]:
+    """All but what commands of tasks made in their own folders: those are closed, and links and modes are theirs."""
     yield root
+    tasks = str(root / "tasks")
     for folder, folders, names in os.walk(root):
         for name in [*folders, *names]:
             yield Path(folder, name)
+        if "spec.json" in names and OWN_FILES in folders and folder.startswith(tasks):
+            folders.remove(OWN_FILES)
 
 
 def _look(layout: Layout, path: Path, found: os.stat_result, fix: bool) -> Iterator[Finding]:

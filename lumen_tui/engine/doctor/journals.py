@@ -9,18 +9,25 @@ from typing import Any
 import msgspec
 
 from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.model.blocks import Step as BlockStep
+from lumen_tui.model.evolution import Observation
+from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch
+from lumen_tui.model.relay import Submission
+from lumen_tui.model.sessionlog import Place
 from lumen_tui.model.spendbook import Entry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks, mending, receipts
+from lumen_tui.store import files, locks, mending, receipts, relay
 from lumen_tui.store.compaction import archive_path
+from lumen_tui.store.evolved import Rejection
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.mending import Damaged, Judge
 from lumen_tui.store.readstate import decode_receipt, slim
+from lumen_tui.store.versions import Version
 
 _MOST_NAMED = 20  # damaged lines of one file that are named one by one
 
@@ -49,12 +56,15 @@ def _kinds(layout: Layout) -> dict[Path, Any]:
         layout.relationships: Relationship, layout.touches: Touch, layout.actions: Action,
         layout.events: EngineEvent, layout.commands: Command, layout.command_receipts: CommandReceipt,
         layout.personnel: dict[str, Any], layout.packets: Packet, layout.spend: Entry,
+        layout.confirmations: Confirmation, layout.observations: Observation, layout.rejections: Rejection,
+        layout.block_history: BlockStep, layout.read_sessions: Place, layout.versions_log: Version,
     }  # fmt: skip
 
 
 def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
     """Every journal that nobody but the store writes; of tasks those that do not run."""
     yield from _kinds(layout).items()
+    yield from ((relay.path_of(layout, name), Submission) for name in relay.names(layout))
     for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
         if path.parent != layout.archive and not locks.is_locked(path.with_name("run.lock")):
             yield path, TaskEvent

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.evolution import writing
+from lumen_tui.engine.evolution import factual, writing
+from lumen_tui.engine.evolution.factual import Linked
 from lumen_tui.engine.evolution.pipeline import Evolving
 from lumen_tui.engine.evolution.writing import Written
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.sessionlog import Report
-from lumen_tui.store import evolved, locks
+from lumen_tui.store import claudemd, evolved, locks
+from lumen_tui.store.config import load_config
 from lumen_tui.store.constitution import read_standing
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
 
 
 class Outcome(msgspec.Struct):
@@ -68,6 +71,22 @@ def write(layout: Layout, outcome: Outcome, config: EvolutionConfig, *, now: flo
         learnt = outcome.total("accepted")
         why = f"{learnt} learnt from {len(outcome.reports)} session{'' if len(outcome.reports) == 1 else 's'}"
         outcome.written = writing.rebuild(layout, known, config, now=now, by=by, why=why)
+
+
+def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True) -> Linked:
+    """Make facts of what probes can confirm, and CLAUDE.md say which of its lines are stale.
+
+    `tried` names what needs no second look, and grows. Without `probe` nothing new is looked at.
+    """
+    config = load_config(store.layout)[0]
+    fresh = config.freshness
+    done = factual.link(
+        store, now, tried, seconds=fresh.seconds, each=fresh.each_seconds, probe=probe and fresh.enabled
+    )
+    with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
+        if evolved.observations(store.layout):
+            claudemd.write(store.layout, config.evolution, now)
+    return done
 
 
 def is_own(layout: Layout, path: Path) -> bool:

@@ -15,6 +15,13 @@ from lumen_tui.store import files
 from lumen_tui.store.constitution import read_standing
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.stamped import Stamped, stamp
+from lumen_tui.store.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lumen_tui.engine.evolution import modelread
 
 _BY = "evolution"
 _STOPS_WITHIN = 5.0  # seconds that an engine which ends waits for the thread
@@ -27,6 +34,9 @@ class _Pass(msgspec.Struct):
     changed: bool = False
     again: bool = False
     problem: str = ""
+    facts: str = ""  # what became of facts that were learnt
+    model: str = ""  # what a model made of the sessions
+    model_failed: bool = False
 
 
 class Learning:
@@ -36,9 +46,10 @@ class Learning:
         self._layout, self._log = layout, log
         self._job: asyncio.Task[None] | None = None
         self._stop = threading.Event()
-        self._seen: object = None  # what the transcripts looked like when the last pass began
+        self._seen: object = None  # what `_looks` gave when the last pass began
+        self._store, self._tried = Store(layout.root), set[str]()
         self._ended: _Pass | None = None
-        self._told = ""  # the constitution's fault that was told
+        self._told = self._model_told = ""  # the constitution's fault that was told; the last word about the model
         paths = [layout.constitution, layout.approved_constitution]
         self._standing = Stamped(lambda: paths, lambda: read_standing(layout))
 
@@ -53,11 +64,16 @@ class Learning:
         self._standing.refresh()
         if not self._constitution_holds(now) or not config.enabled or self._job is not None:
             return
-        looks = stamp(self._layout.transcripts)
+        looks = self._looks(now)
         if looks == self._seen:
             return
         self._seen = looks
         self._job = asyncio.get_running_loop().create_task(self._run(config, now))
+
+    def _looks(self, now: float) -> object:
+        """Differs where there may be something to do: sessions, observations, what probes found, and once an hour."""
+        layout = self._layout
+        return (*map(stamp, (layout.transcripts, layout.observations, layout.confirmations)), now // 3600)
 
     def _constitution_holds(self, now: float) -> bool:
         why = self._standing.value.why
@@ -93,9 +109,29 @@ class Learning:
                 done.reports += evolve.evolve(self._layout, evolving, [path], now=now).reports
             if _matters(done):
                 evolve.write(self._layout, done, config, now=now, by=_BY)
-            return _Pass(done.summary, _matters(done))
+            ended = _Pass(done.summary, _matters(done))
+            self._go_on(ended, config, now)
+            return ended
         except (ActionError, files.StoreError, OSError) as error:
             return _Pass(problem=str(error))
+
+    def _go_on(self, ended: _Pass, config: EvolutionConfig, now: float) -> None:
+        """What comes after the extractor: a model that reads along, and facts."""
+        from lumen_tui.engine.evolution import evolve
+
+        resting = self._layout.kill.exists() or self._layout.pause.exists()
+        read = self._read_along(config, evolve.own_sessions(self._layout), now)
+        linked = evolve.link_facts(self._store, now, self._tried, probe=not resting)
+        ended.again = linked.again or read.again
+        ended.facts, ended.model, ended.model_failed = linked.summary, read.summary, bool(read.problem)
+
+    def _read_along(self, config: EvolutionConfig, paths: list[Path], now: float) -> modelread.Read:
+        """Let a model read what the extractor has read, where the operator wants that."""
+        from lumen_tui.engine.evolution import modelread
+
+        if config.extractor != modelread.MODEL or self._layout.pause.exists():
+            return modelread.Read()
+        return modelread.read(self._store, paths, now, is_own=lambda _: True, over=self._stop.is_set)
 
     def _tell(self, now: float) -> None:
         ended, self._ended = self._ended, None
@@ -109,6 +145,11 @@ class Learning:
                 self._log.add("evolution", f"could not learn: {ended.problem}", now)
         elif ended.changed:
             self._log.add("evolution", ended.summary, now)
+        if ended.model and (ended.model != self._model_told or not ended.model_failed):
+            self._log.add("evolution", ended.model, now)
+        self._model_told = ended.model
+        if ended.facts:
+            self._log.add("evolution", f"{ended.facts} from what was learnt", now)
 
     async def settled(self) -> None:
         """Return when no pass is under way."""

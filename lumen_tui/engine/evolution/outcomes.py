@@ -17,6 +17,7 @@ _PATIENCE = 60  # calls after which a failure is given up
 _ALIKE, _ALIKE_OTHER = 60, 78  # likeness of two command lines: of one program, of two
 _MOST_COMMAND = 140
 _MOST_KEPT = 2000  # characters of a command
+_MOST_EVIDENCE = 400  # characters of an output that are kept until the fix is known
 _VERSION_ASKED = re.compile(r"^`?([\w./-]+)`?(?: version| -[vV]| --version)\s*(?:2>&1)?$")
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)*)")
 _PORT_WORDS = ("isten", "unning", "erving", "tarted", "vailable", "ocal:")
@@ -66,8 +67,13 @@ def _failed(entry: Entry, call: Call, held: Open) -> None:
     if programs.only_looks(command) or not quote:
         return
     why = programs.why_failed(entry.text)
-    made = Failure(shown(command), why, entry.source, quote, held.step, call.trust)
+    made = Failure(shown(command), why, entry.source, quote, held.step, call.trust, evidence=_around(entry.text, quote))
     held.failures = [*held.failures, made][-_MOST_FAILURES:]
+
+
+def _around(output: str, quote: str) -> str:
+    """The part of an output in which a quote stands, as it stands there; its beginning where it does not."""
+    return output[max(0, output.find(quote)) :][:_MOST_EVIDENCE]
 
 
 def shown(command: str) -> str:
@@ -85,7 +91,7 @@ def _fixes(call: Call, held: Open) -> Iterator[Found]:
         gone = programs.program(failure.command)
         held.failures = [one for one in held.failures if programs.program(one.command) != gone]
         trust = lowest(call.trust, failure.trust)
-        yield Found(Kind.FIX, text, RECOVERY, failure.quote, failure.quote, failure.source, trust, 0.7)
+        yield Found(Kind.FIX, text, RECOVERY, failure.quote, failure.evidence, failure.source, trust, 0.7)
         return
 
 

@@ -120,7 +120,7 @@ def _worker_words(entry: Entry) -> Iterator[Found]:
 def _made(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> Found:
     subject, value = choice(core)
     return Found(
-        kind, statement(core), _target(kind, core), quote, entry.text, entry.source, entry.trust, confidence, subject,
+        kind, statement(core), target_of(kind, core), quote, entry.text, entry.source, entry.trust, confidence, subject,
         value,
     )  # fmt: skip
 
@@ -140,7 +140,7 @@ def statement(core: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _target(kind: Kind, core: str) -> str:
+def target_of(kind: Kind, core: str) -> str:
     if kind is Kind.DECISION:
         return TOOLS if _CHOICE.search(core) else DOMAIN
     if _STYLE.search(core):

@@ -17,7 +17,7 @@ from lumen_tui.engine.evolution.extract import Extractor
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.judging import Judging
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.sessionlog import Open, Place, Report
+from lumen_tui.model.sessionlog import MODEL_PLACE, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.store import evolved, files, locks, sessionlines
@@ -93,7 +93,8 @@ class Evolving:
         self.place_on_disk("")
         return any(
             place.file == str(path) and place.size == found[1] == place.offset and place.mtime == found[2]
-            for place in self._places.values()
+            for key, place in self._places.items()
+            if not key.startswith(MODEL_PLACE)
         )
 
     @property

@@ -8,6 +8,7 @@ from lumen_tui.model import evolvedfiles, gate, times
 from lumen_tui.model.claudemd import Assembled
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.sessionlog import MODEL_PLACE
 from lumen_tui.store import claudemd, evolved, versions
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.versions import Metrics, Version
@@ -47,7 +48,7 @@ def rebuild(
     if versions.digest_of(made) != versions.digest_of(versions.on_disk(layout)):
         versions.put(layout, made)
         done.version = _record(layout, known, config, now=now, by=by, why=why)
-    done.claude = claudemd.write(layout, config)[0]
+    done.claude = claudemd.write(layout, config, now)[0]
     return done
 
 
@@ -88,9 +89,13 @@ def _metrics(layout: Layout, known: dict[str, Observation], texts: dict[str, byt
     entries = sum(len(evolvedfiles.entries(data.decode("utf-8", "replace"))) for data in texts.values())
     states = [one.status for one in known.values()]
     return Metrics(
-        entries, len(states), states.count(Status.PROPOSED), states.count(Status.REJECTED), len(evolved.places(layout)),
+        entries, len(states), states.count(Status.PROPOSED), states.count(Status.REJECTED), _sessions(layout),
         sum(map(len, texts.values())),
     )  # fmt: skip
+
+
+def _sessions(layout: Layout) -> int:
+    return sum(not key.startswith(MODEL_PLACE) for key in evolved.places(layout))
 
 
 def restore(
@@ -108,7 +113,7 @@ def restore(
     if changed:
         evolved.add(layout, changed)
     version = _record(layout, known, config, now=now, by=by, why=why)
-    claudemd.write(layout, config)
+    claudemd.write(layout, config, now)
     return version, changed
 
 

@@ -98,13 +98,12 @@ def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
 def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
     """The status that an allowed host answers with, after redirects. A refused connection is an answer too."""
     try:
-        result = web.web_fetch(context, web.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
+        status = web.status_of(context, web.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
     except ToolError as error:
         if _REFUSED in str(error):
             return reading(False, f"{probe.target}: the connection is refused")
         raise
-    status = str(result.data["status"])
-    return compared(probe, status, f"{probe.target} answers {status}")
+    return compared(probe, str(status), f"{probe.target} answers {status}")
 
 
 def look_port(context: Context, probe: Probe) -> Reading:

@@ -16,7 +16,8 @@ _PORT = re.compile(
 )
 _UNIT = re.compile(r"(?<![\w./-])([\w@-]+\.(?:service|socket|timer))\b")
 _PROGRAM = re.compile(
-    r"\b([a-z][a-z0-9+_-]{1,30})\s+(?:version\s+|is\s+(?:at\s+)?(?:version\s+)?)?v?(\d+(?:\.\d+){1,3})\b", re.IGNORECASE
+    r"\b([a-z][a-z0-9+_-]{1,30})`?\s+(?:version\s+|is\s+(?:at\s+)?(?:version\s+)?)?v?(\d+(?:\.\d+){1,3})\b",
+    re.IGNORECASE,
 )
 _UNITS = "/sys/fs/cgroup/system.slice"  # a unit that is active has a folder here
 _MOST = 4

@@ -11,9 +11,11 @@ from lumen_tui.tools.sandbox import seccomp
 from lumen_tui.tools.sandbox.limits import MIB
 from lumen_tui.tools.sandbox.policy import Policy
 
+# Not among them: --new-session. The first process inside stays in the group that ends with us, and its end is the end
+# of all inside; the command itself gets a session without a terminal (cell.py).
 _SPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
-    "--new-session", "--cap-drop", "ALL",
+    "--cap-drop", "ALL",
 )  # fmt: skip
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - these three are the command's own, in memory
 _TMP = ("/tmp", "/var/tmp")  # noqa: S108

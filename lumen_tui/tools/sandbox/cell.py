@@ -8,6 +8,7 @@ import subprocess
 from typing import IO
 
 from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, seccomp
+from lumen_tui.tools.sandbox.guarding import Guard
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
 
@@ -19,14 +20,25 @@ _INSIDE = re.compile(rb'"child-pid": *(\d+)')  # the first process inside: the k
 # Shells differ in the letter for processes; a limit that is lower already stays.
 _LIMITS = """ulimit -c 0 2>/dev/null; ulimit -t {cpu} 2>/dev/null; ulimit -d {data} 2>/dev/null
 ulimit -f {blocks} 2>/dev/null; ulimit -n {files} 2>/dev/null; {processes}
-(echo 1000 >/proc/$$/oom_score_adj) 2>/dev/null; exec "$0" "$@" """
+(echo 1000 >/proc/$$/oom_score_adj) 2>/dev/null; {session}; exec "$0" "$@" """
+_SESSION = 'command -v setsid >/dev/null 2>&1 && exec setsid "$0" "$@"'  # no terminal is its own from here on
 
 
 class Started:
-    """A command that was started: its process, and the pipe on which its walls report."""
+    """A command that was started: its process, its process group, and the pipe on which its walls report."""
 
-    def __init__(self, child: subprocess.Popen[bytes], status: int, group: str = "") -> None:
-        self.child, self._status, self._group = child, status, group
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        status: int,
+        counted: str = "",
+        *,
+        group: int = 0,
+        guard: Guard | None = None,
+    ) -> None:
+        self.child, self._status, self._group = child, status, counted
+        self.group = group or child.pid
+        self._guard = guard
         self._said = b""
 
     def stood(self) -> bool:
@@ -49,6 +61,8 @@ class Started:
         """After the end: wait for what is left inside to be gone, and let go of what was needed to hold it."""
         if self._status >= 0 and (inside := _INSIDE.search(self._report())):
             limits.wait_gone(int(inside[1]))
+        if self._guard:
+            self._guard.end()
         groups.drop(self._group)
         if self._status >= 0:
             os.close(self._status)
@@ -59,10 +73,31 @@ def start(
     tier: str, policy: Policy, argv: list[str], cwd: str, env: dict[str, str], *, stdin: int | IO[bytes], stdout: int,
     stderr: int, group: int,
 ) -> Started:  # fmt: skip
-    """Start `argv` within the walls of `tier`. Raises OSError and ValueError as Popen does."""
-    if tier == ASK:
-        limited = _limited(policy.caps, argv, own_count=False)
-        return Started(_popen(limited, cwd, env, (stdin, stdout, stderr), group, ()), -1)
+    """Start `argv` within the walls of `tier`, in the process group `group` or, where that is 0, in one of its own.
+
+    Nothing of it outlives this process. Raises OSError and ValueError as Popen does.
+    """
+    guard = Guard() if not group and tier != LANDLOCK else None  # Landlock's launcher looks after itself
+    try:
+        group = guard.group if guard else group
+        streams = (stdin, stdout, stderr)
+        if tier == ASK:
+            limited = _limited(policy.caps, argv, own_count=False)
+            return Started(_popen(limited, cwd, env, streams, group, ()), -1, group=group, guard=guard)
+        return _walled(tier, policy, argv, cwd, env, streams, group, guard)
+    except BaseException:
+        if guard:
+            guard.end()
+        raise
+
+
+_Streams = tuple[int | IO[bytes], int, int]
+
+
+def _walled(
+    tier: str, policy: Policy, argv: list[str], cwd: str, env: dict[str, str], streams: _Streams, group: int,
+    guard: Guard | None,
+) -> Started:  # fmt: skip
     report, status = os.pipe()
     os.set_blocking(report, False)
     fds = [status]
@@ -74,10 +109,12 @@ def start(
             outer = [tool, *bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[1]), "--"]
         else:
             outer = landlock.arguments(policy, cwd, status_fd=status)
-        inner = _limited(policy.caps, argv, own_count=tier == BUBBLEWRAP and _counts_by_namespace())
+        boxed = tier == BUBBLEWRAP
+        inner = _limited(policy.caps, argv, own_count=boxed and _counts_by_namespace(), session=boxed)
         env = _inside(tier, policy, env)
         argv = groups.joined(counted, [*outer, *inner])
-        return Started(_popen(argv, "/", env, (stdin, stdout, stderr), group, tuple(fds)), report, counted)
+        child = _popen(argv, "/", env, streams, group, tuple(fds))
+        return Started(child, report, counted, group=group, guard=guard)
     except BaseException:
         groups.drop(counted)
         os.close(report)
@@ -88,7 +125,7 @@ def start(
 
 
 def _popen(
-    argv: list[str], cwd: str, env: dict[str, str], streams: tuple[int | IO[bytes], int, int], group: int,
+    argv: list[str], cwd: str, env: dict[str, str], streams: _Streams, group: int,
     fds: tuple[int, ...],
 ) -> subprocess.Popen[bytes]:  # fmt: skip
     stdin, stdout, stderr = streams
@@ -105,12 +142,13 @@ def _inside(tier: str, policy: Policy, env: dict[str, str]) -> dict[str, str]:
     return {**env, "TMPDIR": place, "XDG_CACHE_HOME": os.path.join(place, ".cache")}
 
 
-def _limited(caps: Caps, argv: list[str], *, own_count: bool) -> list[str]:
+def _limited(caps: Caps, argv: list[str], *, own_count: bool, session: bool = False) -> list[str]:
     """`argv` behind a shell that sets the kernel's limits and becomes it."""
     most = 4 * caps.processes  # the kernel counts threads
     words = _LIMITS.format(
         cpu=caps.cpu_seconds, data=caps.memory // 1024, blocks=caps.file_size // 512, files=caps.open_files,
         processes=f"ulimit -u {most} 2>/dev/null || ulimit -p {most} 2>/dev/null" if own_count else ":",
+        session=_SESSION if session else ":",
     )  # fmt: skip
     return ["/bin/sh", "-c", words, *argv]
 

@@ -31,7 +31,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     order = {
         "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden, "writable": policy.writable,
         "kept": [*policy.kept, *hidden], "devices": [f"/dev/{name}" for name in _DEVICES],
-        "processes": 4 * policy.caps.processes,
+        "processes": 4 * policy.caps.processes, "parent": os.getpid(),
         "filter": seccomp.program(families(policy)).hex(),
     }  # fmt: skip
     return [sys.executable, "-I", "-S", launcher.__file__, json.dumps(order)]

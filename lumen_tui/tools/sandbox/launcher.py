@@ -205,11 +205,10 @@ def _wait(child: int) -> int:
 
 def main(arguments: list[str]) -> int:
     order, command = json.loads(arguments[0]), arguments[1:]
-    parent = os.getppid()
     signal.signal(signal.SIGTERM, _on_term)
     _prctl(_SET_PDEATHSIG, signal.SIGTERM)
     _prctl(_SET_SUBREAPER, 1)
-    if os.getppid() != parent:
+    if os.getppid() != order["parent"]:
         return _FAILED  # the worker died before the kernel was told
     os.set_inheritable(order["status"], False)
     _only_below()

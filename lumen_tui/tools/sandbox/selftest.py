@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from msgspec import Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files, filing
-from lumen_tui.tools.sandbox import bubblewrap, cell, landlock, probe
+from lumen_tui.tools.sandbox import bubblewrap, cell, landlock, limits, probe
 from lumen_tui.tools.sandbox.policy import Policy
 
 FOLDER = "sandbox-test"  # below index/
@@ -34,6 +33,7 @@ class Tested(Struct, frozen=True):
     holds: bool
     why: str = ""
     tried: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()  # of these, what it did not hold
 
 
 class _Said(Struct, frozen=True):
@@ -59,7 +59,8 @@ def test(tier: str, index: Path, path: str) -> Tested:
     # What it wrote may have gone into a file system of its own: the file here is the evidence.
     through = [name for name in said.through if not name.startswith("write")] + ["write outside"] * written
     if through:
-        return Tested(tier, holds=False, why=f"got through: {', '.join(through)}", tried=said.tried)
+        why = f"got through: {', '.join(through)}"
+        return Tested(tier, holds=False, why=why, tried=said.tried, through=tuple(through))
     if not said.works:
         return Tested(tier, holds=False, why="nothing can be written in a granted folder", tried=said.tried)
     return Tested(tier, holds=True, tried=said.tried)
@@ -108,36 +109,18 @@ def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
         writable=(order["inside"],), hidden=(os.path.dirname(order["secret"]),), scratch=order["inside"]
     )  # fmt: skip
     argv = [sys.executable, "-I", "-S", "-c", inspect.getsource(probe), json.dumps(order)]
-    with _guarded(tier) as group:
-        began = cell.start(
-            tier, policy, argv, order["inside"], {"PATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, group=group,
-        )  # fmt: skip
-        try:
-            out, _ = began.child.communicate(timeout=_SECONDS)
-        finally:
-            began.child.kill()
-            began.child.wait()
+    began = cell.start(
+        tier, policy, argv, order["inside"], {"PATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, group=0,
+    )  # fmt: skip
+    try:
+        out, _ = began.child.communicate(timeout=_SECONDS)
         stood = began.stood()
+    finally:
+        if began.child.returncode is None:
+            limits.end([began.child.pid])
+            began.child.wait()
         began.close()
     if not stood:
         raise OSError(out.decode("utf-8", "replace").strip() or "the walls did not stand")
     return b"\n" + out
-
-
-@contextlib.contextmanager
-def _guarded(tier: str) -> Iterator[int]:
-    """A process group that ends with this process, however that ends.
-
-    --die-with-parent is not enough: where bwrap is killed before it has told its child who it is, the child waits for
-    that for good, as the first process of a namespace that only KILL ends. It has not left the group by then. The
-    launcher of Landlock gets TERM, on which it ends what it started.
-    """
-    number = "KILL" if tier == cell.BUBBLEWRAP else "TERM"
-    words = ["/bin/sh", "-c", f"read -r _; kill -{number} 0"]  # its input ends when nobody holds the other side
-    with subprocess.Popen(words, stdin=subprocess.PIPE, process_group=0) as guard:
-        try:
-            yield guard.pid
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(guard.pid, signal.SIGKILL)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
 
 
+NO_LIST = "this pane has no list"
+
+
 class Handler:
     """`do_<action>` carries a command out; `why_<action>` gives the reason where it cannot be done now."""
 
@@ -54,6 +57,10 @@ class Handler:
     def _done(self) -> None:
         if self.scope and self.rows.marks.clear():
             self.rows.refresh_changed()
+
+    def why_open(self) -> str:
+        """Why a pane without a list has nothing to open; asked of such panes alone."""
+        return NO_LIST
 
     def open(self) -> None:
         """Show the selected row in full; panes without rows have nothing to open."""

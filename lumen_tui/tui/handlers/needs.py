@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lumen_tui.model import agent
+from lumen_tui.model import times
+from lumen_tui.model.approvals import Approval
 from lumen_tui.model.attention import until_tomorrow
-from lumen_tui.model.ids import short
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
-from lumen_tui.model.tasks import TaskView
+from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS, shown_key
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.facts import FactsHandler
+from lumen_tui.tui.handlers.relays import RelayHandler
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approval_answers import Desk
 
 _WHERE = {
-    Need.P0_SIGNAL: SIGNALS, Need.FAILED: WORKERS, Need.LOST: WORKERS, Need.STALLED: WORKERS,
+    Need.P0_SIGNAL: SIGNALS, Need.FAILED: WORKERS, Need.LOST: WORKERS, Need.STALLED: WORKERS, Need.EXPIRED: WORKERS,
     Need.P0_DISCOVERY: DISCOVERIES,
 }  # fmt: skip
 
@@ -26,7 +28,14 @@ _WHERE = {
 _ANSWERED_BY = {"kill": "kill", "constitution": "evolution", "proposals": "evolution"}
 
 # Single events. The others end with their cause, and what was put aside once would stay silent the next time.
-_SETTLED = frozenset({Need.FAILED, Need.LOST, Need.P0_SIGNAL, Need.P0_DISCOVERY, Need.PROGRESS, Need.RETIREMENT})
+_SETTLED = frozenset(
+    {
+        Need.FAILED, Need.LOST, Need.P0_SIGNAL, Need.P0_DISCOVERY, Need.PROGRESS, Need.RETIREMENT, Need.EXPIRED,
+    }
+)  # fmt: skip
+
+
+_BEFORE_NO = 300.0  # seconds before a question counts as no at which it is shown again
 
 
 def can_wait(need: Attention) -> bool:
@@ -44,13 +53,26 @@ def put_off(need: Attention, day: str) -> tuple[str, str]:
         return "", "what day it is here is not known yet: try again in a moment"
 
 
+def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> tuple[float, str]:
+    """For how many seconds a need can be put off, or why it cannot be. A question comes back before it counts as no."""
+    if need.need is Need.ENGINE:
+        return 0.0, "what is about the engine cannot wait"
+    ends = next((one.expires for one in questions if one.id == need.target), 0.0)
+    left = ends - now - _BEFORE_NO if ends else times.HOUR
+    if left < _BEFORE_NO:
+        return 0.0, "it counts as no too soon to be put off"
+    return min(times.HOUR, left), ""
+
+
 class NeedsHandler(Handler):
     """The one queue of what needs a person."""
 
     at = ""  # the one that was gone to last
 
     def _why(self) -> str:
-        return "" if self.snapshot.attention else "nothing needs you"
+        off = len(self.snapshot.snoozed)
+        later = f"; {words.number(off)} snoozed" if off else ""
+        return "" if self.snapshot.attention else f"nothing needs you{later}"
 
     why_next_need = why_previous_need = why_needs = _why
 
@@ -67,7 +89,10 @@ class NeedsHandler(Handler):
         self.room.lumen.push_screen(screen, self._chosen)
 
     def _desk(self) -> Desk:
+        from lumen_tui.store import approvals
+        from lumen_tui.store.layout import Layout
         from lumen_tui.tui.screens.approval_answers import Desk
+        from lumen_tui.tui.screens.approval_risk import walls_of
 
         return Desk(
             self._send,
@@ -75,6 +100,9 @@ class NeedsHandler(Handler):
             lambda: self.refusal,
             self._open_task,
             lambda need: put_off(need, self.snapshot.spend.day),
+            lambda need: for_an_hour(need, self.snapshot.approvals, self.room.lumen.clock()),
+            lambda request: walls_of(request, self.snapshot),
+            lambda name: approvals.decision(Layout(Path(self.snapshot.root)), name),
         )
 
     def _send(self, verb: str, told: Callable[[str, bool], None], **arguments: Any) -> None:
@@ -89,7 +117,7 @@ class NeedsHandler(Handler):
         from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
 
         lumen = self.room.lumen
-        lumen.push_screen(TaskDetailScreen(lumen.port, task_id, refusal=self.refusal))
+        lumen.push_screen(TaskDetailScreen(lumen.port, task_id, refusal=self.refusal, standing=self.snapshot.standing))
 
     def _chosen(self, need: Attention | None) -> None:
         if need is None:
@@ -105,6 +133,9 @@ class NeedsHandler(Handler):
             return
         if need.need is Need.FACT:
             FactsHandler(self.room).show_facts(need.target)
+            return
+        if need.need is Need.RELAY:
+            RelayHandler(self.room).show_relays(need.target)
             return
         if need.need is Need.RETIREMENT:
             self._show_role(need.target.removeprefix("retire-").rpartition("-")[0])
@@ -162,28 +193,6 @@ class NeedsHandler(Handler):
             pane.rows.set_filter("")
             pane.rows.select_key(need.target)
 
-    def why_pause(self) -> str:
-        if self.snapshot.engine.life is not EngineLife.NONE:
-            return ""
-        return f"no engine is running; {_key(self.snapshot, 'engine')} starts one"
-
-    def do_pause(self) -> None:
-        """Ask what to pause; what is paused as a whole goes on at once."""
-        from lumen_tui.tui.screens.pause_form import PauseForm
-
-        beat = self.snapshot.engine.heartbeat
-        if beat is not None and beat.phase == "paused":
-            self.submit("engine.resume")
-            return
-
-        def filled(asked: tuple[str, dict[str, Any]] | None) -> None:
-            if asked:
-                self.submit(asked[0], **asked[1])
-
-        rows = self.room.pane(WORKERS).rows
-        form = PauseForm(_scopes(self.snapshot, rows.selected if rows is not None else None))
-        self.room.lumen.push_screen(form, filled)
-
     def _open_approval(self, approval_id: str) -> None:
         from lumen_tui.tui.screens.approval_screen import ApprovalScreen
 
@@ -196,13 +205,6 @@ class NeedsHandler(Handler):
 
 def _key(snapshot: Snapshot, action: str) -> str:
     return shown_key(BY_ACTION[action], snapshot.config.keys)
-
-
-def _scopes(snapshot: Snapshot, task: TaskView | None) -> list[tuple[str, str]]:
-    """What can be paused: everything, the loop, the worker under the cursor, each role."""
-    worker = [(task.id, f"worker {short(task.id)}")] if task is not None and task.status.alive else []
-    roles = [(f"role:{role.name}", f"role {role.name}") for role in snapshot.roles if role.name != agent.ROLE]
-    return [("", "everything"), ("loop", "the loop"), *worker, *roles]
 
 
 def _name(need: Attention) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lumen_tui.engine.launch import start_engine
 from lumen_tui.model import agent
-from lumen_tui.model.snapshot import EngineLife
-from lumen_tui.model.tasks import Status
+from lumen_tui.model.ids import short
+from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.store.files import StoreError
 from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import BY_ACTION, COMMANDS, WORKERS, shown_key
@@ -38,8 +39,21 @@ class EngineHandler(Handler):
         self.submit("engine.beat")
 
     def do_pause(self) -> None:
+        """Ask what to pause; what is paused as a whole goes on at once."""
+        from lumen_tui.tui.screens.pause_form import PauseForm
+
         beat = self.snapshot.engine.heartbeat
-        self.submit("engine.resume" if beat is not None and beat.phase == "paused" else "engine.pause")
+        if beat is not None and beat.phase == "paused":
+            self.submit("engine.resume")
+            return
+
+        def filled(asked: tuple[str, dict[str, Any]] | None) -> None:
+            if asked:
+                self.submit(asked[0], **asked[1])
+
+        rows = self.room.pane(WORKERS).rows
+        form = PauseForm(_scopes(self.snapshot, rows.selected if rows is not None else None))
+        self.room.lumen.push_screen(form, filled)
 
     def why_engine(self) -> str:
         return "" if self.snapshot.engine.life is EngineLife.NONE else "an engine drives this folder already"
@@ -82,6 +96,13 @@ class EngineHandler(Handler):
         pane = self.room.pane(WORKERS)
         if isinstance(pane, WorkersPane) and pane.rows is not None and not pane.rows.select_key(done.target):
             pane.wanted = done.target
+
+
+def _scopes(snapshot: Snapshot, task: TaskView | None) -> list[tuple[str, str]]:
+    """What can be paused: everything, the loop, the worker under the cursor, each role."""
+    worker = [(task.id, f"worker {short(task.id)}")] if task is not None and task.status.alive else []
+    roles = [(f"role:{role.name}", f"role {role.name}") for role in snapshot.roles if role.name != agent.ROLE]
+    return [("", "everything"), ("loop", "the loop"), *worker, *roles]
 
 
 class ScreensHandler(Handler):
@@ -160,28 +181,17 @@ class ScreensHandler(Handler):
             self.submit("task.edit", task_id=task_id, changes={"objective": changed.strip()})
 
     def _edit_settings(self, path: Path) -> None:
-        import os
-        import subprocess
-
         from lumen_tui.tui.screens import editor
 
-        def run() -> None:
-            with self.room.lumen.suspend():
-                subprocess.call([*editor.command(dict(os.environ)), str(path)])
-
-        self._tried(run)
+        self._tried(lambda: editor.edit_file(self.room.lumen, path))
 
     def _tried(self, run: Callable[[], str | None]) -> str | None:
-        from textual.app import SuspendNotSupported
-
         from lumen_tui.tui.screens import editor
 
         try:
             return run()
         except (editor.NoEditor, OSError) as error:
             self.room.say(str(error), bad=True)
-        except SuspendNotSupported:
-            self.room.say("this terminal cannot be lent to an editor", bad=True)
         return None
 
 

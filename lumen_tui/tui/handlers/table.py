@@ -7,15 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand
-from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.handlers.base import NO_LIST, Handler
+from lumen_tui.tui.handlers.blocks import BlocksHandler
+from lumen_tui.tui.handlers.continuity import ContinuityHandler
 from lumen_tui.tui.handlers.decay import DecayHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
 from lumen_tui.tui.handlers.evolving import EvolvingHandler
 from lumen_tui.tui.handlers.facts import FactsHandler
+from lumen_tui.tui.handlers.loop import LoopHandler
 from lumen_tui.tui.handlers.moving import PanesHandler
 from lumen_tui.tui.handlers.needs import NeedsHandler
+from lumen_tui.tui.handlers.relays import RelayHandler
 from lumen_tui.tui.handlers.rule import RuleHandler
 from lumen_tui.tui.handlers.running import EngineHandler, QuitHandler, ScreensHandler
+from lumen_tui.tui.handlers.searching import SearchHandler
 from lumen_tui.tui.handlers.signals import SignalsHandler
 from lumen_tui.tui.handlers.spending import SpendingHandler
 from lumen_tui.tui.handlers.travel import TravelHandler
@@ -26,9 +31,10 @@ if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
 
 _KINDS: tuple[type[Handler], ...] = (
-    PanesHandler, NeedsHandler, EngineHandler, ScreensHandler, QuitHandler,
+    BlocksHandler, PanesHandler, NeedsHandler, EngineHandler, ScreensHandler, QuitHandler, LoopHandler,
     WorkersHandler, SignalsHandler, DiscoveriesHandler, DecayHandler, TravelHandler,
-    RuleHandler, SpendingHandler, WhyHandler, EvolvingHandler, FactsHandler,
+    RuleHandler, SpendingHandler, WhyHandler, EvolvingHandler, FactsHandler, ContinuityHandler, RelayHandler,
+    SearchHandler,
 )  # fmt: skip
 
 
@@ -52,14 +58,18 @@ class Handlers:
     def why_not(self, command: RoomCommand) -> str:
         """The handler's reason why a command cannot be carried out now, or the empty string."""
         if command.scope == ROWS and self._room.current.rows is None:
-            return "this pane has no list"
+            handler = self._of(self._room.current.scope) if command.action == "open" else None
+            return handler.why_open() if handler else NO_LIST
         why = self._why.get(command.action)
         return why() if why is not None else ""
 
     def open(self, scope: str) -> None:
         """Open the selected row of a pane in full."""
-        handler = next(handler for handler in self._handlers if handler.scope == scope)
-        handler.open()
+        if handler := self._of(scope):
+            handler.open()
+
+    def _of(self, scope: str) -> Handler | None:
+        return next((handler for handler in self._handlers if handler.scope == scope), None)
 
     def _find(self, command: RoomCommand) -> None:
         action = command.action
@@ -78,3 +88,5 @@ class Handlers:
         rows = self._room.current.rows
         if rows is not None:
             rows.action_row(action)
+        elif action == "open":
+            self.open(self._room.current.scope)

@@ -57,4 +57,8 @@ class WorkersHandler(Handler):
         from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
 
         lumen = self.room.lumen
-        lumen.push_screen(TaskDetailScreen(lumen.port, self.selected.id, model=self._model(), refusal=self.refusal))
+        lumen.push_screen(
+            TaskDetailScreen(
+                lumen.port, self.selected.id, model=self._model(), refusal=self.refusal, standing=self.snapshot.standing
+            )
+        )

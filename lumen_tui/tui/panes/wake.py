@@ -14,6 +14,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WAKE
 from lumen_tui.tui.panes.base import Detail, Pane
+from lumen_tui.tui.panes.loop_rows import ordered_tasks, over, under_way
 from lumen_tui.tui.theme import Ink
 from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import spread, wrap
@@ -37,7 +38,7 @@ class WakePane(Pane):
         yield self._text
 
     def revision(self, revisions: Revisions) -> object:
-        return revisions.wake, revisions.loop
+        return revisions.wake, revisions.loop, revisions.tasks
 
     def fill(self) -> None:
         self._text.redraw()
@@ -56,11 +57,19 @@ class WakePane(Pane):
     def detail(self) -> Detail | None:
         return Detail("wake-state", (), self.snapshot.wake.text) if self.snapshot.wake.text else None
 
+    def _since(self) -> str:
+        """What is not in the text, because it goes on: the tasks that the agent gave out."""
+        found = [view for view in ordered_tasks(self.snapshot) if not over(view)]
+        if not found:
+            return ""
+        return f"Still under way of what the agent ordered: {words.plural(len(found), 'task')} ({under_way(found)})."
+
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink
         if not self.snapshot.wake.text.strip():
             return [spread(width, [(text, ink.muted)], []) for text in wrap(_EMPTY, width)]
-        lines = []
+        since = self._since()
+        lines = [spread(width, [(text, ink.accent)], []) for text in wrap(since, width)] if since else []
         for text in safe(self.snapshot.wake.text[:_LIMIT]).strip().split("\n"):
             body, style, indent = _styled(text.expandtabs(4), ink)
             pieces = wrap(body, width - len(indent))

@@ -12,14 +12,15 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from lumen_tui.model import agent, ids, times
+from lumen_tui.model import agent, ids, queueing, times
+from lumen_tui.model.queueing import Standing
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
-from lumen_tui.tui.theme import Ink
+from lumen_tui.tui.theme import Ink, Shapes
 from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.line_list import LineList
@@ -29,6 +30,11 @@ _EMPTY = "No tasks yet. t gives a worker something to do, such as: the 5 largest
 _COUNTED = 300  # rows looked at for the counts in the frame; live and failed ones stand first
 _TAIL_FROM = 7  # lines of the pane from which the last words have room
 _ID, _ROLE, _MODEL = 4, 10, 7
+_FOR_BUDGET = "for budget"
+_NAMED: Mapping[str, str] = {
+    Status.WAITING: "asks", Status.RUNNING: "running", Status.STALLED: "stalled", _FOR_BUDGET: "for budget",
+    Status.QUEUED: "queued", Status.FAILED: "failed", Status.LOST: "lost",
+}  # fmt: skip
 
 
 class TaskRows:
@@ -43,9 +49,9 @@ class TaskRows:
     def line(self, row: TaskView, width: int, selected: bool, marked: bool) -> list[Segment]:
         look = self._pane.look
         ink = look.ink
-        right, right_style = outcome(row, self._pane.now, ink)
+        right, right_style = outcome(row, self._pane.now, ink, self._pane.snapshot.standing)
         body = _body_style(row.status, selected, ink)
-        cells = [Cell(look.shapes.status[row.status], shape_style(row.status, ink), 1)]
+        cells = [Cell(shape_of(row, look.shapes), shape_style(row.status, ink), 1)]
         cells.append(Cell(short_id(row.id), ink.muted, _ID, gap=1))
         if width >= 48:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
@@ -56,7 +62,7 @@ class TaskRows:
         return line(width, cells)
 
     def more(self, row: TaskView, width: int) -> list[Segment]:
-        return line(width, [Cell(row.reason, self._pane.look.ink.muted)])
+        return line(width, [Cell(queueing.why(row, self._pane.snapshot.standing), self._pane.look.ink.muted)])
 
     def words(self, row: TaskView) -> str:
         return f"{row.id} {row.spec.role} {self._pane.model_of(row)} {row.status} {row.spec.objective} {row.reason}"
@@ -69,10 +75,19 @@ class TaskRows:
         }  # fmt: skip
 
 
+def _counted_as(row: TaskView) -> str:
+    return _FOR_BUDGET if row.awaits_budget else row.status
+
+
 def short_id(task_id: str) -> str:
     """What names a task in a few cells: `7f2k`, or `L124` for the session of a loop."""
     loop = agent.loop_of(task_id)
     return f"L{loop}" if loop else ids.short(task_id)
+
+
+def shape_of(row: TaskView, shapes: Shapes) -> str:
+    """The shape of a task's state; one that waits for budget asks nobody and rests."""
+    return shapes.paused if row.awaits_budget else shapes.status[row.status]
 
 
 def shape_style(status: Status, ink: Ink) -> Style:
@@ -89,8 +104,10 @@ def _body_style(status: Status, selected: bool, ink: Ink) -> Style:
     return ink.muted if settled else ink.text
 
 
-def outcome(row: TaskView, now: float, ink: Ink) -> tuple[str, Style]:
+def outcome(row: TaskView, now: float, ink: Ink, standing: Standing = queueing.NOTHING_KNOWN) -> tuple[str, Style]:
     """What stands at the end of a task's line."""
+    if row.awaits_budget:
+        return f"waits for budget  {times.clock(now - row.last_event)}", ink.accent
     if row.status is Status.WAITING:
         return f"asks you  {times.clock(now - row.last_event)}", ink.loud
     if row.status is Status.RUNNING:
@@ -98,8 +115,7 @@ def outcome(row: TaskView, now: float, ink: Ink) -> tuple[str, Style]:
     if row.status is Status.STALLED:
         return f"silent {times.clock(now - (row.last_event or row.started))}", ink.accent
     if row.status is Status.QUEUED:
-        waits = ids.short(row.waits_for[0]) if row.waits_for else ""
-        return (f"after {waits}" if waits else "queued"), ink.muted
+        return next((one.short for one in queueing.waits(row, standing)), "queued"), ink.muted
     if row.status in (Status.FAILED, Status.LOST):
         return one_line(row.reason, 60) or str(row.status), ink.bad
     if row.status is Status.CANCELLED:
@@ -132,7 +148,7 @@ class WorkersPane(Pane):
         super().__init__()
         self._list: LineList[TaskView] = LineList(TaskRows(self), empty=_EMPTY)
         self._tail = Lines(self._tail_lines, id="tail")
-        self._counts: Counter[Status] = Counter()
+        self._counts: Counter[str] = Counter()
         self._tiers: dict[str, str] = {}  # by role
         self.wanted = ""  # a task to go to once it is there
 
@@ -145,7 +161,7 @@ class WorkersPane(Pane):
 
     def fill(self) -> None:
         tasks = self.snapshot.tasks
-        self._counts = Counter(tasks[index].status for index in range(min(_COUNTED, len(tasks))))
+        self._counts = Counter(_counted_as(tasks[index]) for index in range(min(_COUNTED, len(tasks))))
         self._tiers = {role.name: role.tier for role in self.snapshot.roles}
         self._list.set_rows(tasks)
         if self.wanted and self._list.select_key(self.wanted):
@@ -185,15 +201,11 @@ class WorkersPane(Pane):
     def subtitle_words(self) -> str:
         if self._list.marks.keys or self._list.filter_text:
             return place_of(self._list, "tasks")
-        named = {
-            Status.WAITING: "asks", Status.RUNNING: "running", Status.STALLED: "stalled", Status.QUEUED: "queued",
-            Status.FAILED: "failed", Status.LOST: "lost",
-        }  # fmt: skip
-        said = [f"{self._counts[status]} {word}" for status, word in named.items() if self._counts[status]]
+        said = [f"{self._counts[name]} {word}" for name, word in _NAMED.items() if self._counts[name]]
         return " · ".join(said) or (f"{words.number(len(self.snapshot.tasks))} done" if self.snapshot.tasks else "")
 
     def short(self) -> tuple[str, bool]:
-        loud = any(self._counts[status] for status in (Status.WAITING, Status.STALLED, Status.FAILED, Status.LOST))
+        loud = any(self._counts[name] for name in (Status.WAITING, Status.STALLED, Status.FAILED, Status.LOST))
         return self.subtitle_words() or "no tasks yet", loud
 
     def detail(self) -> Detail | None:
@@ -202,7 +214,7 @@ class WorkersPane(Pane):
             return None
         spec = row.spec
         facts = (
-            ("status", f"{row.status}  {row.reason}".strip()), ("role", spec.role),
+            ("status", f"{row.status}  {queueing.why(row, self.snapshot.standing)}".strip()), ("role", spec.role),
             ("model", spec.model or "the role's own"), ("priority", spec.priority), ("by", spec.created_by),
             ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("brain", row.brain),
             ("tokens", words.number(row.usage.tokens)), ("after", ", ".join(row.waits_for)),

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from textual.app import App
 from textual.timer import Timer
 
-from lumen_tui.model.approvals import Approval, preview_rule
+from lumen_tui.model.approvals import Approval, Decision, preview_rule
 from lumen_tui.model.snapshot import Attention
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.approval_risk import high, whole_call
+from lumen_tui.tui.screens.approval_risk import Walls, high, whole_call
+from lumen_tui.tui.screens.approval_rule import PatternForm, RuleConfirm
 from lumen_tui.tui.screens.confirm import ConfirmKey
 
 _REST = 0.3  # seconds in which a key that is held down answers nothing more
 
-YES, SAVE = "a", "s"  # other keys than the `y` and `A` that ask: a key that is hit twice answers nothing
+YES = "a"  # confirms; another key than the `y` and `A` that ask: a key that is hit twice answers nothing
 
 Told = Callable[[str, bool], None]  # a sentence, and whether it is bad news
 
@@ -37,6 +39,9 @@ class Desk:
     refusal: Callable[[], str]  # why nothing can be written, or empty
     open_task: Callable[[str], None]
     snooze: Callable[[Attention], tuple[str, str]]  # what to put aside under which name, or why not
+    hour: Callable[[Attention], tuple[float, str]]  # for how many seconds it can be put off, or why it cannot
+    walls: Callable[[Approval], Walls]  # what stands around the worker that asks
+    answer: Callable[[str], Decision | None]  # the answer on file; touches the disk
 
 
 class Answers:
@@ -55,7 +60,7 @@ class Answers:
         """Yes, once. `seen` means that the whole call stood on the screen; else it is shown first."""
         if not self._may("allow", requests):
             return
-        risks = [why for one in requests if (why := high(one))]
+        risks = [why for one in requests if (why := self._risk(one))]
         if seen and len(requests) == 1 and not risks:
             self._allow(requests)
             return
@@ -81,17 +86,46 @@ class Answers:
         requests = [request] if request else []
         if not self._may("allow always", requests) or request is None:
             return
-        rule = preview_rule(request)
-        if not rule:
+        if not preview_rule(request):
             self._say("allow always: no narrow rule can be made of this call; y allows it once", True)
             return
-        risk = [f"Risk is high: {why}." for why in [high(request)] if why]
-        lines = ["This rule will be saved in operator.toml; u takes it out again.", *risk]
-        asked = ConfirmKey("Allow always?", lines, SAVE, "save the rule and allow", [("the rule", rule)])
-        self._app.push_screen(asked, lambda sure: self._always(request) if sure else None)
+        self._show_rule(request, request.rule)
 
-    def _always(self, request: Approval) -> None:
-        self._sent([request], "approval.allow_always", approval_id=request.id, hash=request.hash)
+    def _show_rule(self, request: Approval, pattern: str) -> None:
+        risk = [f"Risk is high: {why}." for why in [self._risk(request)] if why]
+        lines = ["This rule will be saved in operator.toml; u takes it out again.", *risk]
+        rule = preview_rule(request, pattern)
+        asked = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern))
+        self._app.push_screen(asked, lambda sure: self._always(request, pattern) if sure else None)
+
+    def _edit_rule(self, request: Approval, pattern: str) -> None:
+        form = PatternForm(request, pattern)
+        self._app.push_screen(form, lambda typed: self._show_rule(request, typed or pattern))
+
+    def _always(self, request: Approval, pattern: str) -> None:
+        own = {"pattern": pattern} if pattern != request.rule else {}
+        self._sent([request], "approval.allow_always", approval_id=request.id, hash=request.hash, **own)
+
+    def _risk(self, request: Approval) -> str:
+        return high(request, self._desk.walls(request))
+
+    def snooze(self, needs: Sequence[Attention], done: Callable[[str], None]) -> None:
+        """Put needs off for an hour; `done` gets the target of each once that is on file."""
+        why = self._desk.refusal() or ("" if needs else "nothing is chosen")
+        for need in needs if not why else ():
+            seconds, why_not = self._desk.hour(need)
+            if why_not:
+                self._say(why_not, True)
+                continue
+            told = partial(self._snoozed, need.target, done)
+            self._desk.send("attention.snooze", told, targets=[need.target], seconds=seconds)
+        if why:
+            self._say(f"snooze: {why}", True)
+
+    def _snoozed(self, target: str, done: Callable[[str], None], text: str, bad: bool) -> None:
+        if not bad:
+            done(target)
+        self._say(text, bad)
 
     def _may(self, what: str, requests: Sequence[Approval]) -> bool:
         why = self._desk.refusal()

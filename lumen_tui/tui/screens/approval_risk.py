@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from lumen_tui.model.approvals import Approval, canonical
+from lumen_tui.model.snapshot import Snapshot
 
 _SHELL = frozenset({"shell", "shell_start"})
+_NAMES = {"bubblewrap": "bubblewrap", "landlock": "Landlock"}
+_NONE = {
+    "": "not known: no engine has told of its sandbox",
+    "ask": "none: the command can do what you can",
+    "refused": "none that are strong enough, so no command is run",
+}
 _WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
 _CONTENT = frozenset({"text", "old", "new", "patch"})  # arguments that are never a path
 _WORD = r"(?:^|[\s;&|(`'\"/])(?:{})(?=$|[\s;&|)`'\"])"
@@ -42,13 +49,43 @@ def whole_call(request: Approval) -> str:
     return canonical(request.tool, request.arguments).decode()
 
 
-def high(request: Approval) -> str:
+class Walls(NamedTuple):
+    """What stands around a worker's commands: the tier in force, empty where nobody told, and its role's network."""
+
+    tier: str = ""
+    network: bool = True
+
+    @property
+    def stand(self) -> bool:
+        """Whether there are any."""
+        return self.tier in _NAMES
+
+    def words(self, tool: str) -> str:
+        """One line for the page of a question."""
+        if tool not in _SHELL:
+            return "no command is run: the tool keeps to what its role may read and change"
+        if not self.stand:
+            return _NONE.get(self.tier, _NONE[""])
+        return f"{_NAMES[self.tier]}, {'with the network open to this role' if self.network else 'without network'}"
+
+
+def walls_of(request: Approval, snapshot: Snapshot) -> Walls:
+    """The walls as the engine and the role say; a role that is not known may have the network."""
+    beat = snapshot.engine.heartbeat
+    role = next((one for one in snapshot.roles if one.name == request.role), None)
+    return Walls(beat.sandbox if beat else "", role.network if role else True)
+
+
+NO_WALLS = Walls()
+
+
+def high(request: Approval, walls: Walls = NO_WALLS) -> str:
     """Why a yes to this call wants a second key (network, outside its roots, delete), or the empty string.
 
     It goes by words, so it may ask once too often. What it misses still needs its one yes.
     """
     if request.tool in _SHELL:
-        return _of_command(whole_call(request), request.folder)
+        return _of_command(whole_call(request), request.folder, shut=walls.stand and not walls.network)
     if request.tool == "web_fetch":
         return "it reaches the network"
     if _FILE_GONE.search(request.diff) or _FILE_GONE.search(str(request.arguments.get("patch", ""))):
@@ -58,8 +95,9 @@ def high(request: Approval) -> str:
     return "its risk is marked as high" if "risky" in request.risk else ""
 
 
-def _of_command(command: str, folder: str) -> str:
-    found = [why for pattern, why in _RISKS if pattern.search(command)]
+def _of_command(command: str, folder: str, *, shut: bool) -> str:
+    """`shut`: walls without network stand, so that the command reaches none."""
+    found = [why for pattern, why in _RISKS if pattern.search(command) and not (shut and pattern is _NETWORK)]
     if _OUTSIDE.search(command) or _leaves(folder):
         found.append("it may reach outside the task's own files")
     return ", ".join(found)

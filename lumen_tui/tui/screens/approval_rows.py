@@ -8,7 +8,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.approval_risk import high
+from lumen_tui.tui.screens.approval_risk import Walls, high, walls_of
 from lumen_tui.tui.screens.approval_view import left
 from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.theme import Look
@@ -30,12 +30,14 @@ class AttentionRows(Rows[Attention]):
         self.going: set[str] = set()  # keys of the rows whose answer is on its way
         self.now = 0.0
         self.approvals: dict[str, Approval] = {}
+        self._walls: dict[str, Walls] = {}
         self.take(snapshot)
 
     def take(self, snapshot: Snapshot) -> None:
         """A newer picture."""
         self.now = snapshot.taken
         self.approvals = {one.id: one for one in snapshot.approvals}
+        self._walls = {one.id: walls_of(one, snapshot) for one in snapshot.approvals}
 
     def key(self, row: Attention) -> str:
         return key_of(row)
@@ -44,7 +46,7 @@ class AttentionRows(Rows[Attention]):
         ink = self.look.ink
         going = self.key(row) in self.going
         age = "sent" if going else words.age(self.now - row.since) if row.since else ""
-        risky = row.target in self.approvals and bool(high(self.approvals[row.target]))
+        risky = bool(self._risk(row))
         cells = (
             Cell(self.look.shapes.need, ink.bad if risky or row.need in _WRONG else ink.loud, 1),
             Cell(row.need.value, ink.muted, 12, gap=1),
@@ -54,11 +56,15 @@ class AttentionRows(Rows[Attention]):
         )
         return line(width, cells)
 
+    def _risk(self, row: Attention) -> str:
+        request = self.approvals.get(row.target)
+        return high(request, self._walls[request.id]) if request else ""
+
     def more(self, row: Attention, width: int) -> list[Segment]:
         request, ink = self.approvals.get(row.target), self.look.ink
         if request is None:
             return line(width, (Cell("", ink.muted),))
-        why = high(request)
+        why = self._risk(row)
         risk = Cell(f"high risk: {why}" if why else request.risk, ink.bad if why else ink.muted, gap=1)
         return line(width, (Cell("", ink.muted, 16), risk, Cell(left(request, self.now), ink.accent, 30)))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
 from rich.segment import Segment
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
@@ -14,8 +16,8 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.approval_answers import Answers, Desk
 from lumen_tui.tui.screens.approval_risk import whole_call
-from lumen_tui.tui.screens.approval_view import as_text, page
-from lumen_tui.tui.screens.base import DetailScreen, Keys, said
+from lumen_tui.tui.screens.approval_view import answer_words, as_text, page
+from lumen_tui.tui.screens.base import DetailScreen, Keys, keys_line, said
 from lumen_tui.tui.screens.rows import look_of
 from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.lines import ScrolledLines
@@ -35,8 +37,9 @@ class ApprovalScreen(DetailScreen[str]):
         Binding("d", "deny", show=False),
         Binding("A", "always", show=False),
         Binding("u", "undo", show=False),
-        Binding("n", f"leave_to('{NEXT}')", show=False),
-        Binding("N", f"leave_to('{PREVIOUS}')", show=False),
+        Binding("z", "snooze", show=False),
+        Binding("n", f"leave_to('{NEXT}')", show=False, id="next_need"),
+        Binding("N", f"leave_to('{PREVIOUS}')", show=False, id="previous_need"),
         Binding("e", "edit", show=False),
         Binding("Y", "copy", show=False),
         Binding("enter", "task", show=False),
@@ -50,22 +53,25 @@ class ApprovalScreen(DetailScreen[str]):
         self._request = next((one for one in snapshot.approvals if one.id == approval_id), None)
         self._lines = ScrolledLines(self._page)
         self._answers: Answers | None = None
-        self._undone = False  # the one taken back is shown again
+        self._undone = 0.0  # when something was taken back last: a question from before that, once back, is shown
+        self._answered = ""  # what became of the question that is shown, where it waits no more
 
     def body(self) -> ComposeResult:
         yield self._lines
         yield Static(classes="said -empty")
 
     def keys(self) -> Keys:
-        return (
-            ("y", "allow"), ("d", "deny"), ("A", "allow always"), ("u", "undo"), ("n N", "others"), ("enter", "task"),
-            ("e", "editor"), ("Y", "copy"), ("esc", "back"),
-        )  # fmt: skip
+        others = (("u", "undo"), ("n N", "others"))
+        if self._request is None:
+            return (*others, ("esc", "back"))
+        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "in an hour"))
+        rest = (("enter", "task"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
+        return (*(() if self._answered else answers), *others, *rest)
 
     def on_mount(self) -> None:
         self._answers = Answers(self.app, self._desk, self._told, self._moved)
         self._lines.focus()
-        self._retitle()
+        self._redraw()
         self.set_interval(_TICK, self._tick)
 
     @property
@@ -75,24 +81,29 @@ class ApprovalScreen(DetailScreen[str]):
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture; what was answered or ran out gives way to the next one."""
         known = {one.id for one in self._snapshot.approvals}
-        back = next((one for one in snapshot.approvals if self._undone and one.id not in known), None)
+        new = (one for one in snapshot.approvals if one.id not in known)
+        back = next((one for one in new if one.asked < self._undone), None)
         self._snapshot, self._now = snapshot, snapshot.taken
         if self._answers is not None:
             self._answers.going &= {one.id for one in snapshot.approvals}
         if back is not None:
-            self._undone = False
+            self._undone = 0.0
             self._turn_to(back)
-        elif self._request is None or all(one.id != self._request.id for one in snapshot.approvals):
-            self._gone()
+        elif self._request is None:
+            self._advance()
+        elif all(one.id != self._request.id for one in snapshot.approvals):
+            self.run_worker(self._gone(self._request), group="answer", exclusive=True)
         else:
+            self._answered = ""  # perhaps it was taken back
             self._redraw()
 
-    def _gone(self) -> None:
+    async def _gone(self, request: Approval) -> None:
         """Answered elsewhere, or over. The page stays, so that a key that is on its way answers no other question."""
-        if self._request is None:
-            self._advance()
+        answer = await asyncio.to_thread(self._desk.answer, request.id)
+        if self._request is not request or any(one.id == request.id for one in self._snapshot.approvals):
             return
-        self._told("Nobody waits for an answer to this any more; n goes on.", False)
+        self._answered = answer_words(answer, request, self._now)
+        self._told("It waits for no answer any more; n goes on.", False)
         self._redraw()
 
     def _tick(self) -> None:
@@ -102,13 +113,15 @@ class ApprovalScreen(DetailScreen[str]):
 
     def _redraw(self) -> None:
         self._lines.redraw()
-        self._retitle()
-
-    def _retitle(self) -> None:
-        waiting = self._snapshot.approvals
+        self.query_one(".keys", Static).update(keys_line(self.keys()))
+        mine = self._request.id if self._request else ""
+        off = {one.target for one in self._snapshot.snoozed} - {mine}
+        waiting = [one for one in self._snapshot.approvals if one.id not in off]
         names = [one.id for one in waiting]
-        here = names.index(self._request.id) + 1 if self._request and self._request.id in names else 0
-        heading = f"A worker asks: {here} of {len(waiting)}" if here else "No worker asks"
+        here = names.index(mine) + 1 if mine in names else 0
+        heading = (
+            f"A worker asks: {here} of {len(waiting)}" if here else "Answered" if self._request else "No worker asks"
+        )
         self.retitle(heading, f"needs you: {len(self._snapshot.attention)}")
 
     def _page(self, width: int, _height: int) -> list[list[Segment]]:
@@ -118,21 +131,25 @@ class ApprovalScreen(DetailScreen[str]):
         tasks = self._snapshot.tasks
         views = (tasks[index] for index in range(min(64, len(tasks))))  # what waits stands near the front
         objective = next((view.spec.objective for view in views if view.id == request.task_id), "")
-        return page(request, objective, self._now, width, look_of(self.app))
+        walls = self._desk.walls(request)
+        return page(request, objective, self._now, width, look_of(self.app), walls=walls, answered=self._answered)
 
     def _moved(self, sent: bool) -> None:
         if sent or self._request is None:
             self._advance()
 
-    def _advance(self) -> None:
-        """The next question that has no answer yet, after the one that was shown; none ends the screen's work."""
-        going = self._answers.going if self._answers else set()
-        waiting = [one for one in self._snapshot.approvals if one.id not in going]
+    def _advance(self, off: str = "") -> None:
+        """The next question that has no answer yet, after the one that was shown; none ends the screen's work.
+
+        What was put off is passed over, with `off`, which was just now.
+        """
+        passed = {off, *(one.target for one in self._snapshot.snoozed), *(self._answers.going if self._answers else ())}
+        waiting = [one for one in self._snapshot.approvals if one.id not in passed]
         asked = self._request.asked if self._request else 0.0
         self._turn_to(next((one for one in waiting if one.asked > asked), waiting[0] if waiting else None))
 
     def _turn_to(self, request: Approval | None) -> None:
-        self._request = request
+        self._request, self._answered = request, ""
         self._lines.top = 0
         self._redraw()
 
@@ -143,29 +160,44 @@ class ApprovalScreen(DetailScreen[str]):
         below.update(said(text, bad=bad))
         below.set_class(not text, "-empty")
 
+    @property
+    def _open(self) -> Answers | None:
+        """What answers the question that is shown; None where it has its answer."""
+        if self._answered:
+            self._told(f"It has its answer: {self._answered}", True)
+        return None if self._answered else self._answers
+
     def action_allow(self) -> None:
-        if self._answers is not None:
+        if answers := self._open:
             end = self._lines.top + self._lines.size.height
-            self._answers.allow(self._asked, seen=end >= len(self._lines.strips()))
+            answers.allow(self._asked, seen=end >= len(self._lines.strips()))
 
     def action_deny(self) -> None:
-        if self._answers is not None:
-            self._answers.deny(self._asked)
+        if answers := self._open:
+            answers.deny(self._asked)
 
     def action_always(self) -> None:
-        if self._answers is not None:
-            self._answers.always(self._request)
+        if answers := self._open:
+            answers.always(self._request)
+
+    def action_snooze(self) -> None:
+        """Off the list for an hour, and on to the next."""
+        if answers := self._open:
+            asked = {one.id for one in self._asked}
+            answers.snooze([need for need in self._snapshot.attention if need.target in asked], self._advance)
 
     def action_undo(self) -> None:
         if why := self._desk.refusal():
             self._told(f"undo: {why}", True)
             return
-        self._undone = True
+        self._tick()
+        self._undone = self._now
         self._desk.send("undo", self._told)
 
     def action_leave_to(self, where: str) -> None:
         self.dismiss(where)
 
+    @on(ScrolledLines.Opened)
     def action_task(self) -> None:
         if self._request is not None:
             self._desk.open_task(self._request.task_id)

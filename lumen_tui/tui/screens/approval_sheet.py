@@ -27,6 +27,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         Binding("A", "always", show=False),
         Binding("R", "retry", show=False),
         Binding("l", "later", show=False),
+        Binding("z", "snooze", show=False),
         Binding("u", "undo", show=False),
     ]
 
@@ -125,6 +126,11 @@ class AnswerSheet(ListSheet[Attention, Attention]):
                 self.say(why, bad=True)
             else:
                 self._answers.send([row.target], "attention.dismiss", targets=[name])
+
+    def action_snooze(self) -> None:
+        """Off the list for an hour."""
+        if self._answers is not None and not self._refused("snooze"):
+            self._answers.snooze(self._meant(), lambda _: self._moved(sent=True))
 
     def action_undo(self) -> None:
         if self._desk is not None and not self._refused("undo"):

@@ -10,9 +10,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import Approval, canonical, preview_rule
-from lumen_tui.model.text import safe
-from lumen_tui.tui.screens.approval_risk import high, whole_call
+from lumen_tui.model.approvals import Approval, Decision, canonical, preview_rule
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.screens.approval_risk import NO_WALLS, Walls, high, whole_call
 from lumen_tui.tui.screens.moments import date
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line, wrap
@@ -36,9 +36,20 @@ def left(request: Approval, now: float) -> str:
     return f"counts as no in {minutes(request.expires - now)}" if now < request.expires else "ran out: it counts as no"
 
 
-def page(request: Approval, objective: str, now: float, width: int, look: Look) -> list[Line]:
-    """The whole page on `width` cells."""
-    lines = [*_facts(request, objective, now, width, look)]
+def page(
+    request: Approval,
+    objective: str,
+    now: float,
+    width: int,
+    look: Look,
+    *,
+    walls: Walls = NO_WALLS,
+    answered: str = "",
+) -> list[Line]:
+    """The whole page on `width` cells; `answered` says what became of the question where it waits no more."""
+    lines = [*_fact("answer", answered, look.ink.accent, width, look)] if answered else []
+    lines += _facts(request, objective, now, width, look, walls)
+    lines += [] if answered else _ahead(request, now, width, look)
     text = whole_call(request)
     if text != canonical(request.tool, request.arguments).decode():
         lines += [_blank(width, look), _heading("what it would run", width, look), *quote(text, width, look)]
@@ -52,18 +63,35 @@ def page(request: Approval, objective: str, now: float, width: int, look: Look) 
     return lines
 
 
-def _facts(request: Approval, objective: str, now: float, width: int, look: Look) -> Iterator[Line]:
+def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
+    """`allowed by ann, 2 min ago: as agreed`; what is known of a question that waits no more without an answer."""
+    if answer is None:
+        return "nobody waits for one any more: its task has ended, or its time is over"
+    ago = f", {minutes(now - at)} ago" if (at := times.epoch(answer.at)) else ""
+    said = answer.ended or ("allowed" if answer.allowed else "refused")
+    by = "" if answer.ended else f" by {one_line(answer.by, 60)}"
+    for_good = ", and always" if answer.always else ""
+    return f"{said}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")
+
+
+def _facts(request: Approval, objective: str, now: float, width: int, look: Look, walls: Walls) -> Iterator[Line]:
     ink = look.ink
     attempt = f", attempt {request.attempt}" if request.attempt > 1 else ""
     yield from _fact("asks", f"{request.role}, task {ids.short(request.task_id)}{attempt}", ink.text, width, look)
     yield from _said("for", objective, width, look)
     yield from _fact("uses", request.tool, ink.text, width, look)
     yield from _said("in", request.folder, width, look)
-    if why := high(request):
+    if why := high(request, walls):
         yield from _fact("risk", f"high: {why}", ink.bad, width, look)
     yield from _said("" if why else "risk", request.risk, width, look)
+    yield from _fact("walls", walls.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
     yield from _fact("asked", f"{date(request.asked)}, {minutes(now - request.asked)} ago", ink.text, width, look)
+
+
+def _ahead(request: Approval, now: float, width: int, look: Look) -> Iterator[Line]:
+    """What becomes of the question by itself, and what "always" would save."""
+    ink = look.ink
     yield from _fact("until", f"{date(request.expires)}, {left(request, now)}", ink.accent, width, look)
     rule = preview_rule(request)
     if rule:

@@ -22,8 +22,8 @@ class AttentionScreen(AnswerSheet):
     """Answers the one to go to, where its answer is to be found elsewhere."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "step(1)", show=False),
-        Binding("N", "step(-1)", show=False),
+        Binding("n", "step(1)", show=False, id="next_need"),
+        Binding("N", "step(-1)", show=False, id="previous_need"),
         Binding("w", "why", show=False),
     ]
     EMPTY = "Nothing needs you."
@@ -45,6 +45,7 @@ class AttentionScreen(AnswerSheet):
         else:
             retry = [("R", "retry")] if row.need in TRIED_AGAIN else []
             keys = [*keys, *retry, ("d", "put aside"), ("l", "until tomorrow")]
+        keys.append(("z", "in an hour"))
         return (*keys, ("space", "mark"), ("u", "undo"), *super().keys()[1:])
 
     def on_mount(self) -> None:
@@ -62,7 +63,8 @@ class AttentionScreen(AnswerSheet):
         gone = [key for key in self.rows.marks.keys if key not in {key_of(one) for one in snapshot.attention}]
         for key in gone:
             del self.rows.marks.keys[key]
-        self.fill(snapshot.attention, f"Needs you: {words.number(len(snapshot.attention))}")
+        off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed else ""
+        self.fill(snapshot.attention, f"Needs you: {words.number(len(snapshot.attention))}", off)
         self.follow(before)
         if self._answers is not None:
             self._answers.going &= {one.target for one in snapshot.attention}

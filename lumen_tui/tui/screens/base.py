@@ -17,6 +17,7 @@ from textual.widgets import Button, Static
 
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.screens.fields import Prose
 
 if TYPE_CHECKING:
@@ -94,9 +95,27 @@ class Dialog(ModalScreen[Result]):
 
 
 class DetailScreen(Dialog[Result]):
-    """A sheet over the whole room but its top line."""
+    """A sheet over the whole room but its top line. `n` and `N` leave it for what needs a person."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "need('next_need')", show=False, id="next_need"),
+        Binding("N", "need('previous_need')", show=False, id="previous_need"),
+    ]
     DEFAULT_CLASSES = "sheet"
+    HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
+
+    def action_need(self, action: str) -> None:
+        lumen = cast("LumenApp", self.app)
+        above = lumen.screen_stack[lumen.screen_stack.index(lumen.room) + 1 :]
+        why = lumen.room.why_not(BY_ACTION[action])
+        if any(not isinstance(one, DetailScreen) or one.HOLDS for one in above):
+            why = "decide here first; esc goes back"
+        if why:
+            self.notify(f"{BY_ACTION[action].label}: {why}", markup=False, timeout=3)
+            return
+        while lumen.screen is not lumen.room:
+            lumen.screen.dismiss(None)
+        lumen.room.action_do(action)
 
 
 class Invalid(ValueError):

@@ -41,21 +41,30 @@ def _split(name: str, words: str) -> list[str]:
 
 def edit(app: App[Any], text: str, suffix: str = ".md") -> str | None:
     """`text` as it came back from the editor, None where nothing was changed. Raises NoEditor."""
+    with tempfile.TemporaryDirectory(prefix="lumen-edit-") as folder:
+        path = Path(folder) / f"text{suffix}"
+        files.replace(path, text.encode())
+        edit_file(app, path)
+        after = path.read_text(errors="replace")
+    return None if after == text else after
+
+
+def edit_file(app: App[Any], path: Path) -> None:
+    """Let the operator edit a file where it stands. Raises NoEditor, once the room has its terminal back."""
     words = command(dict(os.environ))
     try:
-        with tempfile.TemporaryDirectory(prefix="lumen-edit-") as folder, app.suspend():
-            return _edited(words, Path(folder) / f"text{suffix}", text)
+        with app.suspend():
+            wrong = _run([*words, str(path)])
     except SuspendNotSupported:
         raise NoEditor("This terminal cannot be lent to an editor: run the room in a plain terminal.") from None
+    if wrong:
+        raise NoEditor(wrong)
 
 
-def _edited(words: list[str], path: Path, text: str) -> str | None:
-    files.replace(path, text.encode())
+def _run(words: list[str]) -> str:
+    """Why the text is to be left as it was. Nothing is raised: the terminal must be taken back first."""
     try:
-        code = subprocess.call([*words, str(path)])
+        code = subprocess.call(words)
     except OSError as error:
-        raise NoEditor(f"{words[0]} cannot be started ({error.strerror}): set $EDITOR to an editor.") from error
-    if code:
-        raise NoEditor(f"{words[0]} ended with code {code}: the text was left as it is.")
-    after = path.read_text(errors="replace")
-    return None if after == text else after
+        return f"{words[0]} cannot be started ({error.strerror}): set $EDITOR to an editor."
+    return f"{words[0]} ended with code {code}: the text was left as it is." if code else ""

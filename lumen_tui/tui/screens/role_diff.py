@@ -27,6 +27,8 @@ class DiffScreen(DetailScreen[bool]):
         Binding("k,up", "scroll(-1)", show=False),
     ]
 
+    HOLDS = True
+
     def __init__(self, heading: str, before: str, after: str, lines: Sequence[str] = ()) -> None:
         super().__init__(heading)
         self._diff = difference(before, after)

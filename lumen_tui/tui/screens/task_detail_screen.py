@@ -13,7 +13,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from lumen_tui.engine.port import Port, TaskDetail
-from lumen_tui.model import times
+from lumen_tui.model import queueing, times
+from lumen_tui.model.queueing import Standing
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
@@ -44,13 +45,17 @@ class TaskDetailScreen(DetailScreen[None]):
         Binding("tab,shift+tab", "other_half", show=False, priority=True),
     ]
 
-    def __init__(self, port: Port, task_id: str, now: float = 0.0, *, model: str = "", refusal: str = "") -> None:
+    def __init__(
+        self, port: Port, task_id: str, now: float = 0.0, *, model: str = "", refusal: str = "",
+        standing: Standing = queueing.NOTHING_KNOWN,
+    ) -> None:  # fmt: skip
         super().__init__(f"Task {one_line(task_id, 64)}")
         self._port = port
         self._task_id = task_id
         self._now = now
         self._model = model  # or tier that the role gives it
         self._refusal = refusal  # why nothing can be written, or empty
+        self._standing = standing  # what holds queued tasks back
         self._detail: TaskDetail | None = None
         self._seen = -1  # revision of the tasks that the detail was asked for
         self._loader: jobs.Loader[TaskDetail] = jobs.Loader(
@@ -100,7 +105,7 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture: the clock, and the task itself where any task changed."""
-        self._now = snapshot.taken
+        self._now, self._standing = snapshot.taken, snapshot.standing
         if snapshot.revisions.tasks != self._seen:
             self._seen = snapshot.revisions.tasks
             self._loader.load()
@@ -117,7 +122,8 @@ class TaskDetailScreen(DetailScreen[None]):
             self.query_one("#result", ScrolledLines).redraw()
 
     def _show_facts(self, detail: TaskDetail) -> None:
-        self.query_one(Facts).show(task_facts(detail.view, self._now, look_of(self.app).shapes, self._model))
+        shapes = look_of(self.app).shapes
+        self.query_one(Facts).show(task_facts(detail.view, self._now, shapes, self._model, self._standing))
 
     def _show_tail(self, detail: TaskDetail) -> None:
         tail = self._tail

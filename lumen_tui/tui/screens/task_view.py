@@ -9,7 +9,8 @@ from typing import NamedTuple
 from rich.segment import Segment
 from textual.content import Content
 
-from lumen_tui.model import times
+from lumen_tui.model import queueing, times
+from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
@@ -79,21 +80,25 @@ class TailRows(Rows[EventRow]):
 
 def status_words(view: TaskView, shapes: Shapes) -> Content:
     """The status by shape, word and colour."""
+    if view.awaits_budget:
+        return Content.assemble((f"{shapes.paused} waits for budget", "bold $room-accent"))
     style = "bold $room-bad" if view.status in _WRONG else "bold $room-accent" if view.status in _WANTS else "bold"
     return Content.assemble((f"{shapes.status[view.status]} {view.status.value}", style))
 
 
-def task_facts(view: TaskView, now: float, shapes: Shapes, model: str = "") -> list[Fact]:
+def task_facts(
+    view: TaskView, now: float, shapes: Shapes, model: str = "", standing: Standing = queueing.NOTHING_KNOWN
+) -> list[Fact]:
     """Who does what with which limits, how it stands and what it cost."""
-    return list(_facts(view, now, shapes, model))
+    return list(_facts(view, now, shapes, model, queueing.why(view, standing)))
 
 
-def _facts(view: TaskView, now: float, shapes: Shapes, model: str) -> Iterator[Fact]:
+def _facts(view: TaskView, now: float, shapes: Shapes, model: str, why: str) -> Iterator[Fact]:
     spec = view.spec
     yield "objective", one_line(spec.objective, 600)
     yield "status", status_words(view, shapes) + Content(f"  {_times(view, now)}")
-    if view.reason:
-        yield "because", Content.assemble((safe(view.reason), "$room-bad" if view.status in _WRONG else ""))
+    if why:
+        yield "because", Content.assemble((safe(why), "$room-bad" if view.status in _WRONG else ""))
     yield "by", _by(view, view.spec.model or model)
     if view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
@@ -121,8 +126,6 @@ def _terms(view: TaskView) -> Iterator[Fact]:
     spec = view.spec
     if spec.constraints:
         yield "within", " · ".join(one_line(text, 200) for text in spec.constraints)
-    if view.waits_for:
-        yield "waits for", " ".join(view.waits_for)
     place = [one_line(text, 100) for text in (spec.priority, spec.lane, spec.wu_id) if text]
     if spec.timeout_seconds:
         place.append(f"at most {limit_words(spec.timeout_seconds)}")

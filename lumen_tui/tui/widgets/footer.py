@@ -31,7 +31,7 @@ class Notice(NamedTuple):
 def footer_commands(scope: str, has_rows: bool) -> list[RoomCommand]:
     """What the footer offers while a pane has the focus, in its order."""
     scopes = {scope, EVERYWHERE, ROWS} if has_rows else {scope, EVERYWHERE}
-    return [command for command in COMMANDS if command.footer and command.scope in scopes]
+    return [one for one in COMMANDS if one.footer and (one.scope in scopes or one.action == "open")]
 
 
 def footer(

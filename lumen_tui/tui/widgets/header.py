@@ -82,6 +82,7 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
         _sandbox(beat, ink, sep),
         *_troubles(snapshot, ink),
         Part(7, f"{spent}   ", ink.muted, right=True, short=f"{spent.removeprefix('today ')}  "),
+        Part(7, f"{words.number(len(snapshot.snoozed))} snoozed  " if snapshot.snoozed else "", ink.muted, right=True),
         _needs(snapshot, look),
     ]
 

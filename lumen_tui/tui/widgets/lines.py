@@ -84,8 +84,13 @@ class ScrolledLines(Pointed, Lines, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(ROWS, "row")
     DEFAULT_CSS = "ScrolledLines { height: 1fr; width: 1fr; padding: 0 1; }"
 
+    class Opened(Message):
+        """Enter was pressed."""
+
     def action_row(self, name: str) -> None:
-        """Move the window; marks and `open` mean nothing here."""
+        """Move the window; marks mean nothing here."""
+        if name == "open":
+            self.post_message(self.Opened())
         page = max(1, self.size.height - 1)
         steps = {
             "down": 1, "up": -1, "half_down": page // 2, "half_up": -(page // 2), "page_down": page,

@@ -1,0 +1,151 @@
+"""`af`: Letta's agent files (`.af`), out and in."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.text import one_line, safe
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+    from lumen_tui.engine.actions.agentfile import Plan
+    from lumen_tui.model.agentfile import AfMessage
+    from lumen_tui.store.agentfile import Clean
+
+_NONE = "none"
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    group = commands.group("af", "Agent files (.af, of Letta): memory blocks, archive and messages, out and in.")
+    export = group.add("export", run_export, "Write an agent file; no key and no setting is in it.", "af export ann.af")
+    export.add_argument("file", metavar="FILE", help="where to; - prints it")
+    export.add_argument(
+        "--session", default="", metavar="ID", help="the transcript whose messages it gets, or none [the newest]"
+    )
+    export.add_argument("--force", action="store_true", help="replace a file that is there")
+    taken = group.add("import", run_import, "Take an agent file in; undo takes it back.", "af import ann.af --dry-run")
+    taken.add_argument("file", metavar="FILE")
+    taken.add_argument("--agent", default="", metavar="NAME", help="which, where the file has several")
+    taken.add_argument("--replace", action="store_true", help="let its blocks take the place of yours")
+    taken.add_argument("--raise-limits", action="store_true", help="take blocks that are over their own limit as well")
+    taken.add_argument("--dry-run", action="store_true", help="show what it would do, write nothing")
+    for command in (export, taken):
+        command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _clean() -> Clean:
+    """Makes a text safe to show and takes keys out of it."""
+    from lumen_tui.tools.redact import redactor
+
+    redact = redactor(os.environ)
+    return lambda text: redact(safe(text))
+
+
+def run_import(session: Session, args: Namespace) -> int:
+    from lumen_tui.engine.actions import agentfile as verbs
+    from lumen_tui.model.agentfile import BadAgentFile, parse
+
+    try:
+        found = parse(_read(args.file), args.agent)
+        plan = verbs.plan(
+            session.store, found, _clean(), by=session.operator, now=session.now, replace=args.replace,
+            raise_limits=args.raise_limits, origin=one_line(Path(args.file).name, 80),
+        )  # fmt: skip
+    except BadAgentFile as error:
+        raise ActionError(f"{args.file}: {error}", candidates=error.candidates) from error
+    except ValueError as error:
+        raise ActionError(f"{args.file}: {error}; nothing was imported") from error
+    if args.dry_run or not plan.changes:
+        _report(plan, args, "", "")
+        return 0
+    done = session.perform("af.import", made=plan)
+    _report(plan, args, done.summary, done.action_id)
+    return 0
+
+
+def _read(name: str) -> bytes:
+    """The file, as far as one may be long. ActionError for what is no plain file."""
+    from lumen_tui.model.agentfile import MOST_BYTES
+
+    path = Path(name).expanduser()
+    try:
+        if not path.is_file():
+            raise ActionError(f"there is no file {one_line(name, 120)}", missing=not path.exists())
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ActionError(f"{name} cannot be read: {error.strerror}") from error
+
+
+def _report(plan: Plan, args: Namespace, summary: str, action_id: str) -> None:
+    if args.json:
+        document(_facts(plan, args, action_id))
+        return
+    table([("block", one.name, one.outcome, f"{len(one.text):,} characters", one.why) for one in plan.blocks])
+    if plan.passages:
+        say(f"passages: {plan.new_passages:,} new of {len(plan.passages):,}")
+    if plan.session:
+        say(
+            f"messages: {plan.messages:,} in transcripts/{plan.session}.jsonl{'' if plan.new_session else ', as it is'}"
+        )
+    if plan.tools:
+        say(f"tools, by name only: {', '.join(plan.tools)}")
+    for line in plan.left_out:
+        say(f"no place here: {line}")
+    nothing = "" if plan.changes else "all of it is here already: nothing was changed"
+    say(summary or nothing or "dry run: nothing was written")
+
+
+def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, Any]:
+    return {
+        "agent": plan.name, "shape": plan.shape, "dry_run": args.dry_run, "changed": bool(action_id),
+        "action_id": action_id,
+        "blocks": [
+            {"name": one.name, "label": one.label, "chars": len(one.text), "outcome": one.outcome, "why": one.why}
+            for one in plan.blocks
+        ],
+        "passages": {"all": len(plan.passages), "new": plan.new_passages},
+        "messages": {"all": plan.messages, "session": plan.session, "new": plan.new_session},
+        "tools": list(plan.tools), "left_out": list(plan.left_out),
+    }  # fmt: skip
+
+
+def run_export(session: Session, args: Namespace) -> int:
+    from lumen_tui.store import agentfile
+    from lumen_tui.store.config import load_config
+
+    if args.file != "-" and os.path.lexists(args.file) and not args.force:
+        raise ActionError(f"{args.file} is there already: name another file, or use --force")
+    name, said = _said(session, args.session)
+    agent = load_config(session.layout)[0].agent.name
+    whole = agentfile.document(session.layout, agent, said, _clean(), session.now)
+    if args.file == "-":
+        document(whole)
+        return 0
+    size = agentfile.write_document(args.file, whole)
+    counts = {key: len(whole[key]) for key in ("blocks", "passages")} | {"messages": len(said)}
+    if args.json:
+        document({"file": args.file, "bytes": size, "session": name, **counts})
+        return 0
+    say(f"{args.file}: {', '.join(f'{count:,} {key}' for key, count in counts.items())}, {size:,} bytes")
+    talk("not in it: settings, keys, tools, roles, tasks and memory nodes, for which an agent file has no place")
+    return 0
+
+
+def _said(session: Session, wanted: str) -> tuple[str, list[AfMessage]]:
+    """The transcript that is meant, and its messages."""
+    from lumen_tui.store import agentfile
+
+    name = "" if wanted == _NONE else wanted or agentfile.newest_session(session.layout)
+    if not name:
+        return "", []
+    try:
+        return name, agentfile.messages(session.layout, name)
+    except FileNotFoundError as error:
+        raise ActionError(f"there is no transcript {name}", missing=True) from error

@@ -1,0 +1,95 @@
+"""`archive insert`, `archive list`, `archive withdraw`: notes that are kept for good."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import times
+from lumen_tui.model.archive import KINDS, USUAL, Passage
+from lumen_tui.store import archive
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module; `archive ID` is another one."""
+    insert = commands.add(
+        "archive-insert", run_insert, "`archive insert`: keep a note for good; prints its id.",
+        'archive insert "Restart nginx after the certificate" --kind procedural --tag nginx',
+    )  # fmt: skip
+    insert.add_argument("text", help="what to keep, its title first; - reads it from standard input")
+    insert.add_argument("--kind", default="semantic", choices=KINDS, help=f"{', '.join(KINDS)} [semantic]")
+    insert.add_argument("-t", "--tag", action="append", default=[], metavar="TAG", help="repeatable")
+    insert.add_argument("-i", "--importance", type=float, default=USUAL, metavar="N", help=f"0 to 1 [{USUAL}]")
+    insert.add_argument("-s", "--source", default="", help="where it is from")
+    insert.add_argument("--wu", default="", help="the work unit that it belongs to")
+    insert.add_argument("-l", "--lane", default="", help="the lane that it belongs to")
+    insert.add_argument("--key", default="", help="what is inserted twice under one key is one note")
+    insert.add_argument("--json", action="store_true", help="one JSON document")
+    listing = commands.add("archive-list", run_list, "`archive list`: the notes, the newest first.", "archive list")
+    listing.add_argument("--kind", default="", choices=("", *KINDS), metavar="KIND", help=f"only {', '.join(KINDS)}")
+    listing.add_argument("-t", "--tag", default="", help="only with this tag")
+    listing.add_argument("-n", "--limit", type=int, default=50, metavar="N", help="at most so many [50]")
+    listing.add_argument("--json", action="store_true", help="one JSON document")
+    text = "`archive withdraw`: take a note out; undo brings it back."
+    withdraw = commands.add("archive-withdraw", run_withdraw, text, "archive withdraw arc-7f2")
+    withdraw.add_argument("id", metavar="ID")
+    withdraw.add_argument("-r", "--reason", default="", help="why")
+
+
+def run_insert(session: Session, args: Namespace) -> int:
+    import sys
+
+    text = sys.stdin.read() if args.text == "-" else args.text
+    done = session.perform(
+        "archive.insert", text=text, tags=args.tag, importance=args.importance, kind=args.kind, source=args.source,
+        wu_id=args.wu, lane=args.lane, key=args.key, trust="agent" if os.environ.get(_AGENT) else "",
+    )  # fmt: skip
+    if args.json:
+        document({"id": done.target, "action_id": done.action_id})
+        return 0
+    say(done.target)
+    if not done.action_id:
+        talk(done.summary)
+    return 0
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    if args.limit < 1:
+        raise ActionError("--limit needs a number from 1 up")
+    found = [one for one in archive.passages(session.layout) if _wanted(one, args)]
+    found.sort(key=lambda one: times.epoch(one.created_at), reverse=True)
+    shown = found[: args.limit]
+    if args.json:
+        document([msgspec.to_builtins(one) for one in shown])
+    else:
+        table([_row(one, session.now) for one in shown])
+        if len(found) > len(shown):
+            talk(f"… and {len(found) - len(shown):,} more: --limit shows them")
+    if not found:
+        talk("nothing is in the archive; `lumen-tui archive insert TEXT` puts something there")
+    return 0 if found else 3
+
+
+def _wanted(one: Passage, args: Namespace) -> bool:
+    return (not args.kind or one.kind == args.kind) and (not args.tag or args.tag in one.tags)
+
+
+def _row(one: Passage, now: float) -> tuple[str, ...]:
+    age = times.ago(now - times.epoch(one.created_at))
+    tags = " ".join(f"#{tag}" for tag in one.tags)
+    return one.id, one.kind, f"{one.importance:.2f}", age, one.trust, tags, one.content.partition("\n")[0][:160]
+
+
+def run_withdraw(session: Session, args: Namespace) -> int:
+    say(session.perform("archive.withdraw", passage_id=args.id, reason=args.reason).summary)
+    return 0

@@ -1,0 +1,273 @@
+"""`blocks`: the short texts that the main agent always has before it, and what became of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.blocks import LIMIT, Block, Step, description
+from lumen_tui.model.text import safe
+from lumen_tui.store import blocks
+from lumen_tui.store.files import StoreError
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group, Parser
+
+_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    group = commands.group("blocks", "Memory blocks: what the main agent always has before it.")
+    made = [
+        group.add("list", run_list, "Every block, with its size, age and author.", "blocks list"),
+        _show(group), _new(group), *_writing(group), *_fields(group), *_history(group),
+    ]  # fmt: skip
+    for command in made:
+        command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def _named(group: Group, name: str, run: Any, text: str, example: str) -> Parser:
+    command = group.add(name, run, text, f"blocks {name} {example}")
+    command.add_argument("name", metavar="NAME")
+    return command
+
+
+def _show(group: Group) -> Parser:
+    return _named(group, "show", run_show, "One block: what is said of it, and its text.", "human")
+
+
+def _new(group: Group) -> Parser:
+    new = _named(group, "new", run_new, "Make a block.", 'projects "Site: launch in May." --limit 5000')
+    new.add_argument("text", nargs="?", default="")
+    new.add_argument("-f", "--file", default="", help="the text from this file; - is standard input")
+    new.add_argument("-d", "--description", default="", help="what it is for, in a line")
+    new.add_argument("--limit", type=int, default=0, metavar="N", help=f"characters it may have [{LIMIT}]")
+    new.add_argument("--read-only", action="store_true", help="agents may not write it")
+    return new
+
+
+def _writing(group: Group) -> list[Parser]:
+    append = _named(group, "append", run_append, "Put a text behind what is there.", 'human "Likes short answers."')
+    replace = _named(group, "replace", run_replace, "Replace a text that stands there once.", "human Kyiv Lviv")
+    replace.add_argument("old", metavar="OLD")
+    replace.add_argument("new", metavar="NEW")
+    patch = _named(group, "patch", run_patch, "Apply a unified diff, exactly.", "human --file change.diff")
+    patch.add_argument("-f", "--file", default="-", help="the diff; - is standard input [-]")
+    rethink = _named(group, "rethink", run_rethink, "Give it another text as a whole.", "human --file human.txt")
+    for command in (append, rethink):
+        command.add_argument("text", nargs="?", default="")
+        command.add_argument("-f", "--file", default="", help="the text from this file; - is standard input")
+    rethink.add_argument(
+        "--base", type=int, metavar="STEP", help="the step that you read: refused where there is a newer one"
+    )
+    return [append, replace, patch, rethink]
+
+
+def _fields(group: Group) -> list[Parser]:
+    lock = _named(group, "lock", run_lock, "Let nobody write it, agent or person.", "persona")
+    unlock = _named(group, "unlock", run_unlock, "Let it be written again.", "persona")
+    change = _named(group, "set", run_set, "Change its limit, its description or who may write.", "human --limit 9000")
+    change.add_argument("--limit", type=int, metavar="N", help="characters it may have")
+    change.add_argument("-d", "--description", metavar="TEXT", help="what it is for, in a line")
+    who = change.add_mutually_exclusive_group()
+    who.add_argument("--read-only", dest="read_only", action="store_const", const=True, help="agents may not write it")
+    who.add_argument("--writable", dest="read_only", action="store_const", const=False, help="agents may write it")
+    return [lock, unlock, change]
+
+
+def _history(group: Group) -> list[Parser]:
+    history = _named(group, "history", run_history, "Every step of a block, the newest last.", "human --diff")
+    history.add_argument("--diff", action="store_true", help="with what each step changed")
+    restore = _named(group, "restore", run_restore, "Put an earlier text back, byte for byte.", "human --step 3")
+    which = restore.add_mutually_exclusive_group(required=True)
+    which.add_argument("--step", type=int, default=0, metavar="N", help="that of this step")
+    which.add_argument("--at", default="", metavar="TIME", help="the one that held at this time")
+    return [history, restore]
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    found = _seen(session)
+    if args.json:
+        document([described(block, session.now) for block in found])
+        return 0
+    table([_row(block, session.now) for block in found])
+    for block in found:
+        _tell(block)
+    return 0
+
+
+def _seen(session: Session) -> list[Block]:
+    """Every block; what was edited by hand is recorded first, where this folder can be written."""
+    if os.access(session.root, os.W_OK):
+        try:
+            blocks.take_in(session.layout, session.now)
+        except StoreError as error:
+            talk(f"an edit by hand could not be recorded: {error}")
+    return blocks.read_all(session.layout)
+
+
+def _row(block: Block, now: float) -> tuple[str, ...]:
+    age = times.past(now - times.epoch(block.at)) if block.at else "empty"
+    return (block.name, block.size, age, block.by, block.trust if block.at else "", marks(block), _purpose(block))
+
+
+def marks(block: Block) -> str:
+    """What holds a writer up, and what is wrong."""
+    found = [
+        f"locked by {block.fields.locked}" if block.fields.locked else "",
+        "read-only" if block.fields.read_only else "", f"{block.over:,} over" if block.over else "",
+        "unreadable" if block.problem else "",
+    ]  # fmt: skip
+    return ", ".join(word for word in found if word)
+
+
+def _purpose(block: Block) -> str:
+    return description(block.name, block.fields)
+
+
+def _tell(block: Block) -> None:
+    for text in (block.problem, f"{block.name}: {block.note}" if block.note and block.how == "hand" else ""):
+        if text:
+            talk(text)
+
+
+def described(block: Block, now: float) -> dict[str, Any]:
+    """One block as JSON."""
+    return {
+        "name": block.name, "text": block.text, "chars": block.chars, "limit": block.fields.limit, "over": block.over,
+        "description": _purpose(block), "read_only": block.fields.read_only, "locked_by": block.fields.locked,
+        "label": block.fields.label, "step": block.step, "at": block.at, "by": block.by, "how": block.how,
+        "trust": block.trust, "source": block.source, "note": block.note, "problem": block.problem,
+        "age_seconds": max(0.0, round(now - times.epoch(block.at), 3)) if block.at else None,
+    }  # fmt: skip
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    found = next((block for block in _seen(session) if block.name == args.name), None)
+    if found is None:
+        raise ActionError(f"there is no block {safe(args.name)[:60]}: `blocks list` names them", missing=True)
+    if args.json:
+        document(described(found, session.now))
+        return 0
+    _tell(found)
+    talk("  ".join(cell for cell in (*_row(found, session.now), f"step {found.step}" if found.step else "") if cell))
+    say(found.text) if found.text else talk("(empty)")
+    return 0
+
+
+def run_new(session: Session, args: Namespace) -> int:
+    return _perform(
+        session, args, "block.new", text=_text(args), description=args.description, limit=args.limit,
+        read_only=args.read_only, agent=_is_agent(),
+    )  # fmt: skip
+
+
+def _text(args: Namespace) -> str:
+    """The text that was given, or the one in the file."""
+    if args.text and args.file:
+        raise ActionError("give the text or --file, not both")
+    return read_text(args.file) if args.file else str(args.text)
+
+
+def _is_agent() -> bool:
+    return bool(os.environ.get(_AGENT))
+
+
+def _perform(session: Session, args: Namespace, verb: str, **more: Any) -> int:
+    done: Done = session.perform(verb, name=args.name, **more)
+    block = blocks.read(session.layout, args.name)
+    if args.json:
+        document({"id": done.target, "action_id": done.action_id, **described(block, session.now)})
+    else:
+        say(f"{done.summary}: step {block.step}, {block.size} characters")
+    return 0
+
+
+def run_append(session: Session, args: Namespace) -> int:
+    return _perform(session, args, "block.append", text=_text(args), agent=_is_agent())
+
+
+def run_replace(session: Session, args: Namespace) -> int:
+    return _perform(session, args, "block.replace", old=args.old, new=args.new, agent=_is_agent())
+
+
+def run_patch(session: Session, args: Namespace) -> int:
+    if args.file == "-" and sys.stdin.isatty():
+        talk("the diff comes from standard input: end it with ctrl+d, or name a file with --file")
+    return _perform(session, args, "block.patch", diff=read_text(args.file), agent=_is_agent())
+
+
+def run_rethink(session: Session, args: Namespace) -> int:
+    text = _text(args)
+    if not text and not args.file:
+        raise ActionError("give the new text, or a file with --file; --file /dev/null empties the block")
+    return _perform(session, args, "block.rethink", text=text, base=args.base, agent=_is_agent())
+
+
+def run_set(session: Session, args: Namespace) -> int:
+    _no_agent("changes who may write a block")
+    return _perform(
+        session, args, "block.adjust", limit=args.limit, description=args.description, read_only=args.read_only
+    )
+
+
+def run_lock(session: Session, args: Namespace) -> int:
+    return _perform(session, args, "block.lock")
+
+
+def run_unlock(session: Session, args: Namespace) -> int:
+    _no_agent("unlocks a block")
+    return _perform(session, args, "block.unlock")
+
+
+def _no_agent(what: str) -> None:
+    if _is_agent():
+        raise ActionError(f"only a person {what}: ask the operator (${_AGENT} is set here)")
+
+
+def run_restore(session: Session, args: Namespace) -> int:
+    if _is_agent():
+        _no_agent("puts an earlier text back")
+    return _perform(session, args, "block.restore", step=args.step, at=args.at)
+
+
+def run_history(session: Session, args: Namespace) -> int:
+    _seen(session)
+    known = blocks.steps(session.layout, args.name)
+    if not known:
+        raise ActionError(f"{safe(args.name)[:60]} has no history: `blocks list` names the blocks", missing=True)
+    if args.json:
+        document([{**_step(step), "diff": _diff(session, known, n) if args.diff else None}
+                  for n, step in enumerate(known)])  # fmt: skip
+        return 0
+    if not args.diff:
+        table([_step_row(step, session.now) for step in known])
+        return 0
+    for number, step in enumerate(known):
+        say("  ".join(cell for cell in _step_row(step, session.now) if cell))
+        say(_diff(session, known, number))
+    return 0
+
+
+def _step(step: Step) -> dict[str, Any]:
+    import msgspec
+
+    return {key: value for key, value in msgspec.to_builtins(step).items() if key not in ("key", "schema")}
+
+
+def _step_row(step: Step, now: float) -> tuple[str, ...]:
+    age = times.past(now - times.epoch(step.at))
+    size = f"{step.chars:,} characters"
+    return (str(step.step), step.at[:19], age, step.how, step.by, step.trust, size, step.source, step.note)
+
+
+def _diff(session: Session, known: list[Step], number: int) -> str:
+    from lumen_tui.store.blockpage import diff_of
+
+    return diff_of(session.layout, tuple(known), known[number].step) or "(the same text)\n"

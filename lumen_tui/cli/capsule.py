@@ -1,0 +1,67 @@
+"""`capsule`: what the next loop would wake with, or what an earlier one woke with."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import capsule as shape
+from lumen_tui.model.capsule import LEAST, Capsule
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    text = "What the next loop would wake with, within its budget of tokens; what was cut is told."
+    command = commands.add("capsule", run_capsule, text, "capsule --budget 800")
+    command.add_argument("--budget", type=int, default=0, metavar="N", help="tokens at most, at four bytes each")
+    command.add_argument("--loop", default="", metavar="LOOP", help="the one that this loop woke with")
+    command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_capsule(session: Session, args: Namespace) -> int:
+    if args.budget and args.budget < LEAST:
+        raise ActionError(f"--budget needs at least {LEAST} tokens: the head and the report take that much")
+    if args.loop and args.budget:
+        raise ActionError("--budget is for the next loop: what an earlier one woke with is as it was")
+    made = _kept(session, args.loop) if args.loop else _next(session, args.budget)
+    if args.json:
+        document(described(made))
+        return 0
+    say(shape.render(made).rstrip("\n"))
+    for line in (f"about {made.tokens:,} of {made.budget:,} tokens", *(f"cut: {one}" for one in shape.report(made))):
+        talk(line)
+    return 0
+
+
+def described(made: Capsule) -> dict[str, Any]:
+    """A capsule as JSON: the record, its text, and the report of what was cut."""
+    import msgspec
+
+    record: dict[str, Any] = msgspec.to_builtins(made)
+    return {**record, "text": shape.render(made), "report": shape.report(made)}
+
+
+def _next(session: Session, budget: int) -> Capsule:
+    from lumen_tui.engine.capsules import build_capsule, next_loop
+    from lumen_tui.store.config import load_config
+
+    config, _ = load_config(session.layout)
+    return build_capsule(session.layout, next_loop(session.layout), config, session.now, budget=budget)
+
+
+def _kept(session: Session, name: str) -> Capsule:
+    from lumen_tui.engine.capsules import is_loop
+    from lumen_tui.store import capsules
+
+    loop = is_loop(name)
+    made = capsules.read(session.layout, loop) if loop else None
+    if made is None:
+        kept = capsules.listed(session.layout)
+        there = f": there are those of loops {kept[0]} to {kept[-1]}" if kept else ": none was written yet"
+        raise ActionError(f"no capsule of loop {name!r} is kept{there}", missing=True)
+    return made

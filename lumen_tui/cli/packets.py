@@ -1,0 +1,79 @@
+"""`packets`: what each loop of the main agent left, newest first."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import packets as words
+from lumen_tui.model import times
+from lumen_tui.model.loop import Packet
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_SHOWN = 20
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    text = "What each loop left, newest first; with one loop, its packet whole."
+    command = commands.add("packets", run_packets, text, "packets 5")
+    command.add_argument("count", nargs="?", type=int, default=_SHOWN, metavar="N", help=f"how many [{_SHOWN}]")
+    command.add_argument("--loop", default="", metavar="LOOP", help="one packet whole")
+    command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_packets(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.capsules import recent_packets
+
+    if args.loop:
+        return _one(session, args)
+    if args.count < 1:
+        raise ActionError("how many packets? A number from 1 up")
+    found = recent_packets(session.layout, args.count)[::-1]
+    if args.json:
+        document([_described(one) for one in found])
+    else:
+        table([_row(one, session.now) for one in found])
+        if len(found) > 1:
+            talk(words.orientation_summary(found))
+    if not found:
+        talk("no loop has ended yet")
+    return 0 if found else 3
+
+
+def _described(one: Packet) -> dict[str, Any]:
+    import msgspec
+
+    record: dict[str, Any] = msgspec.to_builtins(one)
+    return record
+
+
+def _row(one: Packet, now: float) -> tuple[str, ...]:
+    oriented = times.span(one.orientation.seconds) if one.orientation.first else "–"
+    return (
+        str(one.loop), times.past(now - times.epoch(one.completed_at, now)), words.state(one), words.outcome(one),
+        f"oriented {oriented}", f"${one.usage.usd:.2f}",
+    )  # fmt: skip
+
+
+def _one(session: Session, args: Namespace) -> int:
+    from lumen_tui.engine.capsules import is_loop
+    from lumen_tui.store.packetrows import PacketIndex
+
+    index = PacketIndex(session.layout)
+    index.refresh()
+    found = index.of_loop(is_loop(args.loop))
+    if found is None:
+        raise ActionError(f"there is no packet of loop {args.loop!r}: `packets` lists them", missing=True)
+    if args.json:
+        document(_described(found))
+        return 0
+    for title, lines in words.sections(found):
+        say(f"{title}:")
+        for line in lines:
+            say(f"  {line}")
+    return 0

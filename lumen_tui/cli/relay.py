@@ -1,0 +1,135 @@
+"""`relay`: places that several write to in turn. A text says up to which position its writer has read."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.engine.actions import checks
+from lumen_tui.engine.actions.relay import Submitted
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import relay
+from lumen_tui.model.relay import Status, Submission
+from lumen_tui.store import relay as kept
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+HELD = 4  # exit code: it was taken in, and waits for a person
+_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    group = commands.group("relay", "Places that several write to in turn; what was written on an old state is held.")
+    listing = group.add("list", run_list, "The relays, with their positions.", "relay list")
+    show = group.add("show", run_show, "What stands in a relay.", "relay show outbox --since 4")
+    show.add_argument("name", metavar="NAME")
+    show.add_argument("--since", type=int, default=0, metavar="N", help="only what came after this position")
+    submit = group.add(
+        "submit", run_submit, "Put a text in; exit code 4 and the reasons where it is held.",
+        'relay submit outbox "Tests pass on main" --base 4',
+    )  # fmt: skip
+    submit.add_argument("name", metavar="NAME")
+    submit.add_argument("text", nargs="?", default="", metavar="TEXT")
+    submit.add_argument("--file", default="", metavar="FILE", help="the text from a file (- for standard input)")
+    submit.add_argument("--base", type=int, required=True, metavar="N", help="the position up to which you have read")
+    submit.add_argument("--key", default="", help="the same key is the same submission, however often it comes")
+    submit.add_argument("--from", dest="by", default="", help="who says so [you]")
+    held = group.add("held", run_held, "What waits for a person, and why.", "relay held")
+    held.add_argument("name", nargs="?", default="", metavar="NAME")
+    release = group.add("release", run_decide, "Let held texts in.", "relay release rly-7f2")
+    drop = group.add("drop", run_decide, "Decide against held texts; undo brings them back.", "relay drop rly-7f2")
+    for command, verb in ((release, "relay.release"), (drop, "relay.drop")):
+        command.add_argument("ids", nargs="+", metavar="ID")
+        command.add_argument("-r", "--reason", default="", help="why")
+        command.set_defaults(verb=verb)
+    for command in (listing, show, submit, held, release, drop):
+        command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_list(session: Session, args: Namespace) -> int:
+    boxes = [box for name in kept.names(session.layout) if (box := kept.read(session.layout, name))]
+    found = [
+        {"name": box.name, "position": box.position, "entries": len(box.entries), "held": len(box.held)}
+        for box in boxes
+    ]  # fmt: skip
+    if args.json:
+        document(found)
+    else:
+        table([(str(one["name"]), f"position {one['position']}", f"{one['held']} held") for one in found])
+    if not found:
+        talk("there is no relay yet: `relay submit NAME TEXT --base 0` begins one")
+    return 0 if found else 3
+
+
+def _box(session: Session, name: str) -> relay.Box:
+    box = kept.read(session.layout, name)
+    if box is None:
+        known = kept.names(session.layout)
+        raise ActionError(f"there is no relay {name!r}", candidates=checks.nearest(name, known), missing=True)
+    return box
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    box = _box(session, args.name)
+    found = [one for one in box.entries if one.position > args.since]
+    if args.json:
+        document({"name": box.name, "position": box.position, "entries": [described(one) for one in found]})
+        return 0
+    for one in found:
+        say(f"{one.position}  {one.at}  {one.by}  ({one.id})")
+        for line in one.text.strip().splitlines():
+            say(f"    {line}")
+    talk(f"{box.name} is at position {box.position}")
+    return 0
+
+
+def described(one: Submission) -> dict[str, Any]:
+    """A submission as JSON; every text safe."""
+    shown: dict[str, Any] = msgspec.to_builtins(kept.clean(one))
+    return shown
+
+
+def run_submit(session: Session, args: Namespace) -> int:
+    if bool(args.text) == bool(args.file):
+        raise ActionError("give the text, or --file with its name")
+    text = read_text(args.file) if args.file else args.text
+    done = session.perform("relay.submit", by=args.by, relay_name=args.name, text=text, base=args.base, key=args.key)
+    answer = done.answer if isinstance(done, Submitted) else None
+    sent = answer is not None and answer.status is Status.SENT
+    if args.json:
+        document({"action_id": done.action_id, **msgspec.to_builtins(answer)})
+    elif sent:
+        say(done.summary)
+    else:
+        say(done.target)
+        talk(done.summary)
+    return 0 if sent else HELD
+
+
+def run_held(session: Session, args: Namespace) -> int:
+    names = [_box(session, args.name).name] if args.name else kept.names(session.layout)
+    found = [(name, one) for name in names if (box := kept.read(session.layout, name)) for one in box.held]
+    if args.json:
+        document([{"relay": name, **described(one)} for name, one in found])
+    else:
+        table([(one.id, name, one.by, one.at, f"{one.title} ({'; '.join(one.reasons)})") for name, one in found])
+    if not found:
+        talk("nothing is held")
+    return 0 if found else 3
+
+
+def run_decide(session: Session, args: Namespace) -> int:
+    by = "system" if os.environ.get(_AGENT) else session.operator  # an agent's own program decides nothing
+    given = {"note": args.reason} if args.verb == "relay.release" else {"reason": args.reason}
+    done = session.perform(args.verb, by=by, ids=args.ids, **given)
+    if args.json:
+        document(done)
+    else:
+        say(done.summary)
+    return 0

@@ -1,0 +1,140 @@
+"""`search`: over memory, archive, signals, loops, tasks and conversations. Starts without the full parser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from lumen_tui.model import searching, times
+from lumen_tui.model.searching import Found, Hit, Wish
+from lumen_tui.model.text import one_line
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.search import Searcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.session import Session
+
+OPTIONS = {
+    "--type": "type", "--kind": "kind", "--tag": "tag", "--wu": "wu", "--lane": "lane", "-l": "lane",
+    "--since": "since", "--until": "until", "--limit": "limit", "-n": "limit",
+}  # fmt: skip
+FLAGS = ("--conversations", "-c", "--json")
+_BAD_INPUT = 2
+
+
+def declare(commands: Group) -> None:
+    """The command of this module, for its help and for what the plain form leaves to the parser."""
+    text = "Find what the agent knows, did and said; the best first, each with why."
+    search = commands.add("search", run_search, text, 'search "session lock" --type discovery --since 30d')
+    search.add_argument("query", nargs="*", help='words; "in quotes" together, !word leaves out')
+    search.add_argument("--type", default="", help=f"one of {', '.join(searching.TYPES)}; several with commas")
+    search.add_argument("--kind", default="", help="episodic, semantic or procedural")
+    search.add_argument("--tag", default="", help="only with this tag")
+    search.add_argument("--wu", default="", help="only of this work unit")
+    search.add_argument("-l", "--lane", default="", help="only of this lane")
+    search.add_argument("--since", default="", help="an age such as 7d, or a date")
+    search.add_argument("--until", default="", help="the same")
+    search.add_argument("-c", "--conversations", action="store_true", help="look through what was said instead")
+    search.add_argument("-n", "--limit", default="", metavar="N", help=f"at most so many [{searching.LIMIT}]")
+    search.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_search(session: Session, args: Namespace) -> int:
+    given = {name: getattr(args, name) for name in set(OPTIONS.values()) if getattr(args, name)}
+    return answer(session.layout, " ".join(args.query), given, conversations=args.conversations, as_json=args.json)
+
+
+def light(root: str, options: dict[str, str], flags: list[str], words: list[str]) -> int:
+    """The plain form, as `hot` reads it."""
+    talk = "--conversations" in flags or "-c" in flags
+    return answer(Layout(Path(root)), " ".join(words), options, conversations=talk, as_json="--json" in flags)
+
+
+def answer(layout: Layout, query: str, given: dict[str, str], *, conversations: bool, as_json: bool) -> int:
+    """Print what is found. 0 also where that is nothing; 2 where the question cannot be understood."""
+    now = time.time()
+    wish = wished(query, given, now, conversations=conversations)
+    problems = wish.problems or (("say what to look for: some words, or a filter such as --tag",) if wish.empty else ())
+    if problems:
+        print("\n".join(f"lumen-tui: {text}" for text in problems), file=sys.stderr)
+        return _BAD_INPUT
+    with Searcher(layout) as searcher:
+        searcher.progress = _progress if sys.stderr.isatty() else None
+        found = searcher.search(wish, now)
+    if as_json:
+        print(json.dumps(document(query, found), indent=1))
+    else:
+        show(found, now)
+    _tell(found)
+    return 0
+
+
+def wished(query: str, given: dict[str, str], now: float, *, conversations: bool) -> Wish:
+    """The query with the options beside it, which are filters as well."""
+    limit = given.get("limit", "")
+    if limit and not (limit.isascii() and limit.isdigit() and 0 < int(limit) <= searching.MOST):
+        return Wish(problems=(f"--limit {limit[:20]!r}: a number from 1 to {searching.MOST}",))
+    filters = [f'{name}:"{value.replace(chr(34), " ")}"' for name, value in given.items() if name != "limit"]
+    filters += ["in:conversations"] if conversations else []
+    return searching.parse(" ".join([query, *filters]), now, limit=int(limit) if limit else searching.LIMIT)
+
+
+def document(query: str, found: Found) -> dict[str, Any]:
+    """What `--json` prints."""
+    return {
+        "query": query, "matches": found.matches, "dropped": found.dropped, "notes": found.notes, "more": found.more,
+        "hits": [described(hit) for hit in found.hits],
+    }  # fmt: skip
+
+
+def described(hit: Hit) -> dict[str, Any]:
+    """One hit with every part of its rank."""
+    parts = {name: getattr(hit.parts, name) for name in hit.parts.__struct_fields__}
+    fields = {name: getattr(hit, name) for name in hit.__struct_fields__ if name not in ("excerpt", "parts", "at")}
+    text = "".join(text for text, _ in hit.excerpt)
+    marked = [text.strip() for text, matched in hit.excerpt if matched]
+    return {**fields, "at": times.iso(hit.at) if hit.at else "", "excerpt": text, "marked": marked, "parts": parts}
+
+
+def show(found: Found, now: float) -> None:
+    """A head, the excerpt with the matches bold on a terminal, and why it stands where it does."""
+    on, off = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else ("", "")
+    for hit in found.hits:
+        print(head(hit, now))
+        print("    " + "".join(f"{on}{text}{off}" if matched else text for text, matched in hit.excerpt))
+        print(f"    {searching.why(hit)}")
+
+
+def head(hit: Hit, now: float) -> str:
+    """What it is, how old, and whose word."""
+    age = times.ago(now - hit.at) if hit.at else "?"
+    told = (hit.type, hit.kind if hit.type == "archival" else "", hit.status if hit.status != "open" else "")
+    whose = " ".join(part for part in (f"by {hit.by}" if hit.by else "", f"({hit.trust})" if hit.trust else "") if part)
+    tags = " ".join(f"#{tag}" for tag in hit.tags)
+    where = f"from {hit.source}" if hit.source else ""
+    parts = (hit.ref, " ".join(part for part in told if part), age, hit.wu_id, hit.lane, whose, tags, where)
+    return "  ".join(one_line(part, 120) for part in parts if part)
+
+
+def _tell(found: Found) -> None:
+    """What a person should know beside the hits."""
+    if not found.hits:
+        print("nothing found", file=sys.stderr)
+    if found.dropped:
+        print(f"stands nearly everywhere, left out: {' '.join(map(shlex.quote, found.dropped))}", file=sys.stderr)
+    for note in found.notes:
+        print(note, file=sys.stderr)
+
+
+def _progress(read: int, total: int) -> None:
+    end = "\n" if read >= total else ""
+    print(f"\rreading conversations: {read >> 20:,} of {total >> 20:,} MB", end=end, file=sys.stderr, flush=True)

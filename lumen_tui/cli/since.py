@@ -1,0 +1,84 @@
+"""`since`: what happened since an operator last looked."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import digest as shape
+from lumen_tui.model import times
+from lumen_tui.model.digest import Digest
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_NAMED = 8  # entries of a group on the screen; --json has more
+
+
+def declare(commands: Group) -> None:
+    """The commands of this module."""
+    text = "What happened since you last looked; `--operator NAME` for somebody else."
+    command = commands.add("since", run_since, text, "since --at 12h")
+    command.add_argument("--at", default="", metavar="TIME", help="since then instead: 12h, 3d or an ISO date")
+    command.add_argument("--seen", action="store_true", help="note that you have looked now")
+    command.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def run_since(session: Session, args: Namespace) -> int:
+    from lumen_tui.store import presence
+    from lumen_tui.store.digest import digest_for
+
+    now = session.now
+    seen = None if args.at else presence.read(session.layout, session.operator)
+    since = _moment(args.at, now) if args.at else 0.0
+    found = digest_for(session.layout, session.operator, now, seen=seen, since=since)
+    if args.json:
+        document(described(found))
+    else:
+        _print(found)
+    if args.seen:
+        presence.write(session.layout, session.operator, now)
+    return 0
+
+
+def _moment(text: str, now: float) -> float:
+    try:
+        return now - times.parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        return times.parse_iso(text)
+    except (ValueError, OverflowError):
+        raise ActionError(f"--at {text!r} is no time: write 12h, 3d or a date such as 2026-03-01T08:00") from None
+
+
+def described(found: Digest) -> dict[str, Any]:
+    """The digest as JSON, with dates instead of seconds."""
+    groups = [
+        {
+            "name": group.name, "title": group.title, "count": group.count, "at_least": group.at_least,
+            "entries": [{"at": times.iso(one.at), "text": one.text, "kind": one.kind, "target": one.target}
+                        for one in group.entries],
+        }
+        for group in found.groups
+    ]  # fmt: skip
+    return {
+        "operator": found.operator, "since": times.iso(found.since), "until": times.iso(found.until),
+        "looked_before": not found.first, "line": shape.line(found), "usd": found.usd, "groups": groups,
+    }  # fmt: skip
+
+
+def _print(found: Digest) -> None:
+    if found.first:
+        talk(f"{found.operator} has not looked before; this is the last day")
+    cost = f", ${found.usd:.2f} spent on tasks" if found.usd else ""
+    say((shape.line(found) or f"nothing happened since {times.past(found.until - found.since)}") + cost)
+    for group in found.groups:
+        say(f"\n{group.title}: {shape.words(group)}")
+        for one in group.entries[:_NAMED]:
+            about = f"  [{one.target}]" if one.target else ""
+            say(f"  {times.ago(found.until - one.at):>6}  {one.text}{about}")
+        if group.count > _NAMED:
+            say(f"          and {group.count - _NAMED:,} more")

@@ -1,0 +1,74 @@
+"""Notes put into the archive by hand or by an agent, each of which can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.actions.facts import is_agent
+from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import ids
+from lumen_tui.model.archive import USUAL, WITHDRAWN, Passage, passage
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import one_line
+from lumen_tui.store import archive, history
+from lumen_tui.store.store import Store
+
+KIND = "archival"  # of a change
+
+
+def insert(
+    store: Store, *, by: str, now: float, text: str, tags: Sequence[str] = (), importance: float = USUAL,
+    kind: str = "semantic", source: str = "", trust: str = "", wu_id: str = "", lane: str = "", key: str = "",
+) -> Done:  # fmt: skip
+    """Keep a note for good. The same `key` again is the same note, and nothing is written then."""
+    note = passage(
+        text, by=by, now=now, tags=tuple(tags), importance=importance, kind=kind, source=source, lane=lane, key=key,
+        trust=trust or ("agent" if is_agent(store, by) else "person"), wu_id=checks.known_unit(store.layout, wu_id),
+    )  # fmt: skip
+    said = f"kept {_quoted(note)} in the archive"
+    change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
+    action = edits.new_action("archive.insert", [change], summary=said, by=by, now=now)
+    if not archive.append(store.layout, [note], history.action_lines(action)):
+        return Done(summary=f"{note.id} is in the archive already: nothing was written", target=note.id)
+    return Done(summary=said, target=note.id, action_id=action.id)
+
+
+def withdraw(store: Store, *, by: str, now: float, passage_id: str, reason: str = "") -> Done:
+    """Take a note out of the archive and of every search; undo brings it back."""
+    found = _found(store, passage_id)
+    if found.status == WITHDRAWN:
+        raise ActionError(f"{found.id} is withdrawn already")
+    said = f"took {_quoted(found)} out of the archive"
+    change = Change(KIND, found.id, before={"status": ""}, after={"status": WITHDRAWN})
+    action = edits.new_action("archive.withdraw", [change], summary=said, by=by, now=now, reason=reason)
+    archive.set_status(store.layout, found.id, WITHDRAWN, history.action_lines(action))
+    return Done(summary=said, target=found.id, action_id=action.id)
+
+
+def _quoted(note: Passage) -> str:
+    return f"“{one_line(note.content.partition(chr(10))[0], 60)}”"
+
+
+def _found(store: Store, text: str) -> Passage:
+    """The note that an id or its beginning means."""
+    try:
+        name = archive.resolve(store.layout, ids.check_file_name(text, "archive id"))
+    except ids.Ambiguous as error:
+        said = f"{text!r} is the beginning of several ids: give more of it"
+        raise ActionError(said, candidates=error.candidates) from error
+    except LookupError:
+        raise ActionError(f"there is no note {text!r} in the archive", missing=True) from None
+    return archive.find(store.layout, [name])[name]
+
+
+def passage_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """One side of a change as it stands now; None where the note is gone."""
+    found = archive.find(store.layout, [change.key]).get(change.key)
+    return {"status": found.status} if found else None
+
+
+def put_passage(store: Store, change: Change) -> None:
+    """Bring a note to the side that the change leads to."""
+    archive.set_status(store.layout, change.key, str((change.after or {}).get("status", "")))

@@ -1,0 +1,159 @@
+"""What was learnt and can be looked at from outside becomes a fact with probes, and goes when the observation goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from lumen_tui.engine.actions import edits, fields
+from lumen_tui.engine.actions import facts as verbs
+from lumen_tui.engine.actions.nodes import BACK_TO_OPEN
+from lumen_tui.model import facts, times
+from lumen_tui.model.evolution import Kind, Observation, Status, Trust, normal
+from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
+from lumen_tui.store import evolved, nodes
+from lumen_tui.store import facts as kept
+from lumen_tui.store.facts import FactIndex
+from lumen_tui.store.nodes import Raw
+from lumen_tui.store.store import Store
+from lumen_tui.store.taskfiles import short_hash
+from lumen_tui.tools.probes import batch
+from lumen_tui.tools.probes.batch import Job
+from lumen_tui.tools.probes.suggest import suggest
+
+BY = "evolution"
+_KINDS = frozenset({Kind.FACT, Kind.DECISION})  # the others say what to do, or what happened once
+_MOST = 40  # observations whose probes are looked at in one call; the others come with the next
+
+
+class Linked(Struct):
+    """What one call did; ids of nodes."""
+
+    made: list[str] = field(default_factory=list)
+    retired: list[str] = field(default_factory=list)
+    again: bool = False  # there is more to look at
+
+    @property
+    def summary(self) -> str:
+        """One plain sentence, empty where nothing was done."""
+        counts = ((self.made, "noted"), (self.retired, "put away"))
+        said = [f"{len(found)} fact{'s' if len(found) > 1 else ''} {word}" for found, word in counts if found]
+        return ", ".join(said)
+
+
+def link(store: Store, now: float, tried: set[str], *, seconds: float, each: float, probe: bool = True) -> Linked:
+    """Bring facts in line with what was learnt. `tried` holds the ids whose probes did not hold, and grows.
+
+    A probe that does not hold at the first look was a wrong guess, not a drift: it is left out.
+    """
+    index = FactIndex(store.layout)
+    index.refresh()
+    known = evolved.observations(store.layout)
+    done = Linked()
+    _retire(store, index, known, done, now)
+    index.refresh()
+    wanted = list(_candidates(index, known, tried)) if probe else []
+    done.again = len(wanted) > _MOST
+    jobs = [Job(one.id, probe) for one, probes in wanted[:_MOST] for probe in probes]
+    held: dict[str, list[tuple[Probe, Reading]]] = {one.id: [] for one, _ in wanted[:_MOST]}
+    for job, reading in batch.run(store.root, jobs, seconds=seconds, each=each):
+        if reading.outcome is Outcome.HOLDS:
+            held[job.fact_id].append((job.probe, reading))
+    tried.update(_key(one) for one, _ in wanted[:_MOST] if not held[one.id])
+    for one, _ in wanted[:_MOST]:
+        if held[one.id]:
+            _note(store, one, held[one.id], done, now)
+    return done
+
+
+def _key(one: Observation) -> str:
+    """The same observation in other words is another claim."""
+    return f"{one.id}:{one.text}"
+
+
+def _root(index: FactIndex, fact: Fact) -> Fact:
+    """The fact with which a chain of superseded ones began."""
+    seen = {fact.id}
+    while fact.supersedes and fact.supersedes not in seen and (state := index.get(fact.supersedes)):
+        fact = state.fact
+        seen.add(fact.id)
+    return fact
+
+
+def _candidates(
+    index: FactIndex, known: dict[str, Observation], tried: set[str]
+) -> Iterable[tuple[Observation, list[Probe]]]:
+    """Accepted observations that suggest probes and are no fact yet, not even a dropped one."""
+    states = index.states()
+    there = {f"{one.fact.observation}:{_root(index, one.fact).claim}" for one in states if one.fact.observation}
+    claims = {normal(one.fact.claim) for one in states}
+    looked_at = [{_place(probe) for probe in one.fact.probes} for one in states if one.current]
+    for one in reversed(known.values()):
+        if one.status is not Status.ACCEPTED or one.kind not in _KINDS or _key(one) in tried | there:
+            continue
+        probes = [probe for probe in suggest(one.text) if one.trust is Trust.PERSON or probe.kind != "http"]
+        places = {_place(probe) for probe in probes}
+        if probes and normal(one.text) not in claims and not any(places <= other for other in looked_at):
+            looked_at.append(places)
+            yield one, probes
+
+
+def _place(probe: Probe) -> tuple[str, ...]:
+    return (probe.kind, probe.target, probe.at, probe.pattern, probe.expected)
+
+
+def _note(store: Store, one: Observation, held: list[tuple[Probe, Reading]], done: Linked, now: float) -> None:
+    """Append the node; its id is that of the observation and its words, so that two of us make one."""
+    source = f"{one.id}, session {one.sources[0].session}, line {one.sources[0].line}"
+    meta = facts.metadata("steady", source, tuple(probe for probe, _ in held), observation=one.id)
+    record = verbs.node(one.text, meta, by=BY, now=now)
+    record["id"] = f"mem-{short_hash(_key(one))}"
+    record["metadata"]["trust"] = str(one.trust)
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        if record["id"] in found:
+            return [], b""
+        done.made.append(record["id"])
+        return [record], b""
+
+    nodes.change(store.layout, [record["id"]], edit)
+    if record["id"] in done.made:
+        at = times.iso(now)
+        kept.record(store.layout, [
+            Confirmation(record["id"], at, Outcome.HOLDS, probe.id, evidence=reading.evidence, by="probe")
+            for probe, reading in held
+        ])  # fmt: skip
+
+
+def _retire(store: Store, index: FactIndex, known: dict[str, Observation], done: Linked, now: float) -> None:
+    """Put away facts whose observation does not stand any more; bring back what was put away so and stands again.
+
+    What a person dropped stays dropped.
+    """
+    stands: dict[str, bool] = {}
+    for state in index.states():
+        one = known.get(state.fact.observation)
+        if one is not None and state.fact.status in ("open", "archived"):
+            holds = one.status is Status.ACCEPTED and one.text == _root(index, state.fact).claim
+            if holds is not state.current:
+                stands[state.fact.id] = holds
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        return [node for node in found.values() if _turned(node, stands[str(node["id"])], done, now)], b""
+
+    if stands:
+        nodes.change(store.layout, stands, edit)
+
+
+def _turned(node: Raw, holds: bool, done: Linked, now: float) -> bool:
+    """Whether the node was changed."""
+    if holds and nodes.get_field(node, "metadata.archived_by") == BY:
+        edits.patch(node, BACK_TO_OPEN, by=BY, now=now)
+        done.made.append(str(node["id"]))
+        return True
+    if not holds and edits.status_of(node) == "open":
+        edits.patch(node, fields.archived("what it was learnt from stands no more", by=BY, now=now), by=BY, now=now)
+        done.retired.append(str(node["id"]))
+        return True
+    return False

@@ -1,0 +1,199 @@
+"""A cheap model beside the extractor: reads what was said, in a process of its own, and believes nothing unseen.
+
+What it finds carries the trust of a worker, so that a person has the last word; its quote must stand in the line that
+it names, and the gate is the same. How far it has read is kept beside the extractor's own place.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.engine.evolution.found import Found
+from lumen_tui.engine.evolution.judging import Judging
+from lumen_tui.engine.evolution.phrases import statement, target_of
+from lumen_tui.engine.workers import worker_env
+from lumen_tui.model.config import Config
+from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
+from lumen_tui.model.reading import Answer, Order, Passage
+from lumen_tui.model.sessionlog import MODEL_PLACE, Entry, Open, Place, Report
+from lumen_tui.model.text import one_line
+from lumen_tui.model.times import iso
+from lumen_tui.providers.choose import key_names, provider_name
+from lumen_tui.store import evolved, files, locks, sessionlines
+from lumen_tui.store.config import load_config
+from lumen_tui.store.sessionfiles import SessionParser
+from lumen_tui.store.stamped import stamp
+from lumen_tui.store.store import Store
+
+MODEL = "model"  # [evolution] extractor
+_STRETCH = 24_000  # characters that one call gets
+_LEAST = 200  # characters below which nobody is asked
+_PATIENCE = 180.0  # seconds for one call
+_LOOK = 0.1
+_TARGETS = {Kind.FIX: RECOVERY, Kind.COMMAND: DOMAIN, Kind.FACT: DOMAIN}
+
+
+class Read(msgspec.Struct):
+    """What a model made of some sessions."""
+
+    stretches: int = 0
+    report: Report = msgspec.field(default_factory=lambda: Report(""))
+    usd: float = 0.0
+    tokens: int = 0
+    brain: str = ""
+    problem: str = ""
+    again: bool = False
+
+    @property
+    def summary(self) -> str:
+        """One plain sentence; empty where nobody was asked and nothing went wrong."""
+        if self.problem:
+            return f"no model reads along, the sessions were read offline alone: {self.problem}"
+        if not self.stretches:
+            return ""
+        cost = f"{self.tokens:,} tokens, ${self.usd:.4f}"
+        found = f"{self.report.proposed + self.report.accepted} proposed, {self.report.rejected} turned away"
+        return f"{self.brain} read {self.stretches} stretch{'es' if self.stretches > 1 else ''}: {found} ({cost})"
+
+
+def read(
+    store: Store, paths: Iterable[Path], now: float, *, is_own: Callable[[Path], bool], over: Callable[[], bool]
+) -> Read:
+    """Let a model read what it has not read of these sessions, until `over` says that it is enough.
+
+    The first thing that goes wrong ends it: what was not read is read another time.
+    """
+    config = load_config(store.layout)[0]
+    done, judging = Read(), Judging(store.layout, config.evolution)
+    places = {key: one for key, one in evolved.places(store.layout).items() if key.startswith(MODEL_PLACE)}
+    seen = {(one.file, one.offset, one.size, one.mtime) for one in places.values()}
+    for path in paths:
+        looks = stamp(path)
+        if (str(path), looks[1], looks[1], looks[2]) in seen:
+            continue
+        for stretch in _stretches(places, path, is_own(path), done.report):
+            if over():
+                done.again = True
+                return done
+            if stretch.size >= _LEAST and not _ask(store, config, stretch, judging, done, now, over):
+                return done
+            _keep(store, stretch, now)
+    return done
+
+
+class _Stretch(msgspec.Struct):
+    """Some lines of a session, and the place behind them."""
+
+    path: Path
+    session: str
+    entries: list[Entry]
+    place: Place
+
+    @property
+    def size(self) -> int:
+        return sum(len(entry.text) for entry in self.entries)
+
+
+def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) -> Iterator[_Stretch]:
+    try:
+        fd = sessionlines.open_session(path)
+    except (OSError, files.StoreError):
+        return  # the extractor has told of it
+    try:
+        yield from _cut(places, path, fd, SessionParser(one_line(path.stem, 80), report, own=own))
+    finally:
+        os.close(fd)
+
+
+def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -> Iterator[_Stretch]:
+    key = f"{MODEL_PLACE}{parser.session}:{sessionlines.head_hash(fd)}"
+    known = places.get(key)
+    fits = known and known.offset <= os.fstat(fd).st_size and sessionlines.tail_hash(fd, known.offset) == known.tail
+    offset, line = (known.offset, known.line) if known and fits else (0, 0)
+    begun, entries, size = offset, list[Entry](), 0
+    for behind, data in sessionlines.lines_from(fd, offset):
+        line, offset = line + 1, behind
+        said = [entry for entry in parser.entries(line, data) if entry.kind == "said"]
+        entries += said
+        size += sum(len(entry.text) for entry in said)
+        if size >= _STRETCH:
+            yield _Stretch(path, parser.session, entries, _place(key, path, fd, offset, line))
+            begun, entries, size = offset, [], 0
+    if offset > begun:
+        yield _Stretch(path, parser.session, entries, _place(key, path, fd, offset, line))
+
+
+def _place(key: str, path: Path, fd: int, offset: int, line: int) -> Place:
+    found = os.fstat(fd)
+    tail = sessionlines.tail_hash(fd, offset)
+    return Place(key, str(path), offset, line, found.st_size, found.st_mtime_ns, tail, "")
+
+
+def _keep(store: Store, stretch: _Stretch, now: float) -> None:
+    evolved.remember(store.layout, msgspec.structs.replace(stretch.place, at=iso(now)))
+
+
+def _ask(
+    store: Store, config: Config, stretch: _Stretch, judging: Judging, done: Read, now: float, over: Callable[[], bool]
+) -> bool:
+    """Whether the stretch was read."""
+    passages = tuple(Passage(one.line, "person" if one.person else "agent", one.text) for one in stretch.entries)
+    answer = _answer(config, Order(str(store.root), stretch.session, passages), over)
+    done.usd, done.tokens = done.usd + answer.usd, done.tokens + answer.tokens
+    done.brain = one_line(answer.brain, 80) or done.brain
+    if answer.problem:
+        done.problem = one_line(answer.problem, 300)
+        return False
+    done.stretches += 1
+    with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
+        judging.take(list(found_in(answer, stretch.entries)), Open(), done.report, now)
+    return True
+
+
+def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
+    """Run the process to its end, which is now where `over` says so."""
+    models = config.models
+    keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "lumen_tui.worker.reading"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, start_new_session=True, env=worker_env(keys), umask=0o077,
+    )  # fmt: skip
+    ends = time.monotonic() + _PATIENCE
+    order_bytes: bytes | None = msgspec.json.encode(order)
+    try:
+        while True:
+            try:
+                output, _ = child.communicate(order_bytes, timeout=_LOOK)
+                return msgspec.json.decode(output, type=Answer)
+            except subprocess.TimeoutExpired:
+                order_bytes = None
+            if over() or time.monotonic() > ends:
+                return Answer(problem="it took too long")
+    except msgspec.MsgspecError:
+        return Answer(problem=f"the reading process ended with code {child.returncode}")
+    finally:
+        child.kill()
+        child.wait()
+
+
+def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[Found]:
+    """The candidates with the evidence of the lines that they name; one that names none of them has none."""
+    by_line: dict[int, list[Entry]] = {}
+    for entry in entries:
+        by_line.setdefault(entry.line, []).append(entry)
+    for one in answer.found:
+        there = by_line.get(one.line, [])
+        kind = next((kind for kind in Kind if kind == one.kind), None)
+        if kind is None or not there:
+            continue
+        entry = next((entry for entry in there if one.quote in entry.text), there[0])
+        trust = Trust.WORKER if entry.person else lowest(entry.trust, Trust.WORKER)
+        target = _TARGETS.get(kind) or target_of(kind, one.text)
+        yield Found(kind, statement(one.text), target, one.quote[:600], entry.text, entry.source, trust, 0.4)

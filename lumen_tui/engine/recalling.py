@@ -1,0 +1,90 @@
+"""A briefing: what matters for a piece of work, from everything that can be searched, each entry with its age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from lumen_tui.engine.actions import places
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.ids import BadId
+from lumen_tui.model.searching import Hit, Wish, parse
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.store import work
+from lumen_tui.store.folder import Folder
+from lumen_tui.store.search import Searcher
+
+_TITLE_WORDS = 400  # characters of a work unit's own text that are looked for elsewhere
+_OWN = ("summary", "discovery", "note", "fact", "checkpoint", "archival")
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One part of a briefing."""
+
+    name: str
+    hits: tuple[Hit, ...]
+
+
+class Briefing(msgspec.Struct, frozen=True):
+    """What there is to know, under a title."""
+
+    work: str
+    title: str
+    sections: tuple[Section, ...]
+
+
+def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int = 6) -> Briefing:
+    """Of a work unit, of some words, or without either of the work unit of one's own session.
+
+    Nothing is told twice: what belongs to the work first, then how such things are done, then what is alike elsewhere.
+    """
+    wu_id, title, query = _about(store, by, work)
+    seen: set[str] = set()
+    sections = []
+    with Searcher(store.layout) as searcher:
+        for name, wish in _wishes(wu_id, parse(query, now, limit=4 * limit)):
+            hits = _new(searcher.search(wish, now).hits, seen, limit)
+            if hits:
+                sections.append(Section(name, hits))
+    return Briefing(work=wu_id or work, title=title, sections=tuple(sections))
+
+
+def _about(store: Folder, by: str, given: str) -> tuple[str, str, str]:
+    """(work unit or nothing, title, words to look for)."""
+    if given and not given.upper().startswith("WU-"):
+        return "", one_line(given, 120), given
+    try:
+        wu_id = places.place(store, by=by, wu_id=given.upper()).wu_id
+    except BadId as error:
+        raise ActionError(str(error)) from error
+    if not wu_id:
+        raise ActionError("your session is on no work unit: name one, or some words")
+    unit = work.read_unit(store.layout, wu_id)
+    title = safe(unit.title) if unit else wu_id
+    body = unit.body[:_TITLE_WORDS] if unit else ""
+    return wu_id, title, _as_words(f"{title} {body}")
+
+
+def _as_words(text: str) -> str:
+    """Text as plain words of a query: nothing in it is a filter."""
+    return " ".join(part for part in text.replace('"', " ").replace(":", " ").replace("!", " ").split())
+
+
+def _wishes(wu_id: str, words: Wish) -> Iterable[tuple[str, Wish]]:
+    if wu_id:
+        yield "Of this work", Wish(wus=(wu_id,), types=_OWN, limit=words.limit)
+        yield "What happened in it", Wish(wus=(wu_id,), types=("task", "signal"), limit=words.limit)
+    if words.terms:
+        yield "How such things are done", msgspec.structs.replace(words, kinds=("procedural",))
+        yield "Elsewhere about the same", msgspec.structs.replace(words, kinds=("semantic", "episodic"))
+
+
+def _new(hits: Iterable[Hit], seen: set[str], limit: int) -> tuple[Hit, ...]:
+    """The first hits that were not told yet and are still in force."""
+    found: list[Hit] = []
+    for hit in hits:
+        if hit.ref not in seen and hit.status not in ("archived", "superseded") and len(found) < limit:
+            seen.add(hit.ref)
+            found.append(hit)
+    return tuple(found)

@@ -1,0 +1,175 @@
+"""The capsule: what the agent wakes with, made from its recent packets and what is open, within a token budget.
+
+What there is no room for is cut in a fixed order, `CUTS`, and each cut is reported. Tokens are estimated: four bytes
+of UTF-8 are taken for one, rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, structs
+
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
+
+LEAST = 200  # tokens of the smallest budget: the head and the report of what was cut need room
+_BYTES = 4  # of a token
+_ENTRY = 240  # characters of an entry
+_REPORT = 72  # bytes of one line of the report, at most
+TITLES = {
+    "left_out": "Abandoned and decided against",
+    "threads": "Active threads",
+    "projects": "Projects",
+    "decided": "Decided",
+    "loops": "Recent loops",
+    "claims": "Claims that are not fresh",
+}
+# (part, how many entries it keeps), in the order in which parts are cut. What was left out goes last of all.
+CUTS = (
+    ("loops", 3), ("decided", 5), ("projects", 8), ("claims", 5), ("threads", 8), ("loops", 1), ("left_out", 10),
+    ("decided", 0), ("projects", 0), ("claims", 0), ("loops", 0), ("threads", 0), ("left_out", 0),
+)  # fmt: skip
+
+
+class Part(Struct, frozen=True):
+    """One section, the most important entry first."""
+
+    name: str
+    entries: tuple[str, ...]
+
+
+class Cut(Struct, frozen=True):
+    """How many entries of a part were left out, of how many."""
+
+    part: str
+    left: int
+    of: int
+
+
+class Capsule(Struct, frozen=True):
+    """loops/capsules/<loop>.json. Two clocks: when it was written, and when its stalest claim was last confirmed."""
+
+    loop: int  # that wakes with it
+    written_at: str
+    budget: int  # tokens
+    tokens: int = 0  # of its text, estimated
+    parts: tuple[Part, ...] = ()
+    cut: tuple[Cut, ...] = ()  # in the order in which they were cut
+    first_loop: int = 0  # of the packets that it is made from
+    last_loop: int = 0
+    claims: int = 0  # that the agent goes by now
+    stalest_id: str = ""
+    stalest: str = ""  # its claim
+    confirmed_at: str = ""  # when that was last confirmed from outside; empty for never
+    marked: int = 0  # entries that carry the mark of a stale or drifted claim
+    schema: int = 1
+
+
+class Claims(Struct, frozen=True):
+    """What is known of the facts behind a capsule. `marks`: the words beside what is not fresh, by what names it."""
+
+    count: int = 0
+    stalest_id: str = ""
+    stalest: str = ""
+    confirmed: float = 0.0  # seconds since 1970, 0 for never
+    marks: Mapping[str, str] = {}  # an id or a claim in lower case -> its mark
+    listed: Sequence[str] = ()  # claims that are relied on and not fresh, with their marks
+
+
+def tokens_of(text: str) -> int:
+    """How many tokens a text is taken for."""
+    return tokens_in(len(text.encode()))
+
+
+def tokens_in(size: int) -> int:
+    """The same for a number of bytes."""
+    return -(-size // _BYTES)
+
+
+def assemble(
+    loop: int, parts: Sequence[Part], claims: Claims, *, budget: int, now: float, loops: tuple[int, int] = (0, 0)
+) -> Capsule:
+    """A capsule of at most `budget` tokens; one below LEAST is taken as LEAST."""
+    marked = [Part(part.name, tuple(_marked(one, claims.marks) for one in part.entries)) for part in parts]
+    listed = Part("claims", tuple(one_line(one, 2 * _ENTRY) for one in claims.listed))
+    whole = [part for part in (*marked, listed) if part.entries]
+    capsule = Capsule(
+        loop=loop, written_at=times.iso(now), budget=max(LEAST, budget), first_loop=loops[0], last_loop=loops[1],
+        claims=claims.count, stalest_id=claims.stalest_id, stalest=one_line(claims.stalest, 100),
+        confirmed_at=times.iso(claims.confirmed) if claims.confirmed else "",
+    )  # fmt: skip
+    return _filled(capsule, whole)
+
+
+def _marked(entry: str, marks: Mapping[str, str]) -> str:
+    """An entry on one line, with the mark of a claim that it names."""
+    text = one_line(entry, _ENTRY)
+    plain = " ".join(text.split()).casefold()
+    found = next((words for name, words in marks.items() if name in plain), "")
+    return f"{text} {found}" if found and found not in text else text
+
+
+def _filled(capsule: Capsule, parts: list[Part]) -> Capsule:
+    kept = {part.name: list(part.entries) for part in parts}
+    cut = _shortened(kept, capsule.budget * _BYTES - _size(_head(capsule)))
+    found = tuple(Part(part.name, tuple(kept[part.name])) for part in parts if kept[part.name])
+    marked = sum(one.endswith("]") and " [" in one for part in found for one in part.entries)
+    counts = {part.name: len(part.entries) for part in parts}
+    report = tuple(Cut(name, counts[name] - len(kept[name]), counts[name]) for name in cut)
+    made = structs.replace(capsule, parts=found, cut=report, marked=marked)
+    return structs.replace(made, tokens=tokens_of(render(made)))
+
+
+def _shortened(kept: dict[str, list[str]], room: int) -> list[str]:
+    """Cut `kept` in place until it fits into `room` bytes; returns the parts that were cut, in order."""
+    sizes = {name: [_size(f"- {one}\n") for one in entries] for name, entries in kept.items()}
+    used = sum(map(sum, sizes.values())) + sum(_heading(name) for name, entries in kept.items() if entries)
+    cut: dict[str, None] = {}
+    for name, keep in CUTS:
+        while used > room and len(kept.get(name, ())) > keep:
+            if not cut:
+                room -= _REPORT
+            if name not in cut:
+                room -= _REPORT
+            cut[name] = None
+            kept[name].pop()
+            used -= sizes[name].pop() + (0 if kept[name] else _heading(name))
+    return list(cut)
+
+
+def _heading(name: str) -> int:
+    return _size(f"\n## {TITLES[name]}\n\n")
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+def _head(capsule: Capsule) -> str:
+    lines = [f"# Capsule for loop {capsule.loop}", "", f"- written {capsule.written_at}"]
+    if capsule.last_loop:
+        lines.append(f"- made from the packets of loops {capsule.first_loop} to {capsule.last_loop}")
+    if not capsule.claims:
+        lines.append("- no claim about the live system is noted")
+    elif capsule.confirmed_at:
+        lines.append(f"- its stalest claim was last confirmed {capsule.confirmed_at}: {capsule.stalest}")
+    else:
+        lines.append(f"- its stalest claim was never confirmed: {capsule.stalest}")
+    return "\n".join(lines) + "\n"
+
+
+def report(capsule: Capsule) -> tuple[str, ...]:
+    """What was cut, in the order in which it was cut."""
+    return tuple(f"{TITLES.get(cut.part, cut.part)}: {cut.left} of {cut.of} left out" for cut in capsule.cut)
+
+
+def render(capsule: Capsule) -> str:
+    """The capsule as text, at most as many tokens as its budget."""
+    blocks = [_head(capsule)]
+    for part in capsule.parts:
+        lines = "".join(f"- {one}\n" for one in part.entries)
+        blocks.append(f"\n## {TITLES.get(part.name, part.name)}\n\n{lines}")
+    if capsule.cut:
+        blocks.append("\n## Left out of this capsule\n\n" + "".join(f"- {line}\n" for line in report(capsule)))
+    return "".join(blocks)

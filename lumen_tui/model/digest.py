@@ -1,0 +1,108 @@
+"""What happened since an operator last looked: grouped, counted, each entry with the thing that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
+
+AWAY = 30 * times.MINUTE  # seconds after which a room that opens says what happened meanwhile
+GROUPS = (
+    "failed", "drift", "budget", "approvals", "signals", "discoveries", "ended", "loops", "learnt", "people", "engine",
+)  # fmt: skip
+TITLES = {
+    "failed": "Failed, lost or cancelled", "drift": "Facts that are not so any more", "budget": "Budget",
+    "approvals": "Questions to you", "signals": "Signals", "discoveries": "Discoveries", "ended": "Tasks that ended",
+    "loops": "Loops", "learnt": "Learnt", "people": "What others did", "engine": "The engine",
+}  # fmt: skip
+_WORDS = {
+    "ended": ("task ended", "tasks ended"), "failed": ("failed", "failed"), "drift": ("fact drifted", "facts drifted"),
+    "budget": ("word on the budget", "words on the budget"), "approvals": ("question", "questions"),
+    "discoveries": ("discovery", "discoveries"), "signals": ("signal", "signals"), "loops": ("loop", "loops"),
+    "people": ("thing done by others", "things done by others"), "learnt": ("word on learning", "words on learning"),
+    "engine": ("word from the engine", "words from the engine"),
+}  # fmt: skip
+_FIRST = ("ended", "failed", "drift", "approvals", "discoveries", "signals", "budget", "loops", "people")
+_SAID = 5  # groups that the one line names
+# Kinds of the engine's events that are worth a word, and the group that they belong to.
+EVENTS: Mapping[str, str] = {
+    "lost": "failed", "fact_drifted": "drift", "budget_warning": "budget", "budget_full": "budget",
+    "budget_resumed": "budget", "spend_unknown": "budget", "approval_expired": "approvals",
+    "approval_withdrawn": "approvals", "evolution": "learnt", "constitution": "learnt", "killed": "engine",
+    "unkilled": "engine", "paused": "engine", "resumed": "engine", "role_stopped": "engine", "role_ended": "engine",
+    "role_kept": "engine", "clock_jump": "engine", "beats_missed": "engine", "quarantined": "engine",
+    "recovered": "engine", "sandbox": "engine", "not_started": "engine", "engine_started": "engine",
+    "engine_stopped": "engine",
+}  # fmt: skip
+
+
+class Entry(Struct, frozen=True):
+    """One thing. `at` in seconds since 1970; `target` is the id of what it is about, empty for none."""
+
+    at: float
+    text: str
+    target: str = ""
+    kind: str = ""  # task | loop | signal | node | fact | approval | action | event
+
+
+class Group(Struct, frozen=True):
+    """Things of one kind, newest first. `count` may be more than is named."""
+
+    name: str
+    count: int
+    entries: tuple[Entry, ...] = ()
+    at_least: bool = False  # more was there than was looked through
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return TITLES.get(self.name, self.name)
+
+
+class Digest(Struct, frozen=True):
+    """For one operator. `since` and `until` in seconds since 1970; `first`: nobody of that name has looked before."""
+
+    operator: str
+    since: float
+    until: float
+    groups: tuple[Group, ...] = ()
+    usd: float = 0.0  # what the tasks cost that ended
+    first: bool = False
+
+    @property
+    def count(self) -> int:
+        """Of all things."""
+        return sum(group.count for group in self.groups)
+
+
+def grouped(
+    found: Mapping[str, Sequence[Entry]], counts: Mapping[str, int], partly: frozenset[str], most: int
+) -> tuple[Group, ...]:
+    """The groups that have anything, in their order, each with its newest `most` entries."""
+    groups = []
+    for name in GROUPS:
+        entries = sorted(found.get(name, ()), key=lambda one: -one.at)
+        count = max(counts.get(name, 0), len(entries))
+        if count:
+            groups.append(Group(name, count, tuple(entries[:most]), name in partly))
+    return tuple(groups)
+
+
+def words(group: Group) -> str:
+    """`3 discoveries`."""
+    one, many = _WORDS.get(group.name, (group.name, group.name))
+    more = "+" if group.at_least else ""
+    return f"{group.count:,}{more} {one if group.count == 1 and not more else many}"
+
+
+def line(digest: Digest) -> str:
+    """`since you left, 5 h: 12 tasks ended, 1 failed, 3 discoveries`; empty where nothing happened."""
+    by_name = {group.name: group for group in digest.groups}
+    said = [words(by_name[name]) for name in _FIRST if name in by_name][:_SAID]
+    if not said:
+        return ""
+    past = times.ago(digest.until - digest.since)
+    return one_line(f"{f'in the last {past}' if digest.first else f'since you left, {past}'}: {', '.join(said)}", 200)

@@ -1,0 +1,87 @@
+"""Why a task that could go on does not, and what lifts that. Pure: everything it goes by is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec import Struct, field
+
+from lumen_tui.model import agent, ids, times
+from lumen_tui.model.tasks import Status, TaskView
+
+
+class Standing(Struct, frozen=True):
+    """What may hold tasks back at one moment. Texts say who did what and why; empty ones hold nothing back."""
+
+    engine: str = ""  # why nothing is started at all
+    killed: str = ""
+    paused: dict[str, str] = field(default_factory=dict)  # everything, the loop, `role NAME` -> by whom and why
+    limit: int = 0  # workers at the same time; 0: not known
+    alive: dict[str, int] = field(default_factory=dict)  # workers by role, without the main agent's session
+    at_once: dict[str, int] = field(default_factory=dict)  # by role, where its limit is not the engine's
+    retired: tuple[str, ...] = ()
+    full: str = ""  # why today's budget has no room
+    full_roles: dict[str, str] = field(default_factory=dict)  # the same of single roles
+    next_day: float = 0.0  # when the next day of the budget begins, in seconds since 1970; 0: not known
+
+
+class Wait(NamedTuple):
+    """One reason: in two or three words for a list, and in a sentence."""
+
+    short: str
+    words: str
+
+
+NOTHING_KNOWN = Standing()
+
+
+def waits(view: TaskView, standing: Standing) -> list[Wait]:
+    """Every reason why a queued task does not start, what holds most back first. Empty: the next beat starts it."""
+    return list(_waits(view, standing)) if view.status is Status.QUEUED else []
+
+
+def why(view: TaskView, standing: Standing) -> str:
+    """The reasons in one sentence, for a queued task and for one that waits for budget; else what the task says."""
+    if view.awaits_budget:
+        return f"{view.reason}; {lifts(standing)}" if view.reason else lifts(standing)
+    return "; ".join([*(one.words for one in waits(view, standing)), *([view.reason] if view.reason else [])])
+
+
+def lifts(standing: Standing) -> str:
+    """What makes room in a budget that is used up."""
+    day = f" or at {times.iso(standing.next_day)[11:16]} UTC, when its next day begins" if standing.next_day else ""
+    return f"it goes on once somebody makes room (`lumen-tui budget raise`, $ in the room){day}"
+
+
+def _waits(view: TaskView, standing: Standing) -> Iterator[Wait]:
+    role = view.spec.role
+    if standing.killed:
+        yield Wait("killed", f"the agent is {standing.killed}; `unkill` lets it go on")
+    for name, short in (("everything", "all paused"), (f"role {role}", "role paused")):
+        if name in standing.paused:
+            yield Wait(short, f"{name} is {standing.paused[name]}")
+    if role == agent.ROLE and "the loop" in standing.paused:
+        yield Wait("loop paused", f"the loop is {standing.paused['the loop']}")
+    if role in standing.retired:
+        yield Wait("role fired", f"role {role} was fired: hire it again, or cancel the task")
+    if view.waits_for:
+        names = ", ".join(view.waits_for)
+        yield Wait(f"after {ids.short(view.waits_for[0])}", f"it begins after {names} is done")
+    if full := standing.full or standing.full_roles.get(role, ""):
+        yield Wait("budget full", f"{full}; {lifts(standing)}")
+    yield from _crowded(role, standing)
+    if standing.engine:
+        yield Wait("no engine", standing.engine)
+
+
+def _crowded(role: str, standing: Standing) -> Iterator[Wait]:
+    """The limits of workers. The main agent's session takes no worker's place."""
+    if role == agent.ROLE:
+        return
+    most, now = standing.at_once.get(role, 0), standing.alive.get(role, 0)
+    if 0 < most <= now:
+        yield Wait("role busy", f"role {role} has {now} at work, and its limit is {most}")
+    busy = sum(standing.alive.values())
+    if 0 < standing.limit <= busy:
+        yield Wait("workers busy", f"{busy} workers are at work, and the limit is {standing.limit}")

@@ -1,0 +1,194 @@
+"""A place that several write to in turn. A submission says what it has seen; one that has not seen all of it is held.
+
+The position of a relay is the highest number that any of its texts was ever given. Numbers are not given twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
+
+MOST_HELD = 20  # of one contributor in one relay
+_SHOWN = 10  # entries that an explanation names
+_LED_BY_TIME = re.compile(
+    r"^[\[(]?\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?UTC|[+-]\d\d:?\d\d)?)?[\])]?[:,\s–—-]*"
+)
+
+
+class Status(StrEnum):
+    """What became of a submission."""
+
+    SENT = "sent"  # it stands in the relay under its position
+    HELD = "held"  # it waits for a person
+    DROPPED = "dropped"  # a person decided against it
+    REPLACED = "replaced"  # its contributor looked, and submitted it again
+    WITHDRAWN = "withdrawn"  # taken back by whoever had submitted it
+
+
+class Submission(Struct, frozen=True, omit_defaults=True):
+    """One line of relay/<name>.jsonl; the last line of an id is the valid one."""
+
+    id: str
+    at: str
+    by: str
+    text: str
+    hash: str
+    base: int  # the position up to which the contributor had seen the relay
+    status: Status
+    position: int = 0
+    key: str = ""  # the same key is the same submission, however often it comes
+    reasons: tuple[str, ...] = ()  # why it was held
+    updated_at: str = ""
+    updated_by: str = ""
+    note: str = ""  # of the person who decided
+    schema: int = 1
+
+    @property
+    def title(self) -> str:
+        """Its first line."""
+        return one_line(self.text.strip().partition("\n")[0], 120)
+
+    @property
+    def since(self) -> float:
+        """When it came, in seconds since 1970."""
+        return times.epoch(self.at)
+
+
+def content_hash(text: str) -> str:
+    """The same for the same words, however they are spaced and whatever time they carry at the beginning."""
+    flat = " ".join(text.split())
+    return hashlib.sha256((_LED_BY_TIME.sub("", flat) or flat).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+class Moved(Struct, frozen=True):
+    """One entry that its contributor had not seen."""
+
+    position: int
+    by: str
+    at: str
+    title: str
+
+
+class Answer(Struct, frozen=True):
+    """What a contributor is told, in the answer to its own call."""
+
+    id: str
+    relay: str
+    status: Status
+    position: int  # of the relay now
+    base: int
+    reasons: tuple[str, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    moved_more: int = 0  # entries beyond those in `moved`
+    repeated: bool = False  # it was there already: nothing was written
+
+
+class Refused(ValueError):
+    """A submission that makes no sense: nothing was written."""
+
+
+class Box(Struct):
+    """What a relay holds."""
+
+    name: str
+    position: int = 0
+    by_id: dict[str, Submission] = field(default_factory=dict)
+
+    def take(self, one: Submission) -> None:
+        """Take in a line, in the order in which they were written."""
+        self.by_id[one.id] = one
+        self.position = max(self.position, one.position)
+
+    def with_status(self, *wanted: Status) -> list[Submission]:
+        """The submissions of these statuses, in the order in which they came."""
+        return [one for one in self.by_id.values() if one.status in wanted]
+
+    @property
+    def entries(self) -> list[Submission]:
+        """What stands in the relay, by position."""
+        return sorted(self.with_status(Status.SENT), key=lambda one: one.position)
+
+    @property
+    def held(self) -> list[Submission]:
+        """What waits for a person, the oldest first."""
+        return self.with_status(Status.HELD)
+
+
+class Verdict(Struct, frozen=True):
+    """What is to become of a new submission: one that was there already, or a status with the reasons for it."""
+
+    known: Submission | None = None
+    reasons: tuple[str, ...] = ()
+    replaces: tuple[Submission, ...] = ()
+
+
+def judge(box: Box, text: str, *, by: str, base: int, key: str) -> Verdict:
+    """Look at a submission. Refused where its base cannot be, or where its key belongs to another text."""
+    mark = content_hash(text)
+    if key and (same := next((one for one in box.by_id.values() if one.key == key and one.by == by), None)):
+        if same.hash != mark:
+            raise Refused(f"the key {key!r} belongs to another text of yours ({same.id}): give each text its own key")
+        return Verdict(known=same)
+    if not 0 <= base <= box.position:
+        raise Refused(f"{box.name} is at position {box.position}: the base {base} is not known here; read it first")
+    reasons = tuple(_reasons(box, mark, base))
+    twin = [one for one in box.held if one.by == by and one.hash == mark]
+    if not reasons:
+        return Verdict(replaces=tuple(twin))
+    if twin:
+        return Verdict(known=twin[-1])
+    if sum(one.by == by for one in box.held) >= MOST_HELD:
+        raise Refused(f"{MOST_HELD} submissions of {by} wait in {box.name} already: a person has to look at them first")
+    return Verdict(reasons=reasons)
+
+
+def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
+    """Why a submission does not go in by itself."""
+    if missed := [one for one in box.entries if one.position > base]:
+        count = len(missed)
+        yield f"it was written on position {base}; since then {count} {'entry' if count == 1 else 'entries'} came"
+    for one in box.with_status(Status.SENT, Status.DROPPED):
+        if one.hash == mark:
+            yield _said_before(one)
+
+
+def _said_before(one: Submission) -> str:
+    if one.status is Status.SENT:
+        return f"the same text stands at position {one.position}, by {one.by} at {one.at}"
+    why = f": {one.note}" if one.note else ""
+    return f"the same text was dropped by {one.updated_by} at {one.updated_at}{why}"
+
+
+def answer(box: Box, one: Submission, *, base: int, repeated: bool = False) -> Answer:
+    """What the contributor of `one` is told."""
+    missed = [entry for entry in box.entries if entry.position > base and entry.id != one.id]
+    shown = [Moved(entry.position, entry.by, entry.at, entry.title) for entry in missed[-_SHOWN:]]
+    return Answer(
+        one.id, box.name, one.status, box.position, base, one.reasons, tuple(shown), len(missed) - len(shown), repeated
+    )
+
+
+def words(found: Answer) -> list[str]:
+    """An answer in plain lines: what happened, why, what moved since, and what to do."""
+    before = " already" if found.repeated else ""
+    if found.status is Status.SENT:
+        return [f"{found.id} is in {found.relay}{before}; it is at position {found.position}"]
+    lines = [f"{found.id} is {found.status}{before}: it is not in {found.relay}, which is at position {found.position}"]
+    lines += [f"because {reason}" for reason in found.reasons]
+    if found.moved:
+        more = f" (and {found.moved_more} before these)" if found.moved_more else ""
+        lines.append(f"since position {found.base}{more}:")
+        lines += [f"  {one.position}  {one.at}  {one.by}: {one.title}" for one in found.moved]
+    if found.status is Status.HELD:
+        lines.append(
+            f"read what is new (`relay show {found.relay} --since {found.base}`); where your text still holds and says "
+            f"something new, submit it on base {found.position}. A person can release it too"
+        )
+    return lines

@@ -1,0 +1,250 @@
+"""A search as values: what was asked, what was found, and how hits are ranked. No files, no clock.
+
+A query is words in any order, of which any may be missing; "words in quotes" stand together; !word leaves out;
+tag: wu: lane: type: kind: since: until: and in:conversations narrow it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lumen_tui.model import times
+from lumen_tui.model.archive import KINDS
+
+TYPES = (
+    "session", "discovery", "checkpoint", "note", "summary", "fact", "archival", "signal", "packet", "task",
+    "conversation",
+)  # fmt: skip
+LIMIT, MOST = 10, 200  # hits, where nobody says how many, and at most
+MOST_TERMS = 24
+HALF_LIFE = 30.0  # days after which recency counts half
+WEIGHTS = (0.7, 0.15, 0.15)  # of relevance, importance, recency in a score
+NEIGHBOUR = 0.55  # of the score of the hit that it stands beside
+_COMMON = (
+    "a about after all also am an and any are as at be because been before being but by can could did do does doing "
+    "for from had has have having he her here him his how i if in into is it its just me more most my no nor not of "
+    "on or other our out over she should so some such than that the their them then there these they this those to "
+    "too up us was we were what when where which while who whom why will with would you your"
+)
+_STOP = frozenset(_COMMON.split())
+_PART = re.compile(r'(!?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))')
+_TOKEN = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_SPACED = re.compile(f" {_UNSPACED.pattern} ")
+
+
+class Wish(Struct, frozen=True):
+    """What is asked for. Each term is one word, or several that stand together; times are in seconds since 1970."""
+
+    terms: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    begun: str = ""  # the last word, where it is still being typed
+    tags: tuple[str, ...] = ()
+    wus: tuple[str, ...] = ()
+    lane: str = ""
+    types: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    since: float = 0.0
+    until: float = 0.0
+    conversations: bool = False
+    limit: int = LIMIT
+    problems: tuple[str, ...] = ()  # what cannot be understood, in sentences
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing at all is asked for."""
+        return not (self.terms or self.narrowed)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether more than the words decides."""
+        return bool(self.tags or self.wus or self.lane or self.types or self.kinds or self.since or self.until)
+
+
+class Parts(Struct, frozen=True):
+    """What a score is made of: each from 0 to 1, and the bm25 that relevance comes from (more is better)."""
+
+    bm25: float = 0.0
+    relevance: float = 0.0
+    importance: float = 0.0
+    recency: float = 0.0
+
+
+class Hit(Struct, frozen=True):
+    """One thing that was found. Texts are safe; `excerpt` is pieces of one line, each with whether it matched."""
+
+    ref: str
+    type: str
+    kind: str
+    at: float
+    title: str
+    excerpt: tuple[tuple[str, bool], ...]
+    score: float
+    parts: Parts
+    matched: tuple[str, ...] = ()
+    neighbour_of: str = ""
+    link: str = ""  # how it is related to that
+    status: str = ""
+    tags: tuple[str, ...] = ()
+    wu_id: str = ""
+    lane: str = ""
+    session: str = ""
+    by: str = ""
+    source: str = ""
+    trust: str = ""
+    place: str = ""  # of a conversation: file and line
+
+
+class Found(Struct, frozen=True):
+    """The answer: the best hits first. `notes` are sentences on how it was come by, where that was unusual."""
+
+    hits: tuple[Hit, ...] = ()
+    matches: int = 0  # things that have any of the words; counted up to a bound
+    notes: tuple[str, ...] = ()
+    more: bool = False  # conversations are still to be read: the same question later may find more
+    dropped: tuple[str, ...] = ()  # words that are too common to tell anything
+
+
+def spread(text: str) -> str:
+    """`text` with blanks around the letters of scripts that have none between words, so that each is a token."""
+    return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)
+
+
+def close_up(text: str) -> str:
+    """What `spread` put apart as it was, near enough to be read."""
+    return text if text.isascii() else _SPACED.sub(r"\1", text)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text as an index takes them, not stemmed."""
+    return _TOKEN.findall(spread(text).casefold())
+
+
+def parse(text: str, now: float, *, limit: int = LIMIT, typing: bool = False) -> Wish:
+    """A query. `typing`: its last word may be the beginning of one."""
+    wish = Wish(limit=max(1, min(limit, MOST)))
+    for match in _PART.finditer(text[:2000]):
+        bang, field, quoted, word = match.groups()
+        value = quoted if quoted is not None else word
+        if not field and value[-1:] == ":" and value[:-1] in _FIELDS:
+            continue  # a filter that is being typed
+        if field in _FIELDS and not bang and value:
+            wish = _FIELDS[field](wish, value, now)
+        elif bang:
+            wish = replace(wish, without=(*wish.without, *_phrases(f"{field or ''} {value}")))
+        else:
+            whole = quoted is not None and not field
+            wish = replace(wish, terms=(*wish.terms, *_terms(f"{field or ''} {value}", whole=whole)))
+    terms = _telling(wish.terms)[:MOST_TERMS]
+    ends = text.casefold()
+    begun = terms[-1] if typing and terms and len(terms[-1]) > 1 and ends.endswith(terms[-1]) else ""
+    return replace(wish, terms=terms, begun=begun)
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    found = " ".join(tokens(text))
+    return (found[:200],) if found else ()
+
+
+def _terms(text: str, *, whole: bool) -> tuple[str, ...]:
+    """One term for what was in quotes; else each word, and what was joined by signs as one as well."""
+    if whole:
+        return _phrases(text)
+    words = [word[:64] for word in tokens(text)]
+    return (*_phrases(text), *words) if len(words) > 1 and spread(text) == text else tuple(words)
+
+
+def _telling(terms: Sequence[str]) -> tuple[str, ...]:
+    """The terms without those that every text has, unless there are no others."""
+    known = tuple(dict.fromkeys(terms))
+    return tuple(term for term in known if term not in _STOP) or known
+
+
+def _tag(wish: Wish, value: str, now: float) -> Wish:
+    return replace(wish, tags=(*wish.tags, value.casefold()))
+
+
+def _wu(wish: Wish, value: str, now: float) -> Wish:
+    return replace(wish, wus=(*wish.wus, value.upper()))
+
+
+def _lane(wish: Wish, value: str, now: float) -> Wish:
+    return replace(wish, lane=value)
+
+
+def _type(wish: Wish, value: str, now: float) -> Wish:
+    return _words(wish, "types", value, TYPES)
+
+
+def _kind(wish: Wish, value: str, now: float) -> Wish:
+    return _words(wish, "kinds", value, KINDS)
+
+
+def _words(wish: Wish, name: str, value: str, known: tuple[str, ...]) -> Wish:
+    given = [word for word in value.casefold().split(",") if word]
+    if wrong := [word for word in given if word not in known]:
+        return _wrong(wish, f"{name[:-1]}:{wrong[0][:40]} is unknown: one of {', '.join(known)}")
+    return replace(wish, **{name: (*getattr(wish, name), *given)})
+
+
+def _since(wish: Wish, value: str, now: float) -> Wish:
+    return _moment(wish, "since", value, now)
+
+
+def _until(wish: Wish, value: str, now: float) -> Wish:
+    return _moment(wish, "until", value, now)
+
+
+def _moment(wish: Wish, name: str, value: str, now: float) -> Wish:
+    """An age counts back from now; a bare date means its beginning, after `until` its end."""
+    found = _read_moment(value, now)
+    if found is not None:
+        end = times.DAY if name == "until" and _DATE.fullmatch(value) else 0.0
+        return replace(wish, **{name: max(found + end, 0.001)})
+    return _wrong(wish, f"{name}:{value[:40]} is no age and no date: write 7d, or 2026-01-31")
+
+
+def _read_moment(value: str, now: float) -> float | None:
+    try:
+        return times.parse_iso(value) if _DATE.match(value) else now - times.parse_duration(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _in(wish: Wish, value: str, now: float) -> Wish:
+    if value.casefold() not in ("conversations", "conversation", "transcripts"):
+        return _wrong(wish, f"in:{value[:40]} is unknown: in:conversations looks through what was said")
+    return replace(wish, conversations=True)
+
+
+def _wrong(wish: Wish, text: str) -> Wish:
+    return replace(wish, problems=(*wish.problems, text))
+
+
+_FIELDS = {
+    "tag": _tag, "wu": _wu, "lane": _lane, "type": _type, "kind": _kind, "since": _since, "until": _until, "in": _in,
+}  # fmt: skip
+
+
+def score(bm25: float, best: float, importance: float, age: float) -> tuple[float, Parts]:
+    """The rank of a hit. `best` is the bm25 of the best one, `age` in seconds; nothing of it is below 0."""
+    relevance = bm25 / best if best > 0 else 0.0
+    recency = float(2.0 ** (-max(0.0, age) / times.DAY / HALF_LIFE))
+    total = sum(weight * part for weight, part in zip(WEIGHTS, (relevance, importance, recency), strict=True))
+    return round(total, 4), Parts(round(bm25, 3), round(relevance, 3), round(importance, 3), round(recency, 3))
+
+
+def why(hit: Hit) -> str:
+    """The reasons for a rank on one line."""
+    parts = hit.parts
+    if hit.neighbour_of:
+        return f"beside {hit.neighbour_of} ({hit.link}) · score {hit.score:.2f}"
+    words = f"{' '.join(hit.matched)} · " if hit.matched else ""
+    bm25 = f"{parts.bm25:.1f}" if parts.bm25 >= 0.05 or not parts.relevance else "near 0"
+    told = f"bm25 {bm25} · importance {parts.importance:.2f} · recency {parts.recency:.2f}"
+    return f"{words}{told} · score {hit.score:.2f}"

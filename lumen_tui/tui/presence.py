@@ -1,0 +1,111 @@
+"""That the operator is looking, noted now and then; and one calm line on what happened while nobody was.
+
+A key or the mouse is what shows that somebody looks: a room may stand open for days in a detached terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lumen_tui.model import digest
+from lumen_tui.model.digest import Digest
+from lumen_tui.store import files, presence
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.presence import Seen
+from lumen_tui.tui.commands import BY_ACTION, shown_key
+from lumen_tui.tui.widgets.footer import Notice
+from lumen_tui.tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.app import LumenApp
+
+_EVERY = 180.0  # seconds between two notes: what a kill of the room may lose
+_SOON = 0.05  # seconds
+_WIDE = 110  # cells
+_SHOWN = 60.0  # seconds that the line stays, unless something else is said
+
+
+class Presence:
+    """Of one operator in one room. `before` is when they looked last, before they came or came back to it."""
+
+    def __init__(self, app: LumenApp) -> None:
+        self._app = app
+        self._layout: Layout | None = None
+        self._touched = 0.0  # when somebody last pressed a key
+        self._noted = 0.0  # when that was written down last
+        self.before: Seen | None = None
+
+    def begin(self, root: str) -> None:
+        """The room shows everything: say what happened, and begin to note."""
+        layout = Layout(Path(root))
+        if self._layout is None and root and layout.exists():
+            self._layout, self._touched = layout, self._app.clock()
+            self._app.run_worker(self._come(layout), group="presence")
+
+    async def _come(self, layout: Layout) -> None:
+        """Somebody is there now who was not before."""
+        now = self._app.clock()
+        self.before = await asyncio.to_thread(presence.read, layout, self._app.operator)
+        if self.before is not None and now - self.before.at > digest.AWAY:
+            self._tell(await asyncio.to_thread(self.digest))
+        await asyncio.to_thread(self._note)
+
+    def looked(self) -> None:
+        """A key or the mouse. After a long silence it is as if the room were opened."""
+        now, before = self._app.clock(), self._touched
+        self._touched = now
+        if self._layout is None:
+            return
+        if now - before > digest.AWAY:
+            self._app.run_worker(self._come(self._layout), group="presence")
+        elif not 0 <= now - self._noted < _EVERY:
+            self._noted = now
+            self._app.run_worker(asyncio.to_thread(self._note), group="presence")
+
+    def digest(self) -> Digest:
+        """What happened since the operator looked last before this room. Reads files: call it from a thread."""
+        from lumen_tui.store.digest import digest_for
+
+        assert self._layout is not None  # noqa: S101 - nothing asks before the room shows everything
+        return digest_for(self._layout, self._app.operator, self._app.clock(), seen=self.before)
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a state folder to read."""
+        return self._layout is not None
+
+    def leave(self) -> None:
+        """The room is left, also by a hang-up. Where nobody was there any more, the last note stands."""
+        if 0 <= self._app.clock() - self._touched < _EVERY:
+            self._note()
+
+    def _note(self) -> None:
+        """A folder that cannot be written is no matter: the digest will only begin earlier."""
+        if self._layout is None or self._app.read_only:
+            return
+        self._noted = self._app.clock()
+        try:
+            presence.write(self._layout, self._app.operator, self._noted)
+        except (files.StoreError, OSError):
+            return
+
+    def _tell(self, found: Digest) -> None:
+        text, room = digest.line(found), self._app.room
+        if not text:
+            return
+        if not room.is_mounted:  # the first picture was quicker than the screen
+            self._app.set_timer(_SOON, lambda: self._tell(found))
+            return
+        key = shown_key(BY_ACTION["since"], room.snapshot.config.keys)
+        told = f"{text} · {key} to read" if room.size.width >= _WIDE else f"{key} reads: {text}"  # its end may be cut
+        notice = room.notice = Notice(told)
+        room.query_one("#footer", Lines).redraw()
+        self._app.set_timer(_SHOWN, lambda: self._hush(notice))
+
+    def _hush(self, notice: Notice) -> None:
+        room = self._app.room
+        if room.notice is notice:
+            room.notice = None
+            room.query_one("#footer", Lines).redraw()

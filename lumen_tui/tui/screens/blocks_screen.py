@@ -1,0 +1,167 @@
+"""Memory blocks: what each says, who wrote it when, every step before, and back to any of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import safe
+from lumen_tui.store import blockfiles, files
+from lumen_tui.store.blockpage import BlocksPage, diff_of, read_page
+from lumen_tui.store.layout import Layout
+from lumen_tui.tui import words
+from lumen_tui.tui.screens.base import Facts, Keys
+from lumen_tui.tui.screens.blocks_verbs import BlocksVerbs
+from lumen_tui.tui.screens.blocks_view import BlockRow, BlockRows, block_rows, facts_of, step_rows
+from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.reading import ReadingScreen
+from lumen_tui.tui.screens.rows import ListSheet, look_of
+from lumen_tui.tui.widgets.line_list import LineList
+
+_INKS = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad", "@": "$room-muted"}
+_BESIDE = 6000  # characters of a text that stand beside the list; enter shows all of it
+
+
+class BlocksScreen(ListSheet[None, BlockRow]):
+    """The list, and beside it the selected block's text, or what the selected step changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "do('edit')", show=False),
+        Binding("l", "do('lock')", show=False),
+        Binding("b", "do('restore')", show=False),
+        Binding("u", "do('undo')", show=False),
+        Binding("h", "history", show=False),
+    ]
+    EMPTY = "This block has no history yet."
+
+    def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
+        super().__init__("Memory blocks")
+        self._now, self._refusal = snapshot.taken, refusal
+        self._layout = Layout(Path(snapshot.root))
+        self._page = BlocksPage()
+        self._of = ""  # the block whose history is shown
+        self._verbs = BlocksVerbs(self, port)
+        self._loader: Loader[BlocksPage] = Loader(self, self._read, self._loaded, self._told)
+
+    def _read(self) -> BlocksPage:
+        return read_page(self._layout, self._now, write=not self._refusal)
+
+    def rows_view(self) -> BlockRows:
+        return BlockRows(look_of(self.app), self._now)
+
+    def body(self) -> ComposeResult:
+        everything = list(super().body())
+        with Horizontal(classes="halves"):
+            with Vertical(classes="half"):
+                yield from everything[:2]
+            with VerticalScroll(classes="half second detail"):
+                yield Facts()
+                yield Static(classes="prompt")
+        yield from everything[2:]
+
+    def keys(self) -> Keys:
+        verbs = (("enter", "read"), ("e", "edit"), ("l", "lock"), ("h", "history"), ("b", "put back"))
+        return (*verbs, ("u", "undo"), ("/", "filter"), ("esc", "back"))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._loader.load()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Something changed: read anew."""
+        self._now = snapshot.taken
+        self._loader.load()
+
+    def _loaded(self, page: BlocksPage) -> None:
+        self._page = page
+        heading = f"Memory blocks: history of {self._of}" if self._of else "Memory blocks"
+        total = sum(block.chars for block in page.blocks)
+        self.fill(
+            step_rows(page, self._of) if self._of else block_rows(page), heading,
+            f"{words.plural(len(page.blocks), 'block')} · {words.number(total)} characters",
+        )  # fmt: skip
+        self.on_line_list_highlighted(None)
+
+    def load(self) -> None:
+        """Read anew what is shown."""
+        self._loader.load()
+
+    def _told(self, text: str, bad: bool) -> None:
+        self.say(text, bad=bad)
+
+    def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
+        row = self.rows.selected
+        self.query_one(Facts).show(facts_of(row, self._now) if row else ())
+        detail = self.query_one(".detail")
+        detail.border_title = Content((f"step {row.past.step} changed" if row.past else row.key) if row else " ")
+        self._show_text(safe(row.block.text[:_BESIDE]) if row and not row.past else "", diff=False)
+        if row is not None and row.past is not None:
+            self.run_worker(self._load_diff(row), group="diff")
+
+    def _show_text(self, text: str, *, diff: bool) -> None:
+        prompt = self.query_one(".prompt", Static)
+        prompt.update(_colored(text) if diff else Content(text))
+        prompt.display = bool(text)
+
+    async def _load_diff(self, row: BlockRow) -> None:
+        number = row.past.step if row.past else 0
+        try:
+            steps = self._page.steps.get(row.block.name, ())
+            text = await asyncio.to_thread(diff_of, self._layout, steps, number)
+        except (OSError, files.StoreError) as error:
+            text = f"! {error}"
+        if self.rows.selected is row:
+            self._show_text(text or "(the text stayed the same)", diff=True)
+
+    def opened(self, row: BlockRow) -> None:
+        self.run_worker(self._open(row), group="open")
+
+    async def _open(self, row: BlockRow) -> None:
+        heading, text = row.key, row.block.text
+        if row.past is not None:
+            heading = f"{row.block.name}, step {row.past.step}"
+            try:
+                text = await asyncio.to_thread(blockfiles.kept_text, self._layout, row.past)
+            except files.StoreError as error:
+                self.say(str(error), bad=True)
+                return
+        self.app.push_screen(ReadingScreen(heading, text, facts_of(row, self._now)))
+
+    def action_history(self) -> None:
+        """Between the blocks and the history of the selected one."""
+        row = self.rows.selected
+        before, self._of = self._of, "" if self._of or row is None else row.block.name
+        self._loaded(self._page)
+        steps = self._page.steps.get(self._of, ())
+        self.rows.select_key(f"{self._of}:{steps[-1].step}" if steps else before)
+
+    def action_leave(self) -> None:
+        if self._of and not self.has_class("-filtering"):
+            self.action_history()
+            return
+        super().action_leave()
+
+    def action_do(self, name: str) -> None:
+        row = self.rows.selected
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+        elif row is not None:
+            job: Callable[[BlockRow], Coroutine[Any, Any, None]] = getattr(self._verbs, name)
+            self.say("")
+            self.run_worker(job(row), group="ask")
+
+
+def _colored(text: str) -> Content:
+    """A diff: what goes in red, what comes in the accent."""
+    lines = [Content.assemble((line, _INKS.get(line[:1], "$room-muted"))) for line in safe(text).splitlines()]
+    return Content("\n").join(lines)

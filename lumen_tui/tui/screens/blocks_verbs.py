@@ -1,0 +1,58 @@
+"""What the keys of the blocks screen do. Each is a job of its own, because it writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.engine.port import Port
+from lumen_tui.tui.screens import editor, jobs
+from lumen_tui.tui.screens.blocks_view import BlockRow
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.screens.blocks_screen import BlocksScreen
+
+
+class BlocksVerbs:
+    """Edit, lock, back to a step, undo; about the selected row."""
+
+    def __init__(self, screen: BlocksScreen, port: Port) -> None:
+        self._screen, self._port = screen, port
+        self._unsaved: dict[str, str] = {}  # texts that were refused: the next `e` goes on with them
+
+    def _told(self, text: str, bad: bool) -> None:
+        self._screen.say(text, bad=bad)
+
+    async def edit(self, row: BlockRow) -> None:
+        name = row.block.name
+        before = self._unsaved.get(name, row.block.text)
+        try:
+            text = editor.edit(self._screen.app, before + "\n")
+        except editor.NoEditor as error:
+            self._screen.say(str(error), bad=True)
+            return
+        text = before if text is None else text.removesuffix("\n")
+        if text == row.block.text:
+            self._unsaved.pop(name, None)
+            self._screen.say("Nothing was changed.")
+            return
+        self._unsaved[name] = text
+        if await self._submit("block.rethink", name=name, text=text, base=row.block.step):
+            del self._unsaved[name]
+
+    async def lock(self, row: BlockRow) -> None:
+        verb = "block.unlock" if row.block.fields.locked else "block.lock"
+        await self._submit(verb, name=row.block.name)
+
+    async def restore(self, row: BlockRow) -> None:
+        if row.past is None:
+            self._screen.say("Go to a step first: h shows the history of the block.", bad=True)
+            return
+        await self._submit("block.restore", name=row.block.name, step=row.past.step)
+
+    async def undo(self, _row: BlockRow) -> None:
+        await self._submit("undo")
+
+    async def _submit(self, verb: str, **arguments: Any) -> bool:
+        done = await jobs.submit(self._port, self._told, verb, **arguments)
+        self._screen.load()
+        return done is not None

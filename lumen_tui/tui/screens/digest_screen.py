@@ -1,0 +1,101 @@
+"""What happened since the operator last looked: grouped, newest first in each group, enter goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from rich.segment import Segment
+
+from lumen_tui.model import digest as shape
+from lumen_tui.model.digest import Digest, Entry, Group
+from lumen_tui.tui import words
+from lumen_tui.tui.screens.base import Keys
+from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
+from lumen_tui.tui.theme import Look
+from lumen_tui.tui.widgets.cells import Cell, line
+
+_BAD = frozenset({"failed", "drift"})
+
+
+class DigestRow(NamedTuple):
+    """One entry; the first of a group names it."""
+
+    group: Group
+    entry: Entry
+    place: int  # in the group
+
+
+class DigestRows(Rows[DigestRow]):
+    """The group, how long ago, what."""
+
+    def __init__(self, look: Look, now: float) -> None:
+        super().__init__(look)
+        self.now = now
+
+    def key(self, row: DigestRow) -> str:
+        return f"{row.group.name} {row.place}"
+
+    def line(self, row: DigestRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, bad = self.look.ink, row.group.name in _BAD
+        title = f"{row.group.title} {words.number(row.group.count)}" if row.place == 0 else ""
+        age = words.age(self.now - row.entry.at) if row.entry.at else ""
+        text = ink.strong if selected else ink.bad if bad else ink.text if row.entry.target else ink.muted
+        cells = (
+            Cell(title, ink.bad if bad else ink.accent, 30 if width >= 90 else 18),
+            Cell(age, ink.muted, 6, right=True),
+            Cell(row.entry.text, text),
+        )
+        return line(width, cells)
+
+    def words(self, row: DigestRow) -> str:
+        return f"{row.group.title} {row.entry.text} {row.entry.target}"
+
+    def fields(self, row: DigestRow) -> dict[str, str]:
+        age = f"{self.now - row.entry.at:.0f}"
+        return {"group": row.group.name, "kind": row.entry.kind, "id": row.entry.target, "age": age}
+
+
+class DigestScreen(ListSheet[None, DigestRow]):
+    """`read` makes the digest, in a thread. `go` carries the operator to what a row is about."""
+
+    EMPTY = "Nothing happened since you left."
+
+    def __init__(self, read: Callable[[], Digest], go: Callable[[ListSheet[None, DigestRow], DigestRow], None]) -> None:
+        super().__init__("Since you left")
+        self._go = go
+        self._loader: Loader[Digest] = Loader(self, read, self._loaded, self._told)
+
+    def rows_view(self) -> DigestRows:
+        return DigestRows(look_of(self.app), 0.0)
+
+    def keys(self) -> Keys:
+        return (("enter", "go there"), *super().keys()[1:])
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._loader.load()
+
+    def _loaded(self, found: Digest) -> None:
+        if isinstance(self.rows.view, DigestRows):
+            self.rows.view.now = found.until
+        past = words.age(found.until - found.since)
+        cost = f"{words.money(found.usd)} spent on tasks" if found.usd else ""
+        heading = f"In the last {past}" if found.first else f"Since you left, {past}"
+        self.fill(list(_rows(found)), f"{heading}: {words.plural(found.count, 'thing')}", cost)
+
+    def _told(self, text: str, bad: bool) -> None:
+        self.say(text, bad=bad)
+
+    def opened(self, row: DigestRow) -> None:
+        self._go(self, row)
+
+
+def _rows(found: Digest) -> Iterator[DigestRow]:
+    for group in found.groups:
+        for place, entry in enumerate(group.entries):
+            yield DigestRow(group, entry, place)
+        if (left := group.count - len(group.entries)) > 0:
+            more = f"and {words.number(left)} more: {shape.words(group)} in all"
+            yield DigestRow(group, Entry(0.0, more), len(group.entries))

@@ -1,0 +1,107 @@
+"""Notes of the archive: written once, checked, taken back, read beside damaged lines."""
+
+from __future__ import annotations
+
+import multiprocessing
+from typing import Any
+
+import pytest
+
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.archive import LONGEST, parts, passage
+from lumen_tui.store import archive
+
+
+def test_a_note_keeps_what_was_said_of_it(library: Any) -> None:
+    ref = library.insert(
+        "Reload nginx\nafter the certificate", kind="procedural", tags=["nginx", "nginx"], importance=0.8, source="book"
+    )
+    (note,) = archive.passages(library.layout)
+    assert (note.id, note.kind, note.tags, note.importance) == (ref, "procedural", ("nginx",), 0.8)
+    assert (note.source, note.trust, note.created_by) == ("book", "person", "ann")
+
+
+def test_the_agents_word_is_not_a_persons(library: Any) -> None:
+    library.do("archive.insert", by="lumen", text="x")
+    library.do("archive.insert", by="ann", text="y", trust="imported")
+    assert [one.trust for one in archive.passages(library.layout)] == ["agent", "imported"]
+
+
+def test_the_same_key_is_the_same_note(library: Any) -> None:
+    first, size = library.insert("one", key="k"), library.layout.archival.stat().st_size
+    again = library.do("archive.insert", text="one", key="k")
+    assert (again.target, again.action_id) == (first, "")
+    assert library.layout.archival.stat().st_size == size
+
+
+def test_an_insert_is_undone_and_done_again(library: Any) -> None:
+    ref = library.insert("keep me", key="k")
+    library.do("undo")
+    assert library.ids("keep") == [] and list(archive.passages(library.layout)) == []
+    library.do("redo")
+    assert library.ids("keep") == [ref]
+    library.do("undo")
+    assert library.insert("keep me", key="k") == ref and library.ids("keep") == [ref]
+
+
+def test_a_note_is_withdrawn_and_comes_back(library: Any) -> None:
+    ref = library.insert("keep me")
+    library.do("archive.withdraw", passage_id=ref[:7])
+    assert library.ids("keep") == []
+    with pytest.raises(ActionError, match="withdrawn already"):
+        library.do("archive.withdraw", passage_id=ref)
+    library.do("undo")
+    assert library.ids("keep") == [ref]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"text": " "}, "empty"),
+        ({"text": "x" * (LONGEST + 1)}, "insert it in parts"),
+        ({"text": "x", "kind": "odd"}, "one of episodic"),
+        ({"text": "x", "trust": "mine"}, "one of person"),
+        ({"text": "x", "importance": 1.5}, "from 0 to 1"),
+        ({"text": "x", "importance": float("nan")}, "from 0 to 1"),
+        ({"text": "x", "tags": ["a\x1bb"]}, "tag"),
+        ({"text": "x", "wu_id": "WU-999"}, "no work unit"),
+        ({"text": "x", "tags": [str(n) for n in range(21)]}, "at most 20"),
+    ],
+)
+def test_bad_input_writes_nothing(library: Any, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ActionError, match=says):
+        library.do("archive.insert", **given)
+    assert not library.layout.archival.exists() and not library.layout.actions.exists()
+
+
+def test_damaged_lines_hide_only_themselves(library: Any) -> None:
+    library.insert("alpha one")
+    with library.layout.archival.open("ab") as out:
+        out.write(b'{"id":"arc-x","content":3}\nnot json\n\xff\xfe\n{"id":"arc-torn","content":"hal')
+    library.insert("alpha two")
+    assert [one.content for one in archive.passages(library.layout)] == ["alpha one", "alpha two"]
+    assert len(library.ids("alpha")) == 2
+
+
+def _append(library: Any, who: int) -> None:
+    for number in range(20):
+        archive.append(library.layout, [passage(f"{who} {number}", by="ann", now=0.0, key=f"k{number}")])
+
+
+def test_writers_at_once_insert_a_key_once(library: Any) -> None:
+    fork = multiprocessing.get_context("fork")
+    writers = [fork.Process(target=_append, args=(library, who)) for who in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    lines = library.layout.archival.read_bytes().splitlines()
+    assert len(lines) == 20 == len(list(archive.passages(library.layout)))
+
+
+def test_a_long_text_is_cut_at_paragraphs() -> None:
+    text = "\n\n".join(f"paragraph {number} " + "word " * 20 for number in range(40))
+    found = parts(text, 1000)
+    assert all(0 < len(part) <= 1000 and part.startswith("paragraph") for part in found)
+    assert " ".join(" ".join(found).split()) == " ".join(text.split())
+    assert parts("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5] and parts("  ") == []

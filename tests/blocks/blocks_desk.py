@@ -1,0 +1,43 @@
+"""A state folder with blocks, and who writes in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.outcome import Done
+from lumen_tui.model.blocks import Block, Step
+from lumen_tui.store import blocks
+from lumen_tui.store.store import Store
+
+NOON = 1_800_000_000.0
+
+
+class Memory:
+    """The blocks of one state folder; each call is a second later."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = Store(root)
+        self.layout = self.store.layout
+        self.layout.create()
+        self.now = NOON
+
+    def do(self, verb: str, by: str = "ana", **arguments: Any) -> Done:
+        self.now += 1
+        return perform(self.store, verb, arguments, by=by, now=self.now)
+
+    def block(self, name: str = "human") -> Block:
+        return blocks.read(self.layout, name)
+
+    def steps(self, name: str = "human") -> list[Step]:
+        return blocks.steps(self.layout, name)
+
+    def file(self, name: str = "human") -> Path:
+        return self.layout.blocks / f"{name}.md"
+
+    def by_hand(self, old: str, new: str, name: str = "human") -> None:
+        """Edit the file as a person does in an editor."""
+        text = self.file(name).read_text()
+        assert old in text
+        self.file(name).write_text(text.replace(old, new))

@@ -1,0 +1,119 @@
+"""The screen of the memory blocks, driven by keys in a small app with the room's styles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blocks_desk import Memory
+from textual.app import App
+from textual.pilot import Pilot
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.tui import theme
+from lumen_tui.tui.screens import editor
+from lumen_tui.tui.screens.blocks_screen import BlocksScreen
+
+STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
+
+
+class Desk(App[None]):
+    CSS_PATH = str(STYLES)
+
+    def __init__(self, memory: Memory, refusal: str = "") -> None:
+        super().__init__()
+        self._port = RemotePort(memory.layout.root, "ana")
+        self._refusal = refusal
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return theme.variable_defaults()
+
+    def on_mount(self) -> None:
+        for each in theme.themes():
+            self.register_theme(each)
+        self.theme = theme.LUMEN
+        self.push_screen(BlocksScreen(self._port, self._port.snapshot(), self._refusal))
+
+    @property
+    def shown(self) -> str:
+        lines = self.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in line) for line in lines)
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
+    for _ in range(200):
+        await pilot.pause(0.02)
+        if holds():
+            return
+    raise AssertionError(pilot.app.shown)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def written(memory: Memory) -> Memory:
+    memory.do("block.append", name="persona", text="Calm and short. [/] \x1b]52;c;aGk=\x07")
+    memory.do("block.append", name="persona", text="Never guesses.")
+    return memory
+
+
+async def test_blocks_with_text_history_and_the_way_back(written: Memory) -> None:
+    app = Desk(written)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "Never guesses." in app.shown)
+        for words in ("persona", "human", "of 20,000 characters", "by", "ana", "2 blocks", "Who the agent is"):
+            assert words in app.shown
+        assert "\x1b" not in app.shown
+        await pilot.press("h")
+        await until(pilot, lambda: "+Never guesses." in app.shown and "history of persona" in app.shown)
+        await pilot.press("j", "b")
+        await until(pilot, lambda: "persona put back to step 1" in app.shown)
+        assert "Never" not in written.block("persona").text
+        await pilot.press("u")
+        await until(pilot, lambda: "Never guesses." in written.block("persona").text)
+        await pilot.press("escape")
+        await until(pilot, lambda: "history of" not in app.shown)
+
+
+async def test_lock_and_unlock(written: Memory) -> None:
+    app = Desk(written)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "persona" in app.shown)
+        await pilot.press("l")
+        await until(pilot, lambda: written.block("persona").fields.locked == "ana" and "locked" in app.shown)
+        await pilot.press("l")
+        await until(pilot, lambda: not written.block("persona").fields.locked)
+
+
+async def test_a_text_that_is_refused_is_opened_again(written: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def typed(_: object, text: str) -> str:
+        """The operator adds a line, while the agent does as well the first time."""
+        opened.append(text)
+        if len(opened) == 1:
+            written.do("block.append", by="lumen", name="persona", text="Asks first.", agent=True)
+            return text + "Mine.\n"
+        return "Calm. Asks first. Mine.\n"
+
+    monkeypatch.setattr(editor, "edit", typed)
+    app = Desk(written)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "Never guesses." in app.shown)
+        await pilot.press("e")
+        await until(pilot, lambda: "was written since you read step 2" in app.shown)
+        await pilot.press("e")
+        await until(pilot, lambda: written.block("persona").text == "Calm. Asks first. Mine.")
+        assert opened[1].endswith("Never guesses.\nMine.\n")
+
+
+async def test_a_read_only_room_says_so_and_records_nothing(written: Memory) -> None:
+    written.by_hand("Calm", "Quiet", "persona")
+    app = Desk(written, "this room was opened with --read-only")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "Quiet and short" in app.shown)
+        await pilot.press("l")
+        await until(pilot, lambda: "--read-only" in app.shown)
+        assert len(written.steps("persona")) == 2
+        await pilot.press("enter")
+        await until(pilot, lambda: "copy" in app.shown)
