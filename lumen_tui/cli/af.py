@@ -76,7 +76,9 @@ def _read(name: str) -> bytes:
     path = Path(name).expanduser()
     try:
         if not path.is_file():
-            raise ActionError(f"there is no file {one_line(name, 120)}", missing=not path.exists())
+            what = one_line(name, 120)
+            said = f"{what} is no plain file" if path.exists() else f"there is no file {what}"
+            raise ActionError(said, missing=not path.exists())
         with path.open("rb") as file:
             return file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -88,8 +90,8 @@ def _report(plan: Plan, args: Namespace, summary: str, action_id: str) -> None:
         document(_facts(plan, args, action_id))
         return
     table([("block", one.name, one.outcome, f"{len(one.text):,} characters", one.why) for one in plan.blocks])
-    if plan.passages:
-        say(f"passages: {plan.new_passages:,} new of {len(plan.passages):,}")
+    if plan.all_passages:
+        say(f"passages: {plan.new_passages:,} new of {plan.all_passages:,}")
     if plan.session:
         say(
             f"messages: {plan.messages:,} in transcripts/{plan.session}.jsonl{'' if plan.new_session else ', as it is'}"
@@ -110,7 +112,7 @@ def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, Any]:
             {"name": one.name, "label": one.label, "chars": len(one.text), "outcome": one.outcome, "why": one.why}
             for one in plan.blocks
         ],
-        "passages": {"all": len(plan.passages), "new": plan.new_passages},
+        "passages": {"all": plan.all_passages, "new": plan.new_passages},
         "messages": {"all": plan.messages, "session": plan.session, "new": plan.new_session},
         "tools": list(plan.tools), "left_out": list(plan.left_out),
     }  # fmt: skip
@@ -133,7 +135,8 @@ def run_export(session: Session, args: Namespace) -> int:
     if args.json:
         document({"file": args.file, "bytes": size, "session": name, **counts})
         return 0
-    say(f"{args.file}: {', '.join(f'{count:,} {key}' for key, count in counts.items())}, {size:,} bytes")
+    parts = [f"{count:,} {key if count != 1 else key[:-1]}" for key, count in counts.items()]
+    say(f"{args.file}: {', '.join(parts)}, {size:,} bytes")
     talk("not in it: settings, keys, tools, roles, tasks and memory nodes, for which an agent file has no place")
     return 0
 

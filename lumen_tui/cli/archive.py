@@ -76,8 +76,16 @@ def run_list(session: Session, args: Namespace) -> int:
         if len(found) > len(shown):
             talk(f"… and {len(found) - len(shown):,} more: --limit shows them")
     if not found:
-        talk("nothing is in the archive; `lumen-tui archive insert TEXT` puts something there")
+        talk(_why_none(session, args))
     return 0 if found else 3
+
+
+def _why_none(session: Session, args: Namespace) -> str:
+    asked = [f"kind {args.kind}"] if args.kind else []
+    asked += [f"tag {args.tag}"] if args.tag else []
+    if asked and any(True for _ in archive.passages(session.layout)):
+        return f"no note of the archive has {' and '.join(asked)}; `lumen-tui archive list` names all"
+    return "nothing is in the archive; `lumen-tui archive insert TEXT` puts something there"
 
 
 def _wanted(one: Passage, args: Namespace) -> bool:

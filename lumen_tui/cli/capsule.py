@@ -9,6 +9,7 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import capsule as shape
 from lumen_tui.model.capsule import LEAST, Capsule
+from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -55,13 +56,13 @@ def _next(session: Session, budget: int) -> Capsule:
 
 
 def _kept(session: Session, name: str) -> Capsule:
-    from lumen_tui.engine.capsules import is_loop
+    from lumen_tui.engine.capsules import loop_named
     from lumen_tui.store import capsules
 
-    loop = is_loop(name)
+    loop = loop_named(name)
     made = capsules.read(session.layout, loop) if loop else None
     if made is None:
         kept = capsules.listed(session.layout)
         there = f": there are those of loops {kept[0]} to {kept[-1]}" if kept else ": none was written yet"
-        raise ActionError(f"no capsule of loop {name!r} is kept{there}", missing=True)
+        raise ActionError(f"no capsule of loop {one_line(name, 40)} is kept{there}", missing=True)
     return made

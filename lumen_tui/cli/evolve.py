@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lumen_tui.model.sessionlog import Report
 
 _WATCH_SECONDS = 2.0
+_SHIPPED = "this one comes with the program: write your own to {}, then `constitution approve`"
 _LARGE = 4 * 1024 * 1024  # bytes from which progress is told
 
 
@@ -83,6 +84,7 @@ def run(session: Session, args: Namespace) -> int:
     evolve.check_constitution(session.layout)
     evolving = Evolving(session.layout, config, dry_run=args.dry_run, progress=_progress if _is_person() else None)
     tried: set[str] = set()
+    told: set[str] = set()
     while True:
         linked = ""
         paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.known_as(path)]
@@ -91,8 +93,10 @@ def run(session: Session, args: Namespace) -> int:
             evolve.write(session.layout, done, config, now=session.now, by=session.operator)
             linked = _read_along(session, config, paths)
             linked += evolve.link_facts(session.store, session.now, tried).summary
-        if paths or not args.watch:
+        if not args.watch or _has_news(done, told):
             _report(done, evolving.judging, args)
+            evolving.judging.seen.clear()
+            evolving.judging.turned_away.clear()
             if linked.strip():
                 talk(linked.strip())
         if not args.watch:
@@ -111,6 +115,13 @@ def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path]
         session.store, paths, session.now, is_own=lambda path: evolve.is_own(session.layout, path), over=bool
     )
     return f"{done.summary}\n" if done.summary else ""
+
+
+def _has_news(done: Outcome, told: set[str]) -> bool:
+    """Whether a pass of --watch is worth telling; what cannot be read is told once, and dropped from the report."""
+    done.reports = [one for one in done.reports if not one.problem or f"{one.file} {one.problem}" not in told]
+    told.update(f"{one.file} {one.problem}" for one in done.reports if one.problem)
+    return bool(done.reports)
 
 
 def _is_person() -> bool:
@@ -155,7 +166,10 @@ def _report(done: Outcome, judging: Any, args: Namespace) -> None:
         if report.problem:
             talk(f"{report.file}: {report.problem}")
         for why, skipped in report.skipped.items():
-            talk(f"{report.file}: {skipped.count} lines passed over, {why} (first: line {skipped.first})")
+            lines = "1 line" if skipped.count == 1 else f"{skipped.count} lines"
+            talk(f"{report.file}: {lines} passed over, {why} (first: line {skipped.first})")
+        if report.unsure:
+            talk(f"{report.file}: of unknown version {report.unsure}: nothing in it counts as a person's words")
     say(f"{done.summary}{' (dry run: nothing was written)' if args.dry_run else ''}")
     _tell_refusals(done)
 
@@ -198,7 +212,7 @@ def run_show(session: Session, args: Namespace) -> int:
         return 0
     say(found.approved.rstrip())
     when = f" {times.past(session.now - times.epoch(found.at))}" if found.at else ""
-    talk(found.why or f"approved by {found.by}{when}")
+    talk(found.why or (f"approved by {found.by}{when}" if found.at else _SHIPPED.format(session.layout.constitution)))
     return 0
 
 

@@ -10,7 +10,7 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.actions import facts as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import freshness, times
-from lumen_tui.model.facts import KINDS, SPANS, probe_words
+from lumen_tui.model.facts import KINDS, SPANS, absolute, probe_words
 from lumen_tui.model.freshness import FactState
 from lumen_tui.store.facts import states
 
@@ -60,7 +60,7 @@ def declare(commands: Group) -> None:
 
 
 def run_add(session: Session, args: Namespace) -> int:
-    probes = list(args.probe)
+    probes = [_whole(text) for text in args.probe]
     if not probes and not args.no_suggest:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
     done = session.perform(
@@ -73,9 +73,20 @@ def run_add(session: Session, args: Namespace) -> int:
     say(done.target)
     for text in probes:
         talk(f"probe: {text}")
+    for probe, reading in verbs.doubtful(session.store, done.target) if args.probe else ():
+        said = "it does not hold now" if reading.outcome == "drifted" else "it told nothing"
+        talk(f"{said}: {probe_words(probe)}: {reading.evidence}")
     if not probes:
         talk("without a probe only a person confirms it: `fact probe ID PROBE` adds one")
     return 0
+
+
+def _whole(probe: str) -> str:
+    """A probe whose path counts from anywhere."""
+    try:
+        return absolute(probe, os.getcwd())
+    except ValueError as error:
+        raise ActionError(str(error)) from error
 
 
 def _who(session: Session) -> str:
@@ -151,7 +162,7 @@ def run_retire(session: Session, args: Namespace) -> int:
 
 
 def run_probe(session: Session, args: Namespace) -> int:
-    return _told(session, args, "fact.probe", fact_id=args.id, probe=args.probe)
+    return _told(session, args, "fact.probe", fact_id=args.id, probe=_whole(args.probe))
 
 
 def _told(session: Session, args: Namespace, verb: str, *, by: str = "", **arguments: Any) -> int:

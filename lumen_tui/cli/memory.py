@@ -114,10 +114,6 @@ def run_inbox(session: Session, args: Namespace) -> int:
 def _moment(text: str, now: float) -> float:
     """Seconds since 1970 of an age before `now` or of a date."""
     try:
-        return now - times.parse_duration(text)
-    except ValueError:
-        pass
-    try:
-        return times.parse_iso(text)
-    except ValueError:
+        return times.moment(text, now)
+    except (ValueError, OverflowError):
         raise ActionError(f"--since {text!r} is neither an age such as 2h nor a date such as 2026-01-31") from None

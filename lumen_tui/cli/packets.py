@@ -10,6 +10,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import packets as words
 from lumen_tui.model import times
 from lumen_tui.model.loop import Packet
+from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -55,20 +56,20 @@ def _described(one: Packet) -> dict[str, Any]:
 def _row(one: Packet, now: float) -> tuple[str, ...]:
     oriented = times.span(one.orientation.seconds) if one.orientation.first else "–"
     return (
-        str(one.loop), times.past(now - times.epoch(one.completed_at, now)), words.state(one), words.outcome(one),
-        f"oriented {oriented}", f"${one.usage.usd:.2f}",
+        str(one.loop), times.past(now - times.epoch(one.completed_at, now)), words.state(one), f"oriented {oriented}",
+        f"${one.usage.usd:.2f}", words.outcome(one),
     )  # fmt: skip
 
 
 def _one(session: Session, args: Namespace) -> int:
-    from lumen_tui.engine.capsules import is_loop
+    from lumen_tui.engine.capsules import loop_named
     from lumen_tui.store.packetrows import PacketIndex
 
     index = PacketIndex(session.layout)
     index.refresh()
-    found = index.of_loop(is_loop(args.loop))
+    found = index.of_loop(loop_named(args.loop))
     if found is None:
-        raise ActionError(f"there is no packet of loop {args.loop!r}: `packets` lists them", missing=True)
+        raise ActionError(f"there is no packet of loop {one_line(args.loop, 40)}: `packets` lists them", missing=True)
     if args.json:
         document(_described(found))
         return 0

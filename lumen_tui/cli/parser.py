@@ -10,6 +10,7 @@ from lumen_tui.cli import (
     af,
     approvals,
     archive,
+    attention,
     blocks,
     budget,
     capsule,
@@ -47,12 +48,12 @@ COMMANDS = (
     "cleanup", "signal-cleanup", "archive", "unarchive", "pin", "touch", "delete", "promote", "why", "export", "doctor",
     "hook", "hooks", "profile", "index", "approve", "deny", "approvals", "budget", "kill", "unkill", "pause", "resume",
     "stop", "beat", "fact", "evolve", "claude-md", "constitution", "relay", "blocks", "af", "capsule", "packets",
-    "since", "search", "recall", "archive-insert", "archive-list", "archive-withdraw",
+    "since", "search", "recall", "archive-insert", "archive-list", "archive-withdraw", "attention",
 )  # fmt: skip
 PARTS = (
     state, tasks, engine, approvals, roles, memory, triage, work, imports, sessions, resume, context, fading,
     nodes, why, export, doctor, hooks, budget, knowledge, facts, evolve, relay, capsule, packets, since, blocks,
-    af, search, recall, archive,
+    af, search, recall, archive, attention,
 )  # fmt: skip
 ELSEWHERE = ("run",)  # commands that do not come through here
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.cli.session import Session, document, say, table
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import analytics, times
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.text import safe
 from lumen_tui.store import rolestats
 from lumen_tui.store.frontmatter import BadFile
@@ -67,7 +68,7 @@ def _facts(one: Stats, now: float) -> list[tuple[str, str]]:
         ("tasks", f"{one.tasks:,}: {one.done:,} done, {one.failed:,} failed, {one.cancelled:,} cancelled"),
         ("done", f"{_rate(one)} ({_interval(one)} %, with 95 % certainty)"),
         ("duration", f"median {times.span(one.median)}, p95 {times.span(one.p95)}"),
-        ("cost", f"${one.usd:.2f}; a task: median ${one.usd_median:.3f}, p95 ${one.usd_p95:.3f}"),
+        ("cost", f"{dollars(one.usd)}; a task: median {dollars(one.usd_median)}, p95 {dollars(one.usd_p95)}"),
         ("tokens", f"{one.tokens:,}"),
         ("retries", str(one.retries)),
         ("last used", f"{times.ago(now - one.last_used)} ({times.iso(one.last_used)})"),

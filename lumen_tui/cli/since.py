@@ -33,11 +33,13 @@ def run_since(session: Session, args: Namespace) -> int:
     now = session.now
     seen = None if args.at else presence.read(session.layout, session.operator)
     since = _moment(args.at, now) if args.at else 0.0
+    if since > now:
+        raise ActionError(f"--at {args.at!r} is still to come: write 12h, 3d or a date that has passed")
     found = digest_for(session.layout, session.operator, now, seen=seen, since=since)
     if args.json:
-        document(described(found))
+        document(described(found, left=not args.at))
     else:
-        _print(found)
+        _print(found, left=not args.at)
     if args.seen:
         presence.write(session.layout, session.operator, now)
     return 0
@@ -45,16 +47,12 @@ def run_since(session: Session, args: Namespace) -> int:
 
 def _moment(text: str, now: float) -> float:
     try:
-        return now - times.parse_duration(text)
-    except ValueError:
-        pass
-    try:
-        return times.parse_iso(text)
+        return times.moment(text, now)
     except (ValueError, OverflowError):
         raise ActionError(f"--at {text!r} is no time: write 12h, 3d or a date such as 2026-03-01T08:00") from None
 
 
-def described(found: Digest) -> dict[str, Any]:
+def described(found: Digest, *, left: bool) -> dict[str, Any]:
     """The digest as JSON, with dates instead of seconds."""
     groups = [
         {
@@ -66,17 +64,17 @@ def described(found: Digest) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "operator": found.operator, "since": times.iso(found.since), "until": times.iso(found.until),
-        "looked_before": not found.first, "line": shape.line(found), "usd": found.usd, "groups": groups,
+        "looked_before": not found.first, "line": shape.line(found, left=left), "usd": found.usd, "groups": groups,
     }  # fmt: skip
 
 
-def _print(found: Digest) -> None:
+def _print(found: Digest, *, left: bool) -> None:
     if found.first:
         talk(f"{found.operator} has not looked before; this is the last day")
     cost = f", ${found.usd:.2f} spent on tasks" if found.usd else ""
-    say((shape.line(found) or f"nothing happened since {times.past(found.until - found.since)}") + cost)
+    say((shape.line(found, left=left) or f"nothing happened since {times.past(found.until - found.since)}") + cost)
     for group in found.groups:
-        say(f"\n{group.title}: {shape.words(group)}")
+        say(f"\n{group.title}: {group.count:,}{'+' if group.at_least else ''}")
         for one in group.entries[:_NAMED]:
             about = f"  [{one.target}]" if one.target else ""
             say(f"  {times.ago(found.until - one.at):>6}  {one.text}{about}")

@@ -14,8 +14,9 @@ import msgspec
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.model.tasks import Status
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
@@ -79,8 +80,14 @@ def run_status(session: Session, args: Namespace) -> int:
     for reason in _held_back(picture):
         say(f"  {reason}")
     for need in picture.attention:
-        say(f"  {need.text}")
+        if not _told(need):
+            say(f"  {need.text}")
     return 0
+
+
+def _told(need: Attention) -> bool:
+    """Whether it stands among what holds the work back: the kill switch, a full budget."""
+    return (need.need, need.target) in ((Need.ENGINE, "kill"), (Need.BUDGET, "budget"))
 
 
 def _held_back(picture: Snapshot) -> list[str]:
@@ -91,7 +98,8 @@ def _held_back(picture: Snapshot) -> list[str]:
         scope = "" if whole else f" {name.removeprefix('the ')}"
         found.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` lets it go on")
     if picture.spend.full:
-        found.append(f"nothing that uses a model starts: {picture.spend.full}")
+        full = next((need.text for need in picture.attention if need.need is Need.BUDGET), picture.spend.full)
+        found.append(f"nothing that uses a model starts: {full}")
     return found
 
 
@@ -120,7 +128,8 @@ def _facts(picture: Snapshot) -> dict[str, Any]:
 def _line(picture: Snapshot, now: float) -> str:
     facts = _facts(picture)
     beat = picture.engine.heartbeat
-    phase = f" ({beat.phase}, beat {_ago(now - times.epoch(beat.at))})" if beat and beat.at else ""
+    what = "last" if beat and picture.engine.life is EngineLife.NONE else f"{beat.phase}," if beat else ""
+    phase = f" ({what} beat {_ago(now - times.epoch(beat.at))})" if beat and beat.at else ""
     parts = [f"{facts[name]} {name}" for name in ("running", "queued", "unread", "discoveries")]
     need = len(picture.attention)
     parts.append(f"{need} need{'s' if need == 1 else ''} you")
@@ -154,7 +163,7 @@ def run_events(session: Session, args: Namespace) -> int:
 def _event(line: bytes) -> EngineEvent | None:
     try:
         return msgspec.json.decode(line, type=EngineEvent)
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return None
 
 

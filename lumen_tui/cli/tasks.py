@@ -13,7 +13,8 @@ from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.actions import tasks as verbs
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model import ids, queueing, times
+from lumen_tui.model import budget, ids, queueing, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.store import files, roles, taskfiles
@@ -64,6 +65,8 @@ def _new_options(new: Parser) -> None:
     new.add_argument("-l", "--lane")
     new.add_argument("-p", "--priority", help="P0 to P3 [P2]")
     new.add_argument("--timeout", dest="timeout_seconds", type=seconds_of, help="such as 90s or 10m [the role's]")
+    new.add_argument("--tokens", type=int, help="the most it may use; there it ends [no limit of its own]")
+    new.add_argument("--usd", type=float, help="the most it may cost, in dollars")
     new.add_argument("--depends-on", action="append", metavar="ID", help="a task that must be done first")
     new.add_argument("--id", help="an id of your own, such as task-001")
     new.add_argument("--key", help="the same key gives the same task, however often it is asked for")
@@ -86,12 +89,22 @@ def run_new(session: Session, args: Namespace) -> int:
     given = {name: value for name, value in vars(args).items() if name in known and value not in (None, "")}
     if args.spec:
         given = {**_spec_fields(args.spec, known), **given}
+    if caps := _caps(args):
+        given["budget"] = {**given.get("budget", {}), **caps}
     if not given.get("objective"):
         raise ActionError('an objective is needed: lumen-tui task new "What is to be done"')
     done = session.perform("task.new", **given)
     say(done.target)
     talk(done.summary)
     return 0
+
+
+def _caps(args: Namespace) -> dict[str, float]:
+    """The task's own budget, as far as it was given."""
+    caps = {name: value for name in ("tokens", "usd") if (value := getattr(args, name)) is not None}
+    if why := budget.out_of_range(**caps):
+        raise ActionError(f"--{why}")
+    return caps
 
 
 def _spec_fields(name: str, known: list[str]) -> dict[str, Any]:
@@ -180,7 +193,7 @@ def run_show(session: Session, args: Namespace) -> int:
         "task": spec.id, "status": f"{view.status.value} {view.reason}".strip(), "role": spec.role,
         "objective": spec.objective, "constraints": "; ".join(spec.constraints), "priority": spec.priority,
         "work unit": spec.wu_id, "lane": spec.lane, "retry of": spec.retry_of, "brain": view.brain,
-        "folder": str(folder or ""),
+        "at most": budget.own_words(spec.budget), "folder": str(folder or ""),
     }  # fmt: skip
     table([(name, value) for name, value in facts.items() if value])
     if result:
@@ -226,7 +239,7 @@ def _ended(folder: Path) -> bool:
 def _event(line: bytes) -> TaskEvent | None:
     try:
         return msgspec.json.decode(line, type=TaskEvent)
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return None
 
 

@@ -82,5 +82,7 @@ def show(found: Page, kind: str, *, as_json: bool) -> None:
         return
     for line in [ready.said(one) for one in found.items] if kind else ready.lines(found):
         print(safe(line))
+    if not kind:
+        print(f"What is known elsewhere about the same: `lumen-tui recall {found.wu_id}`")
     if kind and not found.items:
         print(f"nothing open of type {kind} on {found.wu_id}", file=sys.stderr)

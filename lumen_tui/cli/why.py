@@ -14,7 +14,10 @@ from lumen_tui.store.nodes import Ambiguous
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
 
-_WHAT = "a task, loop, signal, node, approval, packet or work unit; a unique beginning will do"
+_WHAT = (
+    "a task, loop, signal, node, note of the archive, text of a relay, approval, packet or work unit; a unique "
+    "beginning will do"
+)
 
 
 def declare(commands: Group) -> None:

@@ -199,7 +199,7 @@ def next_loop(layout: Layout) -> int:
     return max((one.loop for one in capsules.recent_packets(layout, 1)), default=0) + 1
 
 
-def is_loop(name: str) -> int:
+def loop_named(name: str) -> int:
     """The loop that a person means by `12`, `loop 12` or `loop-000012`; 0 for none."""
-    digits = name.lower().removeprefix("loop").strip(" -#")
+    digits = name.lower().removeprefix("loop").strip(" -#") if name[:1] != "-" else ""
     return int(digits) if digits.isdecimal() and len(digits) < 16 else agent.loop_of(name)

@@ -132,7 +132,8 @@ class Engine:
         adopted = self.tending.recover(now)
         completed = self.loop.recover(self.config)
         if adopted or completed:
-            words = f"{adopted} workers adopted" + (", an unfinished loop completed" if completed else "")
+            workers = "1 worker" if adopted == 1 else f"{adopted} workers"
+            words = f"{workers} adopted" + (", an unfinished loop completed" if completed else "")
             self.log.add("recovered", words, now)
         if before and before.next_at and before.phase != "stopped":
             self._count_missed(before, now)
@@ -146,7 +147,8 @@ class Engine:
         """Beats that fell into the time without an engine are recorded once and never replayed."""
         missed = int((now - times.epoch(before.next_at, now)) // max(1.0, before.every_seconds))
         if missed > 0:
-            self.log.add("beats_missed", f"{missed} beats missed while no engine ran", now, missed=missed)
+            beats = "1 beat" if missed == 1 else f"{missed} beats"
+            self.log.add("beats_missed", f"{beats} missed while no engine ran", now, missed=missed)
 
     def close(self, why: str) -> None:
         """Say goodbye and let go of the lease. Workers go on."""
@@ -243,7 +245,7 @@ class Engine:
     def _keep_damage(self, now: float) -> None:
         """Copy damaged lines of the shared journals to quarantine, once each."""
         if new := self._damage.scan(times.iso(now)):
-            self.log.add("quarantined", f"{new} damaged lines copied to quarantine", now)
+            self.log.add("quarantined", f"{new} damaged line{'s' if new > 1 else ''} copied to quarantine", now)
 
     def _save_checkpoints(self, now: float) -> None:
         """The checkpoint of every open session that has had none for its interval."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import safe_all
 from lumen_tui.model.times import iso
@@ -28,7 +29,7 @@ def recent_events(store: Store, limit: int) -> list[EngineEvent]:
     for _, line in split_lines(files.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
         try:
             found.append(EngineEvent(**safe_all(msgspec.structs.asdict(_event.decode(line)))))
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue
     return found[-limit:]
 
@@ -43,8 +44,12 @@ class EventLog:
         self.seq = last[-1].seq if last else self._last_rotated()
 
     def _last_rotated(self) -> int:
-        lines = split_lines(files.read_tail(self._previous, _TAIL), 0)
-        return _event.decode(lines[-1][1]).seq if lines else 0
+        for _, line in reversed(split_lines(files.read_tail(self._previous, _TAIL), 0)):
+            try:
+                return _event.decode(line).seq
+            except UNDECODABLE:
+                continue
+        return 0
 
     def add(self, kind: str, text: str, now: float, *, task_id: str = "", **data: Any) -> EngineEvent:
         """Record one event durably and tell the listeners."""
@@ -64,7 +69,7 @@ class EventLog:
             for _, line in split_lines(files.read(journal, 2 * _ROTATE_AT) or b"", 0):
                 try:
                     event = _event.decode(line)
-                except msgspec.MsgspecError:
+                except UNDECODABLE:
                     continue
                 if event.seq > seq:
                     found.append(event)

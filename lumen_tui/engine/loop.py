@@ -21,6 +21,7 @@ from lumen_tui.engine.starting import role_or_why
 from lumen_tui.engine.tending import Tending
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
@@ -69,7 +70,7 @@ class MainLoop:
         for line in reversed(files.read_tail(self._store.layout.packets, _TAIL).splitlines()):
             try:
                 return msgspec.json.decode(line, type=Packet)
-            except msgspec.MsgspecError:
+            except UNDECODABLE:
                 continue
         return None
 
@@ -149,4 +150,8 @@ class MainLoop:
 
 
 def _came_in(news: News) -> str:
-    return f"{len(news.ended)} tasks ended, {len(news.signals)} signals, {news.discoveries} discoveries"
+    found = (
+        (len(news.ended), "task ended", "tasks ended"), (len(news.signals), "signal", "signals"),
+        (news.discoveries, "discovery", "discoveries"),
+    )  # fmt: skip
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in found)

@@ -9,6 +9,7 @@ import msgspec
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import agent
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent, LoopState
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.store import cursor
@@ -54,7 +55,7 @@ def gather(store: Store, log: EventLog, state: LoopState | None, name: str) -> N
 def _signal(line: bytes) -> Signal | None:
     try:
         return decode_signal(line)
-    except (msgspec.MsgspecError, AttributeError):
+    except (*UNDECODABLE, AttributeError):
         return None
 
 
@@ -68,5 +69,5 @@ def _is_new_discovery(line: bytes, own: tuple[str, ...]) -> bool:
         return False
     try:
         return _node(line).created_by not in own
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return False

@@ -12,6 +12,7 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.capsule import tokens_in
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Orientation
 from lumen_tui.model.tasks import Exit, Spec, TaskEvent
 from lumen_tui.store import files
@@ -75,7 +76,7 @@ def _events(folder: Path) -> Iterator[TaskEvent]:
     for line in (files.read(folder / "events.jsonl", _MOST_EVENTS) or b"").splitlines():
         try:
             yield _event(line)
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue
 
 
@@ -106,6 +107,6 @@ def _blocks(line: bytes) -> list[dict[str, object]]:
         return []
     try:
         content = _line(line).message.get("content")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return []
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []

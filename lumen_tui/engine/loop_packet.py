@@ -10,6 +10,7 @@ import msgspec
 from lumen_tui.engine.loop_orientation import orientation
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.agent import Act, Deposit, Nap, OpenLoop
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Artifact, Health, LeftOut, LoopState, Orientation, Packet
 from lumen_tui.model.tasks import Exit, Usage
 from lumen_tui.model.text import one_line, safe
@@ -89,7 +90,7 @@ def _acts(folder: Path | None) -> list[Act]:
     for line in (files.read(folder / ACTS) or b"").splitlines() if folder else ():
         try:
             found.append(msgspec.json.decode(line, type=Act))
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue
     return found
 

@@ -11,6 +11,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.pausing import Pausing
 from lumen_tui.engine.tending import Tending
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.lines import split_lines
@@ -43,7 +44,7 @@ class Orders:
         for line in self._store.command_receipts.lines():
             try:
                 found.append(msgspec.json.decode(line, type=CommandReceipt))
-            except msgspec.MsgspecError:
+            except UNDECODABLE:
                 continue
         return found
 
@@ -66,7 +67,7 @@ class Orders:
         for _, line in split_lines(data, offset):
             try:
                 command = msgspec.json.decode(line, type=Command)
-            except msgspec.MsgspecError:
+            except UNDECODABLE:
                 continue
             if command.id not in self._answered:
                 self._one(command, wishes, now)

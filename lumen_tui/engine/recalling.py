@@ -58,6 +58,11 @@ def _about(store: Folder, by: str, given: str) -> tuple[str, str, str]:
         wu_id = places.place(store, by=by, wu_id=given.upper()).wu_id
     except BadId as error:
         raise ActionError(str(error)) from error
+    except ActionError as error:
+        if not given:
+            raise
+        said = f"nothing is known of {given.upper()}: `recall` takes words as well"
+        raise ActionError(said, candidates=error.candidates, missing=True) from error
     if not wu_id:
         raise ActionError("your session is on no work unit: name one, or some words")
     unit = work.read_unit(store.layout, wu_id)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lumen_tui.model import times
 from lumen_tui.model.analytics import Stats, Tally, shares
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import ALL_TOOLS, WRITE_TOOLS, Role
 from lumen_tui.model.snapshot import Snapshot
@@ -93,7 +94,7 @@ def cost_words(stats: Stats | None) -> str:
     tokens = stats.tokens // max(1, stats.tasks)
     took = f"{times.span(stats.median)}, p95 {times.span(stats.p95)}"
     done = shares(Tally(stats.done, stats.done + stats.failed))
-    return f"median ${stats.usd_median:.3f}, p95 ${stats.usd_p95:.3f}; {tokens:,} tokens; {took}; {done} done"
+    return f"median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}; {tokens:,} tokens; {took}; {done} done"
 
 
 def until_words(role: Role, now: float) -> str:

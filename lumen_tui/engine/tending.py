@@ -128,12 +128,14 @@ class Tending:
         how = self.starter.ended_how(view.id)
         how = f": {how}" if how else ""
         self._deaths.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
-        if view.attempt <= self.config.workers.retries and self._repeatable(view.spec.role):
+        again, repeatable = view.attempt <= self.config.workers.retries, self._repeatable(view.spec.role)
+        if again and repeatable:
             workers.put_aside(folder, view.attempt)
             text = f"attempt {view.attempt} ended without a word{how}; trying again"
             self._log.add("lost", text, now, task_id=view.id)
         else:
-            reason = f"the worker ended without a word in attempt {view.attempt}{how}"
+            why = "; it may have changed something, so it is not begun again by itself" if again else ""
+            reason = f"the worker ended without a word in attempt {view.attempt}{how}{why}"
             workers.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
             self._log.add("lost", reason, now, task_id=view.id)
 

@@ -15,7 +15,10 @@ TOOLS = (
     "create_task", "signal", "remember", *BLOCK_TOOLS, "discover", "checkpoint", "propose", "sleep", "deposit",
 )  # fmt: skip
 MOST_TASKS = 8  # that one loop may create
-WORTH = ("tasks_created", "signals_sent", "memory_added", "proposals", "artifacts", "decisions", "tasks_done")
+WORTH = (
+    "tasks_created", "signals_sent", "memory_added", "proposals", "artifacts", "decisions", "tasks_done",
+    "defects_fixed",
+)  # fmt: skip
 EMPTY_LOOPS = 3  # in a row, after which the agent sleeps longer and a person hears of it
 FAILED_LOOPS = 3  # in a row, after which what could not be dealt with is not shown again by itself
 _LONGEST_REST = 6 * 3600.0  # seconds

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.archive import KINDS
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -106,7 +107,7 @@ def _decode(data: bytes) -> Any:
         raise BadAgentFile(f"the file has over {MOST_BYTES // 1024 // 1024} MiB: that is more than is read")
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise BadAgentFile(f"this is no agent file: {one_line(str(error), 160)}") from error
     except RecursionError as error:
         raise BadAgentFile("this is no agent file: it is nested too deeply") from error
@@ -226,7 +227,7 @@ def _arguments(given: Any) -> dict[str, Any]:
         return given
     try:
         value = msgspec.json.decode(given) if isinstance(given, str) else {}
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except UNDECODABLE:
         value = given
     return value if isinstance(value, dict) else {"arguments": value}
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import msgspec
+
 from lumen_tui.model import agent, times
 from lumen_tui.model.analytics import Retirement
 from lumen_tui.model.approvals import Approval, Overdue
@@ -22,6 +24,13 @@ _ORDER = list(Need)
 _UNTIL = " until "
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_BEFORE_NO = 300.0  # seconds before a question counts as no at which it is shown again
+# Single events. The others end with their cause, and what was put aside once would stay silent the next time.
+_SETTLED = frozenset(
+    {
+        Need.FAILED, Need.LOST, Need.P0_SIGNAL, Need.P0_DISCOVERY, Need.PROGRESS, Need.RETIREMENT, Need.EXPIRED,
+    }
+)  # fmt: skip
 
 
 class Queue(NamedTuple):
@@ -77,8 +86,11 @@ def sift(found: Iterable[Attention], dismissed: frozenset[str], day: str, now: f
     items, off = tuple(found), _put_off(dismissed, day, now)
     return Queue(
         tuple(item for item in items if item.target not in dismissed and item.target not in off),
-        tuple(item for item in items if item.target not in dismissed and item.target in off),
-    )
+        tuple(
+            msgspec.structs.replace(item, until=off[item.target])
+            for item in items if item.target not in dismissed and item.target in off
+        ),
+    )  # fmt: skip
 
 
 def until_tomorrow(target: str, day: str) -> str:
@@ -93,10 +105,42 @@ def until_then(target: str, moment: float) -> str:
     return f"{target}{_UNTIL}{times.iso(moment)}"
 
 
-def _put_off(names: frozenset[str], day: str, now: float) -> frozenset[str]:
-    """The targets that are put aside until a day or a moment that has not come."""
-    parts = [name.rpartition(_UNTIL) for name in names if _UNTIL in name]
-    return frozenset(target for target, _, until in parts if _to_come(until, day, now))
+def unsnoozed(name: str) -> str:
+    """The target in a name under which something was put aside or off."""
+    target, _, until = name.rpartition(_UNTIL)
+    return target if target and (_DAY.fullmatch(until) or _MOMENT.fullmatch(until)) else name
+
+
+def can_wait(need: Attention) -> bool:
+    """Whether a need may be put aside."""
+    return need.need in _SETTLED or need.target.startswith("budget-warning-")  # named by its day
+
+
+def put_off(need: Attention, day: str) -> tuple[str, str]:
+    """The name under which a need is put off until the day after the budget's `day`, or why it cannot be."""
+    if need.need in (Need.APPROVAL, Need.ENGINE):
+        return "", f"what is about the {need.need} cannot wait"
+    try:
+        return until_tomorrow(need.target, day), ""
+    except ValueError:
+        return "", "what day it is here is not known yet: try again in a moment"
+
+
+def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> tuple[float, str]:
+    """For how many seconds a need can be put off, or why it cannot be. A question comes back before it counts as no."""
+    if need.need is Need.ENGINE:
+        return 0.0, "what is about the engine cannot wait"
+    ends = next((one.expires for one in questions if one.id == need.target), 0.0)
+    left = ends - now - _BEFORE_NO if ends else times.HOUR
+    if left < _BEFORE_NO:
+        return 0.0, "it counts as no too soon to be put off"
+    return min(times.HOUR, left), ""
+
+
+def _put_off(names: frozenset[str], day: str, now: float) -> dict[str, str]:
+    """The targets that are put aside until a day or a moment that has not come, with the latest one."""
+    parts = sorted(name.rpartition(_UNTIL)[::2] for name in names if _UNTIL in name)
+    return {target: until for target, until in parts if _to_come(until, day, now)}
 
 
 def _to_come(until: str, day: str, now: float) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from lumen_tui.model import times
-from lumen_tui.model.config import BudgetConfig, RoleBudget
+from lumen_tui.model.config import CLOSED_TOKENS, BudgetConfig, RoleBudget
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Usage
@@ -20,6 +20,7 @@ from lumen_tui.model.text import one_line
 MAIN_ROLE = "main"  # the main agent: one task of it is one loop
 _CENT = 1e-9  # sums of dollars may be off by this much
 _PACE = times.HOUR  # the pace is that of the last hour
+_CLOSED = "closed, as one of the limits in the settings cannot be read: mend it"
 _BOUNDS = get_type_hints(RoleBudget, include_extras=True)
 
 
@@ -47,14 +48,23 @@ class Cap(Struct, frozen=True):
     @property
     def share(self) -> float:
         """How much of the limit is spent, by what is nearest to its end; 0 where there is no limit."""
+        if self.closed:
+            return 1.0
         return max(
             [used / most for used, most in _pairs(self.limit, self.spent) if most] or [0.0],
         )
 
     @property
+    def closed(self) -> bool:
+        """Whether nobody knows what it is, so that nothing is spent of it."""
+        return self.limit.tokens == CLOSED_TOKENS and self.key == "day"
+
+    @property
     def words(self) -> str:
         """`85,000 of 100,000 tokens, $0.20 of $5.00 spent`."""
         spent, limit = self.spent, self.limit
+        if self.closed:
+            return _CLOSED
         said = [f"{spent.tokens:,} of {limit.tokens:,} tokens"] if limit.tokens else []
         said += [f"{dollars(spent.usd, limit.usd)} of {dollars(limit.usd)}"] if limit.usd else []
         said += [f"{spent.seconds / 60:.0f} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
@@ -66,6 +76,13 @@ def dollars(usd: float, beside: float = 0.0) -> str:
     small = abs(beside or usd)
     digits = min(8, 1 - math.floor(math.log10(small))) if 0 < small < 0.1 else 2
     return f"${usd:.{digits}f}"
+
+
+def own_words(own: Budget) -> str:
+    """`100,000 tokens, $0.50`: what one task may spend at most; empty where it has no limit of its own."""
+    said = [f"{own.tokens:,} tokens"] if own.tokens else []
+    said += [dollars(own.usd)] if own.usd else []
+    return ", ".join([*said, times.span(own.seconds)] if own.seconds else said)
 
 
 def out_of_range(**more: float) -> str:
@@ -141,6 +158,8 @@ def caps(book: Book, config: BudgetConfig, hold: Entry, own: Budget) -> list[Cap
 
 def short_of(cap: Cap, most: Amount) -> str:
     """Why a call that can cost `most` does not fit under a cap; the empty string where it does."""
+    if cap.closed:
+        return f"{cap.name} is {_CLOSED}"
     gone, limit = cap.spent.plus(cap.held), cap.limit
     if 0 < limit.tokens < gone.tokens + most.tokens:
         return _short(cap, f"{most.tokens:,} tokens")
@@ -200,6 +219,8 @@ def blocked(book: Book, config: BudgetConfig, day: str, role: str = "", *, for_g
     cap = role_cap(book, config, day, role) if role else day_cap(book, config, day)
     if not cap.limit:
         return ""
+    if cap.closed:
+        return f"{cap.name} is {_CLOSED}"
     if for_good:
         cap = replace(cap, held=NOTHING)
     if reached(cap):

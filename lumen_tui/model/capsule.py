@@ -149,7 +149,9 @@ def _size(text: str) -> int:
 def _head(capsule: Capsule) -> str:
     lines = [f"# Capsule for loop {capsule.loop}", "", f"- written {capsule.written_at}"]
     if capsule.last_loop:
-        lines.append(f"- made from the packets of loops {capsule.first_loop} to {capsule.last_loop}")
+        first, last = capsule.first_loop, capsule.last_loop
+        loops = f"packet of loop {last}" if first == last else f"packets of loops {first} to {last}"
+        lines.append(f"- made from the {loops}")
     if not capsule.claims:
         lines.append("- no claim about the live system is noted")
     elif capsule.confirmed_at:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,6 +12,8 @@ from lumen_tui.model.evolution import TARGETS
 
 BEGIN, END = "<!-- lumen: begin -->", "<!-- lumen: end -->"
 CONSTITUTION = "constitution.md"
+_BEGINS = re.compile(rf"^{BEGIN}[ \t\r]*$", re.M)  # marks count where they begin a line: a text may well speak of them
+_ENDS = re.compile(rf"^{END}", re.M)
 _NOTE = "Learnt from sessions; `lumen-tui evolve` and the evolution screen change it, not this file."
 
 
@@ -32,23 +35,36 @@ class Assembled(Struct, frozen=True):
 
 
 def assemble(constitution: str, texts: Mapping[str, str], budget: int) -> Assembled:
-    """Put the parts together. The constitution is never cut; of the others whole lines are, the last ones first."""
-    sections = [("Constitution", evolvedfiles.plain(constitution))]
-    sections += [(title, evolvedfiles.plain(texts.get(name, ""))) for name, title in TARGETS.items()]
-    head = f"{BEGIN}\n<!-- {_NOTE} -->\n"
-    room = budget - len((head + END + "\n").encode())
-    body, cuts = "", []
-    for title, text in sections:
-        if not text:
-            continue
-        whole = f"\n# {title}\n\n{text}\n"
-        kept, lost = (whole, "") if title == "Constitution" else _fitting(title, text, room)
-        room -= len(kept.encode())
-        body += kept
+    """Put the parts together. The constitution is never cut; of the others whole lines are, the last ones first.
+
+    No part is cut while it takes no more than its even share of the room: one long part crowds out no other.
+    """
+    made = f"{BEGIN}\n<!-- {_NOTE} -->\n"
+    if principles := evolvedfiles.plain(constitution):
+        made += f"\n# Constitution\n\n{principles}\n"
+    found = [(title, evolvedfiles.plain(texts.get(name, ""))) for name, title in TARGETS.items()]
+    parts = [(title, text) for title, text in found if text]
+    sizes = [len(f"\n# {title}\n\n{text}\n".encode()) for title, text in parts]
+    spare, cuts = 0, []
+    for (title, text), share in zip(parts, _shares(sizes, budget - len(f"{made}{END}\n".encode())), strict=True):
+        kept, lost = _fitting(title, text, share + spare)
+        spare += share - len(kept.encode())
+        made += kept
         if lost:
             cuts.append(Cut(title, lost.count("\n") + 1, len(lost.encode())))
-    made = f"{head}{body}{END}\n"
+    made += f"{END}\n"
     return Assembled(made, len(made.encode()), budget, tuple(cuts))
+
+
+def _shares(sizes: Sequence[int], room: int) -> list[int]:
+    """How many bytes each may take: what a small one leaves of its even share goes to the larger ones."""
+    shares = [0] * len(sizes)
+    room = max(0, room)
+    by_size = sorted(range(len(sizes)), key=sizes.__getitem__)
+    for done, index in enumerate(by_size):
+        shares[index] = min(sizes[index], room // (len(sizes) - done))
+        room -= shares[index]
+    return shares
 
 
 def _fitting(title: str, text: str, room: int) -> tuple[str, str]:
@@ -66,10 +82,13 @@ def _fitting(title: str, text: str, room: int) -> tuple[str, str]:
 
 
 def placed(old: str, section: str) -> str:
-    """`old` with our section in the place of its own earlier one, else behind all that is there."""
-    before, mark, rest = old.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if mark and closed:
-        return before + section.rstrip("\n") + after
+    """`old` with our section in the place of its own earlier one, else behind all that is there.
+
+    Ours is what stands between an end mark and the begin mark nearest above it: of a begin mark that lost its end
+    nothing is taken away.
+    """
+    for end in _ENDS.finditer(old):
+        if begins := list(_BEGINS.finditer(old, 0, end.start())):
+            return old[: begins[-1].start()] + section.rstrip("\n") + old[end.end() :]
     gap = "" if not old else "\n" if old.endswith("\n") else "\n\n"
     return old + gap + section

@@ -45,6 +45,9 @@ class RoleBudget(Struct, frozen=True, forbid_unknown_fields=True):
     minutes: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
 
 
+CLOSED_TOKENS = 1  # as [budget] day_tokens: no call fits below it; what stands there, or beside it, cannot be read
+
+
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[budget]: 0 means no limit."""
 

@@ -64,12 +64,6 @@ def fades_at(touched: float, rule: DecayRule) -> float:
     return touched + rule.life_days * DAY
 
 
-def histogram_bin(value: float, rule: DecayRule) -> int:
-    """Which of the BINS a score belongs to: 0 for a score of 1, the last for the threshold and below."""
-    share = (1.0 - value) / (1.0 - rule.threshold)
-    return min(BINS - 1, max(0, int(share * BINS)))
-
-
 def protection(*, node_type: str, lifecycle: str, status: str, pinned: bool, sensitive: bool, active: bool) -> str:
     """Which of the PROTECTIONS keeps a node from decay; the empty string where none does."""
     holds = (

@@ -38,6 +38,22 @@ EVENTS: Mapping[str, str] = {
     "engine_stopped": "engine",
 }  # fmt: skip
 
+# For narrow screens, where it differs from the title.
+SHORT = {
+    "failed": "Failed, lost", "drift": "Facts drifted", "approvals": "Questions", "ended": "Tasks ended",
+    "people": "By others",
+}  # fmt: skip
+# What stands before an event's own text, which leaves out what its kind says.
+_BEFORE = {
+    "engine_stopped": "engine stopped: ", "killed": "the agent was ", "unkilled": "the agent ",
+    "budget_resumed": "the agent ", "approval_withdrawn": "question withdrawn: ",
+}  # fmt: skip
+
+
+def event_words(kind: str, text: str) -> str:
+    """An event as a sentence that needs no kind beside it."""
+    return "engine started" if kind == "engine_started" else f"{_BEFORE.get(kind, '')}{text}"
+
 
 class Entry(Struct, frozen=True):
     """One thing. `at` in seconds since 1970; `target` is the id of what it is about, empty for none."""
@@ -98,11 +114,15 @@ def words(group: Group) -> str:
     return f"{group.count:,}{more} {one if group.count == 1 and not more else many}"
 
 
-def line(digest: Digest) -> str:
-    """`since you left, 5 h: 12 tasks ended, 1 failed, 3 discoveries`; empty where nothing happened."""
+def line(digest: Digest, *, left: bool = True) -> str:
+    """`since you left, 5 h: 12 tasks ended, 1 failed, 3 discoveries`; empty where nothing happened.
+
+    `left`: it begins where the operator left, not at a moment that was asked for.
+    """
     by_name = {group.name: group for group in digest.groups}
     said = [words(by_name[name]) for name in _FIRST if name in by_name][:_SAID]
     if not said:
         return ""
     past = times.ago(digest.until - digest.since)
-    return one_line(f"{f'in the last {past}' if digest.first else f'since you left, {past}'}: {', '.join(said)}", 200)
+    when = f"since you left, {past}" if left and not digest.first else f"in the last {past}"
+    return one_line(f"{when}: {', '.join(said)}", 200)

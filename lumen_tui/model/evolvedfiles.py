@@ -15,12 +15,18 @@ _INTRO = "What you write outside of the two marks stays as it is."
 
 
 def parts(text: str) -> tuple[str, str, str]:
-    """What stands before the learnt part, that part without its marks, and what stands behind it."""
+    """What stands before the learnt part, that part without its marks, and what stands behind it.
+
+    Where the end mark is gone the learnt part ends with its last entry: the rest may be a person's.
+    """
     before, mark, rest = text.partition(BEGIN)
     if not mark:
         return text, "", ""
     inside, closed, after = rest.partition(END)
-    return (before, inside, after) if closed else (before, rest, "")
+    if closed:
+        return before, inside, after
+    last = max((found.end() for found in _ENTRY.finditer(rest)), default=0)
+    return before, rest[:last], rest[last:]
 
 
 def render(target: str, old: str, accepted: Iterable[Observation]) -> str:

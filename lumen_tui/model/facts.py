@@ -5,6 +5,7 @@ A fact is a note of the whole project with the tag `fact`; what makes it one sta
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -23,10 +24,14 @@ MOST_PROBES = 8  # of one fact
 LONGEST = 1000  # characters of a target, a pattern or an expected value
 SPANS = {"quick": 3 * DAY, "steady": 30 * DAY, "lasting": 180 * DAY}  # class -> seconds that a confirmation holds
 KINDS = ("file", "hash", "text", "json", "output", "exit", "http", "git", "port")
+_COMMANDS = frozenset({"output", "exit"})
+_PATHS = frozenset({"file", "hash", "text", "json", "git"})
+_PORT = re.compile(r"(?:\S*:)?(?!0+$)0*(?:[1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])")
+_MARK = re.compile(r" ([=~])(?: |$)")
 _LEARNS = frozenset({"hash", "json", "output", "git"})
 _DEFAULTS = {"file": "exists", "exit": "0", "http": "200", "port": "open"}
 _HELP = (
-    "write KIND TARGET [AT] [~ REGEX] [= EXPECTED], such as `text /etc/os-release = Debian`, `json package.json "
+    "write KIND TARGET [AT] [~ REGEX] [= EXPECTED], such as `text /etc/os-release = Debian`, `json /srv/package.json "
     "version`, `output uname -r`, `http http://localhost:8080/ = 200`, `git ~/site HEAD`, `port 5432`"
 )
 
@@ -154,17 +159,50 @@ def metadata(
     return {key: value for key, value in found.items() if value} | {"probes": msgspec.to_builtins(probes)}
 
 
-def parse_probe(text: str, probe_id: str) -> Probe:
-    """`json package.json version = "1.2"` as a probe; ValueError says how one is written."""
+def parse_probe(text: str, probe_id: str, folder: str = "") -> Probe:
+    """`json /srv/package.json version = 1.2` as a probe; ValueError says how one is written.
+
+    A relative path is taken from `folder`, where one is given.
+    """
     kind, _, rest = text.strip().partition(" ")
     if kind not in KINDS:
         raise ValueError(f"there is no probe {kind!r} (one of {', '.join(KINDS)}): {_HELP}")
-    rest, _, expect = _cut(rest, " = ")
-    rest, _, pattern = _cut(rest, " ~ ")
+    rest, pattern, expect = _split(kind, rest)
     target, at = _target(kind, rest.strip())
+    if folder and kind in _PATHS and not target.startswith("~"):
+        target = os.path.normpath(os.path.join(folder, target))
     probe = Probe(probe_id, kind, target, at.strip(), pattern.strip(), expect.strip())
     check_probe(probe)
     return probe
+
+
+def _split(kind: str, text: str) -> tuple[str, str, str]:
+    """What is looked at, the pattern, what is expected. The last mark counts in a command, elsewhere the first."""
+    if kind in _COMMANDS:
+        text, _, expect = _cut(text, " = ")
+        return (*_cut(text, " ~ ")[::2], expect)
+    first = next((found for found in _MARK.finditer(text) if _balanced(text[: found.start()])), None)
+    if first is None:
+        return text, "", ""
+    head, tail = text[: first.start()], text[first.end() :]
+    if first[1] == "=":
+        return head, "", tail
+    pattern, _, expect = _cut(tail, " = ")
+    return (head, tail, "") if "(" in expect and "(" not in pattern else (head, pattern, expect)
+
+
+def _balanced(text: str) -> bool:
+    """Whether no quote is open at its end."""
+    try:
+        shlex.split(text)
+    except ValueError:
+        return False
+    return True
+
+
+def absolute(text: str, folder: str) -> str:
+    """A probe as text, with a path in it that is relative to this folder made absolute; ValueError as `parse_probe`."""
+    return probe_words(parse_probe(text, "p1", folder))
 
 
 def _cut(text: str, mark: str) -> tuple[str, str, str]:
@@ -175,7 +213,7 @@ def _cut(text: str, mark: str) -> tuple[str, str, str]:
 
 def _target(kind: str, text: str) -> tuple[str, str]:
     """The target, and what follows it where the kind has something: commands keep all their words."""
-    if kind in ("output", "exit"):
+    if kind in _COMMANDS:
         return text, ""
     try:
         words = shlex.split(text)
@@ -191,6 +229,12 @@ def check_probe(probe: Probe) -> None:
     """ValueError where a probe can never say anything."""
     if not probe.target:
         raise ValueError(f"the probe names nothing to look at: {_HELP}")
+    if probe.kind in _PATHS and not probe.target.startswith(("/", "~")):
+        raise ValueError(f"{one_line(probe.target, 100)} is not an absolute path")
+    if probe.kind == "port" and not _PORT.fullmatch(probe.target):
+        raise ValueError(f"{one_line(probe.target, 100)} is not a port: write a number up to 65535")
+    if probe.kind == "http" and not probe.target.lower().startswith(("http://", "https://")):
+        raise ValueError(f"{one_line(probe.target, 100)} is not an address: it begins with http:// or https://")
     if max(map(len, (probe.target, probe.at, probe.pattern, probe.expect))) > LONGEST:
         raise ValueError(f"a part of a probe has at most {LONGEST} characters")
     if probe.kind == "text" and not (probe.pattern or probe.expect):
@@ -207,7 +251,7 @@ def check_probe(probe: Probe) -> None:
 
 def probe_words(probe: Probe) -> str:
     """A probe as it is written; `parse_probe` reads it again."""
-    single = probe.kind in ("output", "exit")
+    single = probe.kind in _COMMANDS
     parts = [probe.kind, probe.target if single else shlex.quote(probe.target)]
     if probe.kind in ("json", "git") and probe.at:
         parts.append(shlex.quote(probe.at))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 import re
@@ -121,7 +122,6 @@ class FactsView(Struct, frozen=True):
     drifted: int = 0  # current or superseded, and not dealt with
     stalest_id: str = ""
     stalest: float = 0.0
-    stalest_title: str = ""
     alarming: tuple[FactState, ...] = ()
 
 
@@ -133,8 +133,7 @@ def view(states: Sequence[FactState]) -> FactsView:
     alarming = tuple(one for one in drifted if one.alarming)
     if oldest is None:
         return FactsView(drifted=len(drifted), alarming=alarming)
-    fact = oldest.fact
-    return FactsView(len(known), len(drifted), fact.id, oldest.confirmed, one_line(fact.title, 100), alarming)
+    return FactsView(len(known), len(drifted), oldest.fact.id, oldest.confirmed, alarming)
 
 
 class Turn(Struct, frozen=True):
@@ -157,9 +156,10 @@ def choose(turns: Sequence[Turn], most: int, rng: random.Random) -> list[Turn]:
 
     Whatever part of the list is carried out, at least half of it came from the front of the queue.
     """
-    queue = sorted(turns, key=lambda turn: (turn.probed, turn.fact_id, turn.probe_id))
-    heavy = sorted(turns, key=lambda turn: -turn.weight)
-    lot = rng.sample(list(turns), min(len(turns), most))
+    # Of each no more than twice `most` is looked at: those of the beat, and those that another source named already.
+    queue = heapq.nsmallest(2 * most, turns, key=lambda turn: (turn.probed, turn.fact_id, turn.probe_id))
+    heavy = heapq.nlargest(2 * most, turns, key=lambda turn: turn.weight)
+    lot = rng.sample(turns, min(len(turns), most))
     sources = [iter(one) for one in (queue, heavy, queue, lot)]
     sources[2] = sources[0]
     chosen: dict[tuple[str, str], Turn] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-KINDS = ("mem", "sig", "tsk", "pkt", "apr", "evo", "ses", "cmd", "act", "evt", "rly")
+KINDS = ("mem", "sig", "tsk", "pkt", "apr", "evo", "ses", "cmd", "act", "evt", "rly", "arc")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base 32: no i, l, o, u
 _RANDOM_CHARS = 13  # 13 x 5 = 65 random bits
 _MAX_LENGTH = 64

@@ -51,6 +51,7 @@ class Page(Plain):
     discoveries: tuple[Entry, ...] = ()
     blockers: tuple[Blocker, ...] = ()
     items: tuple[Entry, ...] = ()  # open nodes in order of priority, date and id
+    drifted: tuple[str, ...] = ()  # facts that the work unit relies on and that are not so any more, each with its mark
     left_out: dict[str, int] = {}  # noqa: RUF012 - a default that nobody changes
 
 

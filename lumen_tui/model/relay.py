@@ -17,7 +17,17 @@ from lumen_tui.model.text import one_line
 
 MOST_HELD = 20  # of one contributor in one relay
 _SHOWN = 10  # entries that an explanation names
-_LED_BY_TIME = re.compile(
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?(?: ?(?:Z|UTC|GMT)| ?[+-]\d\d:?\d\d)?"
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE = (
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?,? )?"
+    rf"(?:(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?|\d{{1,2}}\.? {_MONTH})(?:,? \d{{4}})?"
+    r"|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
+)
+_WHEN = rf"(?:{_DATE}(?:,? (?:at )?{_CLOCK})?|{_CLOCK})"
+# A date in words or a bare time without a mark behind it is part of what is said: "14:00 standup".
+_LED_BY_TIME = (
+    rf"^(?:[\[(]{_WHEN}[\])][:,\s–—-]*|{_WHEN}\s?(?:[:,–—]|-(?=\s))[\s–—-]*)|"
     r"^[\[(]?\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?UTC|[+-]\d\d:?\d\d)?)?[\])]?[:,\s–—-]*"
 )
 
@@ -62,9 +72,10 @@ class Submission(Struct, frozen=True, omit_defaults=True):
 
 
 def content_hash(text: str) -> str:
-    """The same for the same words, however they are spaced and whatever time they carry at the beginning."""
+    """The same for the same words, however spaced or in capitals, and whatever time they carry at the beginning."""
     flat = " ".join(text.split())
-    return hashlib.sha256((_LED_BY_TIME.sub("", flat) or flat).encode("utf-8", "replace")).hexdigest()[:32]
+    said = (re.sub(_LED_BY_TIME, "", flat, flags=re.IGNORECASE) or flat).casefold()
+    return hashlib.sha256((said.rstrip(".! ") or said).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 class Moved(Struct, frozen=True):

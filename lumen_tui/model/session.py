@@ -8,8 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 TIERS = ("core", "full", "minimal")  # how much context the agent asked for
-MOST_FILES = 500  # of one session; the oldest leave first
-MOST_DECISIONS = 100
+MOST_DECISIONS = 100  # of one session; the oldest leave first
 
 
 class Decision(Struct, frozen=True):
@@ -39,12 +38,6 @@ class WorkSession(Struct, frozen=True):
     ended_at: str = ""
     ended_by: str = ""
     schema: int = 1
-
-
-def with_files(session: WorkSession, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The files touched with `names` added, each once, the newest last."""
-    both = [name for name in session.files_touched if name not in set(names)] + list(dict.fromkeys(names))
-    return tuple(both[-MOST_FILES:])
 
 
 def with_decision(session: WorkSession, decision: Decision) -> tuple[Decision, ...]:

@@ -101,6 +101,7 @@ class Report(Struct):
     seconds: float = 0.0
     skipped: dict[str, Skipped] = field(default_factory=dict)
     problem: str = ""
+    unsure: str = ""  # the first version of the writing program that nobody here knows
 
     def skip(self, why: str, line: int) -> None:
         """Note a line that was passed over."""

@@ -58,6 +58,7 @@ class Attention(Struct, frozen=True):
     target: str
     text: str
     since: float = 0.0
+    until: str = ""  # where it was put off: the day or the moment at which it comes back
 
 
 class EngineLife(StrEnum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_FAR = 1e11  # seconds since 1970: the year 5138, which every system can write
 _UNITS = {"ms": 0.001, "s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 
@@ -44,6 +45,17 @@ def parse_duration(text: str) -> float:
         return float(digits) * _UNITS[unit]
     except (ValueError, KeyError):
         raise ValueError(f"{text!r} is not a duration: write a number and ms, s, m, h, d or w, such as 30d") from None
+
+
+def moment(text: str, now: float) -> float:
+    """Seconds since 1970 of an age before `now`, such as 2h, or of a date. ValueError where it is neither."""
+    try:
+        found = now - parse_duration(text)
+    except ValueError:
+        found = parse_iso(text)
+    if not found < _FAR:
+        raise ValueError(f"{text!r} is too far ahead")
+    return max(0.0, found)
 
 
 def ago(seconds: float) -> str:

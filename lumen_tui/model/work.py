@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-WU_STATUSES = ("ready", "in_progress", "blocked", "done")
-
 
 class WorkUnit(Struct, frozen=True, omit_defaults=True):
     """work/WU-NNN.md: TOML front matter between `+++` lines, then the description."""

@@ -87,12 +87,6 @@ def _target(config: ModelsConfig, name: str, model: str, environ: Mapping[str, s
     return Target(endpoint(config, name, environ), model)
 
 
-def model_id(config: ModelsConfig, role: Role, spec: Spec) -> str:
-    """The model of a task without its endpoint; tiers become ids by the configuration."""
-    _, model = next(_chain(config, _wanted(config, role.name, role.tier, spec.model)))
-    return model
-
-
 def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, str]) -> Provider:
     """The back end of a task. ProviderError where it is unknown or lacks its key."""
     found = targets(config, role, spec, environ)

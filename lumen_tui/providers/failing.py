@@ -35,6 +35,7 @@ _NOT_REACHED = {
 }
 _AGAIN = (408, 409, 425, 429)  # and everything from 500
 _IN_VAIN = " and waiting did not help"
+_LATER = "try again later"
 _QUOTA = ("insufficient_quota", "billing_error", "credit balance")
 
 
@@ -71,9 +72,9 @@ def failure(error: BaseException, target: Target, counts: Counts, now: float, gu
     reached = not _causes(error) & _NOT_REACHED
     counts = counts if counts.prompt or not reached else Counts(fresh=guess)
     if any("Timeout" in name for name in names) and reached:
-        return _passing(f"{server} was silent for too long", counts)
+        return _passing(f"{server} was silent for too long: {_LATER} or give it more time under [models]", counts)
     if names & {"APIConnectionError", "TransportError"} and reached:
-        return _passing(f"{server} cut the connection in the middle of its answer", counts)
+        return _passing(f"{server} cut the connection in the middle of its answer: {_LATER}", counts)
     if names & {"APIConnectionError", "TransportError"}:
         look = "ANTHROPIC_BASE_URL" if target.endpoint.name == "anthropic" else "base_url of the endpoint in lumen.toml"
         return _passing(f"{server} cannot be reached ({detail}): look at the network and {look}", counts)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.forecast import Aging
 from lumen_tui.store.nodeindex import NodeIndex
 from lumen_tui.store.nodes import Raw
@@ -39,12 +40,15 @@ class AgeIndex(NodeIndex):
         return _id.decode(self._file.line(self._rows[number].offset)).id
 
     def records(self, rows: list[Aging]) -> Iterator[tuple[Aging, Raw]]:
-        """Each row with its newest record as it stands in the journal."""
+        """Each row with its newest record as it stands in the journal; what cannot be decoded is left as it is."""
         for row in rows:
             number = self._number.get(row.node_id)
             if self._file is None or number is None:
                 return
-            record = msgspec.json.decode(self._file.line(self._rows[number].offset))
+            try:
+                record = msgspec.json.decode(self._file.line(self._rows[number].offset))
+            except UNDECODABLE:
+                continue
             if isinstance(record, dict):
                 yield row, record
 

@@ -15,6 +15,7 @@ from lumen_tui.model import ids, times
 from lumen_tui.model import transcript as shape
 from lumen_tui.model.agentfile import AfCall, AfMessage, AgentFile
 from lumen_tui.model.blocks import Block, description
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.tasks import Usage
 from lumen_tui.store import blocks, files
 from lumen_tui.store.archive import passages
@@ -122,7 +123,7 @@ def messages(layout: Layout, session: str) -> list[AfMessage]:
 def _record(line: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return {}
     return found if isinstance(found, dict) and isinstance(found.get("message") or {}, dict) else {}
 

@@ -13,6 +13,7 @@ import msgspec
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, filing, locks, taskfiles
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.taskread import decode_safe
@@ -62,7 +63,7 @@ def _read(path: Path, kind: type[msgspec.Struct]) -> msgspec.Struct | None:
     try:
         data = files.read(path, _MOST_BYTES)
         return None if data is None else decode_safe(data, kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, files.StoreError, OSError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from lumen_tui.model.archive import WITHDRAWN, Passage
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import backwards, files, nodes
 from lumen_tui.store.journal import Journal, encode
 from lumen_tui.store.layout import Layout
@@ -56,7 +57,7 @@ def read(line: bytes) -> Passage | None:
     """The note on a line; None where it is damaged."""
     try:
         return _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return None
 
 

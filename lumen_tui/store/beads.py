@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model import ids
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, importing
 from lumen_tui.store.importing import Report, Source
 from lumen_tui.store.layout import Layout
@@ -54,7 +55,7 @@ def _issue(source: Source) -> dict[str, Any] | None:
     """The issue in a line; None where it is none, with the reason noted in `source`."""
     try:
         issue = msgspec.json.decode(source.line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         source.reason = str(error)
         return None
     named = isinstance(issue, dict) and all(isinstance(issue.get(key), str) and issue[key] for key in ("id", "title"))

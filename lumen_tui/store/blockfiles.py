@@ -16,6 +16,7 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.blocks import MOST_BLOCKS, MOST_LIMIT, STANDARD, BadEdit, Fields, Step, check_fields
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, filing
 from lumen_tui.store.frontmatter import FENCE, BadFile, parse_toml
 from lumen_tui.store.journal import Journal, encode
@@ -53,8 +54,11 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_file(layout: Layout, name: str) -> OnDisk | None:
-    """The block's file; None where there is none. BadFile where a person must mend it."""
+def read_file(layout: Layout, name: str, last: Step | None) -> OnDisk | None:
+    """The block's file; None where there is none. BadFile where a person must mend it.
+
+    One without front matter says nothing of limit and purpose: those of the `last` step stay.
+    """
     path = path_of(layout, name)
     data = files.read(path, _MOST_BYTES + 1)
     if data is None:
@@ -67,14 +71,20 @@ def read_file(layout: Layout, name: str) -> OnDisk | None:
         raise BadFile(f"it is not UTF-8 (byte {error.start})") from error
     table, text = _split(whole)
     step, fields = _fields(table)
+    if last is not None and last.how != "removed" and not _is_fenced(whole):
+        fields = last.fields
     return OnDisk(text, fields, step, digest_of(text), os.stat(path).st_mtime)
+
+
+def _is_fenced(whole: str) -> bool:
+    return whole.partition("\n")[0].strip() == FENCE
 
 
 def _split(whole: str) -> tuple[dict[str, Any], str]:
     """Front matter and text. A file without front matter is all text: somebody laid it there."""
     rest = whole
     table: dict[str, Any] = {}
-    if whole.partition("\n")[0].strip() == FENCE:
+    if _is_fenced(whole):
         lines = whole.split("\n")
         closing = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == FENCE), 0)
         if not closing:
@@ -160,7 +170,7 @@ def _steps(layout: Layout) -> Iterator[Step]:
     for line in Journal(layout.block_history).lines():
         try:
             step = decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             continue
         if _is_name(step.name):
             yield step

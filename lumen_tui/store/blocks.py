@@ -24,6 +24,7 @@ from lumen_tui.model.blocks import (
     check_text,
     shown_difference,
 )
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import blockfiles, files, filing, locks
 from lumen_tui.store.blockfiles import Damaged, OnDisk
 from lumen_tui.store.frontmatter import BadFile
@@ -75,7 +76,7 @@ def steps(layout: Layout, name: str) -> list[Step]:
 def _seen(layout: Layout, name: str, known: list[Step]) -> Block:
     last = known[-1] if known else None
     try:
-        there = blockfiles.read_file(layout, name)
+        there = blockfiles.read_file(layout, name, last)
     except (BadFile, files.StoreError, OSError) as error:
         return msgspec.structs.replace(_recorded(layout, name, last), problem=_why(name, error))
     block = as_block(last, name, there.text if there else "")
@@ -138,7 +139,7 @@ def _finish(layout: Layout, found: History) -> None:
     try:
         step = msgspec.json.decode(data, type=Step)
         _carry_out(layout, step, blockfiles.kept_text(layout, step), found)
-    except (msgspec.MsgspecError, Damaged):
+    except (*UNDECODABLE, Damaged):
         pass  # it was never begun: its text is kept before, and the note is written whole
     filing.remove(layout.block_pending)
 
@@ -156,7 +157,7 @@ def _is_untouched(layout: Layout, step: Step, known: list[Step]) -> bool:
     """Whether the file is still that of the step before. What a person saved this moment stays, and is taken in."""
     last = known[-2] if len(known) > 1 else None
     try:
-        there = blockfiles.read_file(layout, step.name)
+        there = blockfiles.read_file(layout, step.name, last)
     except BadFile:
         return False
     return step.how == "hand" or (not _is_live(last) if there is None else _same(there, last))
@@ -167,7 +168,7 @@ def _take_in(layout: Layout, name: str, found: History, now: float) -> None:
     known = found.get(name, [])
     last = known[-1] if known else None
     try:
-        there = blockfiles.read_file(layout, name)
+        there = blockfiles.read_file(layout, name, last)
     except (BadFile, files.StoreError, OSError):
         return
     if there is None and _is_live(last):
@@ -242,7 +243,8 @@ def _check_base(layout: Layout, now: Block, base: int | None, found: History) ->
     since = [one for one in found[now.name] if one.step > base]
     said = "; ".join(f"step {one.step} by {one.by} ({one.how}, {one.at[:16]})" for one in since[-3:])
     diff = shown_difference(_text_of(layout, read_at), now.text, f"step {base}", f"step {now.step}")
-    raise Stale(f"{now.name} was written since you read step {base}: {said}. Nothing was changed. What is new:\n{diff}")
+    new = f"What is new:\n{diff}" if diff.strip() else f"Its text is the same again: write on step {now.step}."
+    raise Stale(f"{now.name} was written since you read step {base}: {said}. Nothing was changed. {new}")
 
 
 def _text_of(layout: Layout, step: Step) -> str:

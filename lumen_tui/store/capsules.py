@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.capsule import Capsule
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Packet
-from lumen_tui.model.text import safe_all
 from lumen_tui.store import backwards, files, filing
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.taskread import decode_safe
 
 _MOST = 1024 * 1024  # bytes of a capsule that are read
-_CANNOT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def path(layout: Layout, loop: int) -> Path:
@@ -35,8 +35,8 @@ def read(layout: Layout, loop: int) -> Capsule | None:
     """The capsule with which a loop woke, safe to show; None where there is none, or none that can be read."""
     try:
         data = files.read(path(layout, loop), _MOST)
-        return None if data is None else msgspec.convert(safe_all(msgspec.json.decode(data)), Capsule)
-    except (*_CANNOT, files.StoreError, OSError):
+        return None if data is None else decode_safe(data, Capsule)
+    except (*UNDECODABLE, files.StoreError, OSError):
         return None
 
 
@@ -70,6 +70,6 @@ def recent_packets(layout: Layout, count: int) -> tuple[Packet, ...]:
 def packet_in(line: bytes) -> Packet | None:
     """The packet of a line, safe to show; None where it cannot be read."""
     try:
-        return msgspec.convert(safe_all(msgspec.json.decode(line)), Packet)
-    except _CANNOT:
+        return decode_safe(line, Packet)
+    except UNDECODABLE:
         return None

@@ -68,8 +68,7 @@ def _mark_of(line: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -
 def write(layout: Layout, config: EvolutionConfig, now: float) -> tuple[Assembled, bool]:
     """Bring the file up to date; whether it had to be written."""
     made, path = assembled(layout, config, now), place_of(layout, config)
-    if not path.is_absolute():
-        raise files.StoreError(f"[evolution] claude_md = {config.claude_md!r}: write an absolute path")
+    _check(path, config)
     try:
         old = files.read(path)
         text = evolved.encoded(placed((old or b"").decode("utf-8", "surrogateescape"), made.text))
@@ -82,3 +81,16 @@ def write(layout: Layout, config: EvolutionConfig, now: float) -> tuple[Assemble
     except OSError as error:
         raise files.fail(path, error) from error
     return made, True
+
+
+def _check(path: Path, config: EvolutionConfig) -> None:
+    """StoreError where nothing can be written there: it says what to change."""
+    if not config.claude_md:
+        return
+    wrong = "" if path.is_absolute() else "write an absolute path"
+    if not wrong and path.is_symlink():
+        wrong = f"it is a link: name the file that it leads to, {path.resolve()}"
+    if not wrong and not path.parent.is_dir():
+        wrong = "there is no such folder: make it, or name another file"
+    if wrong:
+        raise files.StoreError(f"[evolution] claude_md = {config.claude_md!r}: {wrong}")

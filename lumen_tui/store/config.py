@@ -19,6 +19,7 @@ from lumen_tui.store.layout import Layout
 _HINT = "the rest is in force, this falls back to its default"
 _CLOSED = "no command of a worker is run until it is mended"
 _FLOOR = ("sandbox: ", "sandbox.require")
+_MISSPELLED = ("did you mean require?", "did you mean sandbox?")
 
 
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
@@ -26,28 +27,49 @@ def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
 
     A broken file or setting never stops the rest, and never opens what it had closed.
     """
-    problems: list[Problem] = []
-    config, known = Config(), True
-    for path in (layout.config, layout.operator):
-        table, text = _table(layout, path, problems)
-        known = known and table is not None
-        for section, value in (table or {}).items():
-            config = _take(config, (section,), value, (path.name, text), problems)
-    config = _closed(config, problems) if known else lastgood.strictest(config)
+    config, problems = _load(layout)
     return config, [*problems, *strangers(config.models), *unknown_roles(layout, config)]
 
 
 def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
-    """As `load_config`; what protects is kept for the time when a file cannot be read. For the engine alone."""
+    """As `load_config`; what protects is kept for the time when it cannot be read. For the engine alone."""
     lastgood.keep(layout)
-    return load_config(layout)
+    config, problems = load_config(layout)
+    unread = any(problem.hint in (lastgood.KEPT, lastgood.STRICT) for problem in problems)
+    if not unread and not lastgood.wrong_limits(problems):
+        lastgood.keep_limits(layout, config)
+    return config, problems
+
+
+def _load(layout: Layout) -> tuple[Config, list[Problem]]:
+    broken: list[Problem] = []
+    paths = (layout.config, layout.operator)
+    tables = [(path.name, *_table(layout, path, broken)) for path in paths]
+    config, problems = _layered(Config(), tables)
+    if wrong := lastgood.wrong_limits(problems):
+        kept = lastgood.limits(layout)
+        config, problems = _layered(lastgood.beneath(kept, wrong), tables)
+        config = config if kept else lastgood.stopped(config, wrong)
+        problems = [lastgood.hinted(problem, known=kept is not None) for problem in problems]
+    if any(table is None for _, table, _ in tables):
+        return lastgood.strictest(config), [*broken, *problems]
+    return _closed(config, problems), [*broken, *problems]
+
+
+def _layered(config: Config, tables: list[tuple[str, dict[str, Any] | None, str]]) -> tuple[Config, list[Problem]]:
+    """The tables laid over `config`, each with the name and the text of its file, and what could not be taken."""
+    problems: list[Problem] = []
+    for name, table, text in tables:
+        for section, value in (table or {}).items():
+            config = _take(config, (section,), value, (name, text), problems)
+    return config, problems
 
 
 def _closed(config: Config, problems: list[Problem]) -> Config:
     """A floor of safety that cannot be read is not left out: no command is run until somebody has mended it."""
     unread = [
         number for number, problem in enumerate(problems)
-        if problem.what.startswith(_FLOOR) or problem.what.endswith("did you mean require?")
+        if problem.what.startswith(_FLOOR) or problem.what.endswith(_MISSPELLED)
     ]  # fmt: skip
     for number in unread:
         problems[number] = msgspec.structs.replace(problems[number], hint=_CLOSED)

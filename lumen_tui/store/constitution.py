@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from lumen_tui.model.constitution import Approval, Standing, digest, standing
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import evolved, files
 from lumen_tui.store.layout import Layout
 
@@ -14,7 +15,7 @@ def read_standing(layout: Layout) -> Standing:
     try:
         there = evolved.read_text(layout.constitution)
         return standing(there, _approval(layout))
-    except (files.StoreError, OSError, msgspec.MsgspecError) as error:
+    except (files.StoreError, OSError, *UNDECODABLE) as error:
         return Standing("", "", f"the constitution or its approval cannot be read: {error}")
 
 
@@ -27,7 +28,7 @@ def approved_text(layout: Layout) -> str | None:
     """What the record of the approval holds; None where there is none or it cannot be read."""
     try:
         found = _approval(layout)
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return None
     return found.text if found else None
 

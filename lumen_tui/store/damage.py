@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.store import files
 from lumen_tui.store.journal import Follower, Journal
@@ -95,6 +96,7 @@ class DamageScan:
         self._followers = {
             "memory/memory.jsonl": Follower(layout.memory),
             "memory/signals.jsonl": Follower(layout.signals),
+            "memory/archival.jsonl": Follower(layout.archival),
             _CONFIRMATIONS: Follower(layout.confirmations),
         }
         self._decoders = dict.fromkeys(self._followers, msgspec.json.Decoder(_HasId).decode)
@@ -104,7 +106,7 @@ class DamageScan:
     def _resume(self) -> None:
         try:
             places = msgspec.json.decode(files.read(self._place) or b"{}", type=dict[str, tuple[int, int, int]])
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             return
         for name, follower in self._followers.items():
             if name in places:
@@ -127,7 +129,7 @@ class DamageScan:
         for start, line in split_lines(data, offset):
             try:
                 self._decoders[name](line)
-            except msgspec.MsgspecError as error:
+            except UNDECODABLE as error:
                 if record := self._keep(name, start, line, str(error), at):
                     found.append(record)
         return found
@@ -147,7 +149,7 @@ def known_lines(layout: Layout) -> set[tuple[str, int, str]]:
     for line in Journal(layout.quarantine).lines():
         try:
             record = msgspec.json.decode(line, type=Quarantined)
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue
         found.add((record.where, record.offset, record.sha256))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.listings import Deed
 from lumen_tui.model.text import one_line
 from lumen_tui.store import backwards, files
@@ -74,7 +75,7 @@ def _lines(layout: Layout) -> Iterator[Deed]:
         for _, line in backwards.lines(fd):
             try:
                 yield _deed(_decode(line))
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            except UNDECODABLE:
                 continue
     finally:
         os.close(fd)

@@ -10,11 +10,12 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from lumen_tui.model import agent, digest, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.digest import Digest, Entry
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.packets import outcome
-from lumen_tui.model.text import one_line, safe_all
+from lumen_tui.model.text import one_line
 from lumen_tui.store import approvals, backwards, files
 from lumen_tui.store.capsules import packet_in
 from lumen_tui.store.layout import Layout
@@ -22,6 +23,7 @@ from lumen_tui.store.linemap import whole_blocks
 from lumen_tui.store.nodeviews import decode_node
 from lumen_tui.store.presence import Place, Seen
 from lumen_tui.store.signalindex import decode_signal
+from lumen_tui.store.taskread import decode_safe
 
 T = TypeVar("T")
 MOST = 5000  # newest lines of one journal that are looked at
@@ -29,7 +31,6 @@ _NAMED = 200  # entries of one group
 _OLDER = 50  # lines in a row from before the date after which nothing newer is expected
 _TEXT = 200  # characters
 _DATES = (b'"created_at":"', b'"at":"', b'"completed_at":"')
-_CANNOT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, AttributeError)
 
 
 class _Deed(msgspec.Struct):
@@ -154,7 +155,7 @@ class _Reading:
         if fresh.partly or not _stands(self._layout.events, place):
             earlier = newer(self._layout.earlier_events, place, self._since)
             lines = [*lines, *earlier.lines][:MOST]
-        for event in _decoded(lines, lambda line: msgspec.convert(safe_all(msgspec.json.decode(line)), EngineEvent)):
+        for event in _decoded(lines, lambda line: decode_safe(line, EngineEvent)):
             self._event(event)
 
     def _event(self, event: EngineEvent) -> None:
@@ -169,7 +170,8 @@ class _Reading:
             target, kind = event.task_id, "task"
             if isinstance(fact := event.data.get("fact"), str):
                 target, kind = fact, "fact"
-            self._add(group, event.at, event.text, target, kind if target else "event")
+            said = digest.event_words(event.kind, event.text)
+            self._add(group, event.at, said, target, kind if target else "event")
 
     def _signals(self) -> None:
         """Those to everybody and to the operator."""
@@ -234,7 +236,7 @@ def _decoded(lines: list[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
     for line in lines:
         try:
             yield decode(line)
-        except _CANNOT:
+        except UNDECODABLE:
             continue
 
 

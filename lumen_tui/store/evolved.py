@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, Status
 from lumen_tui.model.sessionlog import Place
 from lumen_tui.model.text import one_line, safe, safe_all
@@ -27,7 +28,7 @@ def _decoded(path: Path, kind: type[_T]) -> Iterator[_T]:
     for line in Journal(path).lines():
         try:
             yield decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             continue
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Overdue
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
@@ -55,7 +56,7 @@ class ExpiredIndex:
 def _overdue(line: bytes) -> Overdue | None:
     try:
         event = _event(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return None
     name = event.data.get("approval")
     if event.kind != "approval_expired" or not isinstance(name, str):

@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import freshness, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, fact_of
 from lumen_tui.model.freshness import FactState, FactsView
-from lumen_tui.model.text import safe, safe_all
+from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.store import files
 from lumen_tui.store.config import load_config
 from lumen_tui.store.damage import Damage
@@ -22,7 +23,6 @@ from lumen_tui.store.nodeviews import decode_node
 _CHUNK = 4 * 1024 * 1024
 _MARK = b'"fact"'
 _confirmation = msgspec.json.Decoder(Confirmation).decode
-_CANNOT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Touch(msgspec.Struct):
@@ -115,7 +115,7 @@ class FactIndex:
             at = end
             try:
                 fact = fact_of(decode_node(line))
-            except _CANNOT:
+            except UNDECODABLE:
                 continue  # the index of nodes tells of damaged lines
             if fact is not None:
                 self._facts[fact.id] = fact
@@ -127,7 +127,7 @@ class FactIndex:
         for at, line in split_lines(data, offset):
             try:
                 found = _confirmation(line)
-            except _CANNOT as error:
+            except UNDECODABLE as error:
                 self.damage.add(at, line, str(error))
                 continue
             self._found.setdefault(found.fact_id, Found()).take(_safe(found))
@@ -139,7 +139,7 @@ class FactIndex:
         for _, line in split_lines(data, offset):
             try:
                 node_id = _touch(line).node_id
-            except _CANNOT:
+            except UNDECODABLE:
                 continue
             self._uses[node_id] = self._uses.get(node_id, 0) + 1
             self._stale.add(node_id)
@@ -215,6 +215,12 @@ def marks(layout: Layout, now: float) -> dict[str, str]:
     """What goes beside facts that are not fresh, by the id of the node: for context blocks, capsules, ready pages."""
     found = {state.fact.id: freshness.mark(state, now) for state in states(layout)}
     return {fact_id: words for fact_id, words in found.items() if words}
+
+
+def against(layout: Layout, wu_id: str, now: float) -> tuple[str, ...]:
+    """What a work unit relies on and is not so any more: each claim with its mark."""
+    found = [state for state in states(layout) if state.alarming and wu_id in state.used_by]
+    return tuple([f"{one_line(state.fact.title, 200)} {freshness.mark(state, now)}" for state in found])
 
 
 def texts_in_use(layout: Layout) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Action, Change
 from lumen_tui.store import files
 from lumen_tui.store.journal import Journal, encode
@@ -35,7 +36,7 @@ def actions(layout: Layout) -> Iterator[Action]:
     for line in Journal(layout.actions).lines():
         try:
             action = _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             continue
         if held is not None and held.id == action.id:
             held = msgspec.structs.replace(held, changes=held.changes + action.changes)

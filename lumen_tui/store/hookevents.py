@@ -10,6 +10,7 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.progress import HookView, Missing, Stretch, UnitState, missing
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
@@ -110,7 +111,7 @@ class HookEvents:
         for start, line in split_lines(data, offset):
             try:
                 self._take(_line.decode(line))
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except UNDECODABLE as error:
                 self.damage.add(start, line, str(error))
         waiting = min((at for _, at in self._waiting.values()), default=0.0)
         self.view = msgspec.structs.replace(self.view, waiting_since=waiting)
@@ -217,7 +218,7 @@ class SignalTimes:
     def _take(self, line: bytes) -> None:
         try:
             signal = _signal.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except UNDECODABLE:
             return
         if signal.wu_id and signal.type != COMPLETION:
             at = times.epoch(signal.created_at)

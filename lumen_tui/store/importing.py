@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import ids
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, filing
 from lumen_tui.store.damage import Quarantined, known_lines
 from lumen_tui.store.journal import Journal, whole_lines
@@ -104,7 +105,7 @@ def why_not(*needed: str) -> Callable[[bytes], str]:
                 return f"the field {missing[0]!r} is missing or no text"
             if "id" in needed:
                 ids.check_file_name(record["id"], "id")
-        except (msgspec.MsgspecError, ids.BadId, UnicodeDecodeError, RecursionError) as error:
+        except (*UNDECODABLE, ids.BadId) as error:
             return str(error)
         return ""
 

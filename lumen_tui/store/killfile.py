@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
@@ -39,7 +40,7 @@ def read_kill(layout: Layout) -> Kill | None:
         return None
     try:
         return msgspec.json.decode(files.read(layout.kill) or b"{}", type=Kill)
-    except (msgspec.DecodeError, files.StoreError, OSError, UnicodeDecodeError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return Kill(reason="kill.json is there but cannot be read")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model import ids
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.handoff import Holder, Tracked
 from lumen_tui.store import files, filing, frontmatter, process
 from lumen_tui.store.frontmatter import BadFile
@@ -29,7 +30,7 @@ def _entries(layout: Layout, lane: str) -> list[Holder]:
     try:
         data = files.read(lock_path(layout, lane)) or b""
         return msgspec.json.decode(data, type=dict[str, list[Holder]]).get("holders", []) if data.strip() else []
-    except (msgspec.DecodeError, UnicodeDecodeError, files.StoreError, OSError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return []
 
 
@@ -153,7 +154,7 @@ def read_stamp(layout: Layout, wu_id: str) -> dict[str, str]:
     """What the stamp says; empty where there is none or it says nothing."""
     try:
         return msgspec.json.decode(files.read(stamp_path(layout, wu_id)) or b"{}", type=dict[str, str])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         return {}
 
 

@@ -1,17 +1,30 @@
-"""Settings that protect stay in force while their file cannot be read: from a copy of it as it last could be.
+"""Settings that protect stay in force while their file, or one of them, cannot be read: as they last could be.
 
-The engine keeps the copies below index/, whenever it has read the settings. Where there is none, nothing is known of
-what the operator had set, and the strictest holds.
+The engine keeps copies below index/, whenever it has read the settings: of the files, for when one of them cannot be
+read, and of the sections that hold limits, for when a value cannot. Where there is no copy, nothing is known of what
+the operator had set, and the strictest holds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from lumen_tui.model.config import UNREADABLE, ApprovalsConfig, BudgetConfig, Config, WebConfig
+from lumen_tui.model.config import (
+    CLOSED_TOKENS,
+    UNREADABLE,
+    ApprovalsConfig,
+    BudgetConfig,
+    Config,
+    SandboxConfig,
+    WebConfig,
+)
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.snapshot import Problem
 from lumen_tui.store import files, frontmatter
 from lumen_tui.store.layout import Layout
 
@@ -24,7 +37,21 @@ STRICT = (
     "nothing is known of its limits, so until it is mended no command of a worker is run, no model call is made, the "
     "web is closed and every change asks; nothing else of this file is in force"
 )
-_LEAST = 1  # token: no call fits below it
+_LIMITS = "last-good-limits.json"
+_STAYS = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
+_STOPPED = {
+    "budget": "what was meant is not known, so no model call is made until it is mended",
+    "approvals": "what was meant is not known, so every change asks until it is mended",
+}
+_EVERYTHING = ApprovalsConfig(ask=("write", "shell", "web_fetch", "custom"))
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The sections in which a wrong value could open what was closed."""
+
+    sandbox: SandboxConfig
+    budget: BudgetConfig
+    approvals: ApprovalsConfig
 
 
 def _copy(layout: Layout, path: Path) -> Path:
@@ -60,6 +87,59 @@ def strictest(config: Config) -> Config:
     """`config` with everything closed that protects."""
     return msgspec.structs.replace(
         config, sandbox=msgspec.structs.replace(config.sandbox, require=UNREADABLE), web=WebConfig(), allow=(),
-        budget=BudgetConfig(day_tokens=_LEAST),
-        approvals=ApprovalsConfig(ask=("write", "shell", "web_fetch", "custom")),
+        budget=BudgetConfig(day_tokens=CLOSED_TOKENS), approvals=_EVERYTHING,
     )  # fmt: skip
+
+
+def keep_limits(layout: Layout, config: Config) -> None:
+    """Keep the limits in force, all of which could be read. That it fails costs only the copy."""
+    data = msgspec.json.encode(Limits(config.sandbox, config.budget, config.approvals))
+    path = layout.index / _LIMITS
+    try:
+        if data != files.read(path):
+            files.replace(path, data)
+    except (files.StoreError, OSError):
+        return
+
+
+def wrong_limits(problems: Iterable[Problem]) -> frozenset[str]:
+    """The sections with a limit that cannot be read, or that are misspelled, by what is wrong in the files."""
+    whats = [problem.what for problem in problems]
+    named = {what.partition(":")[0].partition(".")[0] for what in whats}
+    return frozenset(
+        section for section in Limits.__struct_fields__
+        if section in named or any(what.endswith(f"did you mean {section}?") for what in whats)
+    )  # fmt: skip
+
+
+def limits(layout: Layout) -> Limits | None:
+    """The limits that were in force when all of them could last be read."""
+    try:
+        return msgspec.json.decode(files.read(layout.index / _LIMITS) or b"", type=Limits)
+    except (*UNDECODABLE, files.StoreError, OSError):
+        return None
+
+
+def beneath(kept: Limits | None, wrong: Iterable[str]) -> Config:
+    """What settings are laid over: the defaults, and in the sections that are `wrong` what was in force before.
+
+    A folder may be written only where the file says so now: that list is looser than its default.
+    """
+    if kept is None:
+        return Config()
+    safe = replace(kept, sandbox=replace(kept.sandbox, writable=()))
+    return replace(Config(), **{section: getattr(safe, section) for section in wrong})
+
+
+def stopped(config: Config, wrong: Iterable[str]) -> Config:
+    """`config` where nobody knows the limits that were meant in the sections that are `wrong`."""
+    if "budget" in wrong:
+        config = replace(config, budget=replace(config.budget, day_tokens=CLOSED_TOKENS))
+    return replace(config, approvals=_EVERYTHING) if "approvals" in wrong else config
+
+
+def hinted(problem: Problem, *, known: bool) -> Problem:
+    """The problem with what holds meanwhile, where it is about a limit."""
+    section = next(iter(wrong_limits([problem])), "")
+    hint = (_STAYS if known else _STOPPED.get(section, "")) if section else ""
+    return replace(problem, hint=hint or problem.hint)

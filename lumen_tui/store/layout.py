@@ -19,7 +19,9 @@ _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
 
 class Layout:
-    """The paths of one state folder. Ids become paths here and nowhere else, after they were checked."""
+    """The paths of one state folder. Ids become paths here, those of blocks and relays in their own modules, after they
+    were checked.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, locks, process
 from lumen_tui.store.layout import Layout
 
@@ -40,7 +41,7 @@ def read_lease(layout: Layout) -> LeaseInfo:
     """What the last holder wrote; all zero where there is nothing readable."""
     try:
         return msgspec.json.decode(files.read(layout.engine_lock) or b"{}", type=LeaseInfo)
-    except (msgspec.DecodeError, files.StoreError, OSError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return LeaseInfo()
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import msgspec
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SETTLE, SPENT, Book, Entry
 from lumen_tui.store import files, ledgerpages, process
@@ -86,7 +87,7 @@ class Ledger:
         """A damaged line hides only itself: a hold that was torn was never acknowledged, its call never made."""
         try:
             self.book.take(_entry(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
+        except (*UNDECODABLE, OverflowError) as error:
             self.damage.add(offset, line, str(error))
 
     def hold(self, wanted: Entry, decide: Decide) -> str:
@@ -141,7 +142,7 @@ class Ledger:
             page = self._follower.page_of(found.place)
             if page is None or found.last != _bytes_before(files.open_plain(page), found.place[2]):
                 return
-        except (msgspec.DecodeError, files.StoreError, OSError, UnicodeDecodeError, RecursionError, ValueError):
+        except (*UNDECODABLE, files.StoreError, OSError, ValueError):
             return  # none, or of no use: everything is read
         self.book = found.book
         self._follower.resume(found.place, page)

@@ -12,6 +12,7 @@ import msgspec
 
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import BINS, PROTECTIONS, DecayRule, DecayView, Fading
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, PRIORITIES, Node, Touch, priority_rank
 from lumen_tui.model.snapshot import DiscoveryRow
@@ -108,16 +109,9 @@ class NodeIndex:
             self._file = OpenFile(self._follower.open_copy())
         for offset, line in split_lines(data, base):
             try:
-                slim = _slim.decode(line)
-            except msgspec.ValidationError as error:
-                if b'"id"' not in line:
-                    self.damage.add(offset, line, str(error))
-                    continue
-                slim = _slim_of(decode_loosely(line))
-            except msgspec.DecodeError as error:
+                self._put(offset, _read(line))
+            except UNDECODABLE as error:
                 self.damage.add(offset, line, str(error))
-                continue
-            self._put(offset, slim)
 
     def _put(self, offset: int, slim: _Slim) -> None:
         number = self._number.give(slim.id)
@@ -141,7 +135,7 @@ class NodeIndex:
             for _, line in split_lines(data, offset):
                 try:
                     self._touch(_touch.decode(line))
-                except msgspec.MsgspecError:
+                except UNDECODABLE:
                     continue
             if self._touches.offset == before:
                 return
@@ -253,6 +247,17 @@ def _touched_at_bin(edge: int, rule: DecayRule, now: float) -> float:
     value = 1.0 - (1.0 - rule.threshold) * edge / BINS
     share = decay.DecayRule(rule.half_life_days, value).life_days if value < 1 else 0.0
     return now - share * times.DAY
+
+
+def _read(line: bytes) -> _Slim:
+    """The index fields of a line. Raises UNDECODABLE where no node is in it."""
+    try:
+        return _slim.decode(line)
+    except msgspec.ValidationError:
+        node = decode_loosely(line)
+        if not node.id:
+            raise
+        return _slim_of(node)
 
 
 def _slim_of(node: Node) -> _Slim:

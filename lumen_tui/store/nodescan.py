@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE, decoded
 from lumen_tui.store import files
 from lumen_tui.store.journal import whole_lines
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.nodes import Raw
-
-_decode = msgspec.json.Decoder().decode
 
 
 def newest_nodes(layout: Layout, mention: str = "") -> Iterator[Raw]:
@@ -23,7 +22,7 @@ def newest_nodes(layout: Layout, mention: str = "") -> Iterator[Raw]:
     wanted = mention.encode()
     for line in newest.values():
         if wanted in line:
-            yield _decode(line)
+            yield decoded(line)
 
 
 class _HasId(msgspec.Struct):
@@ -42,7 +41,7 @@ def _lines(layout: Layout) -> Iterator[tuple[str, bytes]]:
         for line in whole_lines(fd):
             try:
                 yield _id(line).id, line
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            except UNDECODABLE:
                 continue
     finally:
         os.close(fd)

@@ -9,6 +9,7 @@ import msgspec
 
 from lumen_tui.model import decay
 from lumen_tui.model.decay import PROTECTIONS, DecayRule, Fading
+from lumen_tui.model.decoding import UNDECODABLE, decoded
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
@@ -31,14 +32,13 @@ def decode_node(line: bytes) -> Node:
             session_id=safe(node.session_id), tags=tuple(safe(tag) for tag in node.tags),
             metadata=safe_all(node.metadata), created_by=safe(node.created_by),
         )  # fmt: skip
-    except msgspec.ValidationError:
+    except UNDECODABLE:
         return decode_loosely(line)
 
 
 def decode_loosely(line: bytes) -> Node:
-    fields = {
-        name: value for name, value in safe_all(msgspec.json.decode(line)).items() if name in Node.__struct_fields__
-    }
+    """What can be read of a node; its id is empty where that cannot."""
+    fields = {name: value for name, value in safe_all(decoded(line)).items() if name in Node.__struct_fields__}
     texts = {name: value for name, value in fields.items() if isinstance(value, str)}
     for name, default in (("type", "note"), ("content", ""), ("created_at", ""), ("id", "")):
         texts.setdefault(name, default)

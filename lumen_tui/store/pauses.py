@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause, Pauses
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
@@ -43,7 +44,7 @@ def _read(path: Path) -> Pause | None:
     try:
         data = files.read(path)
         return msgspec.json.decode(data, type=Pause) if data else None
-    except (msgspec.MsgspecError, files.StoreError):
+    except (*UNDECODABLE, files.StoreError):
         return Pause(at="", by="unknown", reason=f"{path.name}: {_UNREADABLE}")
 
 
@@ -51,7 +52,7 @@ def parts(layout: Layout) -> Pauses:
     """What is paused of the loop and the roles, over or not."""
     try:
         return msgspec.json.decode(files.read(layout.pauses) or b"{}", type=Pauses)
-    except (msgspec.MsgspecError, files.StoreError):
+    except (*UNDECODABLE, files.StoreError):
         return Pauses(loop=Pause(at="", by="unknown", reason=f"{layout.pauses.name}: {_UNREADABLE}"))
 
 

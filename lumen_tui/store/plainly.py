@@ -95,8 +95,10 @@ def _is_choice(hint: Any) -> bool:
 
 
 def _near(whole: Any, keys: Sequence[str]) -> str:
-    known = _fields(_hint(whole, keys[:-1]))
-    close = difflib.get_close_matches(keys[-1], known, 1)
+    """What may be meant by the first of these names that nobody knows: a misspelled section holds only such."""
+    depth = next((depth for depth in range(1, len(keys)) if _hint(whole, keys[:depth]) is None), len(keys))
+    known = _fields(_hint(whole, keys[: depth - 1]))
+    close = difflib.get_close_matches(keys[depth - 1], known, 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import safe
 from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
@@ -52,7 +53,7 @@ def read(layout: Layout, operator: str) -> Seen | None:
     try:
         data = files.read(path(layout, operator), _MOST)
         found = msgspec.json.decode(data, type=Seen) if data else None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, files.StoreError, OSError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return None
     return found if found and found.at else None
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.links import Provenance, Step
 from lumen_tui.model.records import Relationship
@@ -129,7 +130,7 @@ def _edges(layout: Layout) -> Iterator[Link]:
     for line in Journal(layout.relationships).lines():
         try:
             edge = _edge(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             continue
         found[edge.from_id, edge.to_id, edge.type] = edge.removed
     for (start, finish, kind), removed in found.items():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from lumen_tui.model.attention import unsnoozed
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Action
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
 
 VERBS = frozenset({"attention.dismiss", "attention.snooze"})
+BACK = "attention.back"
 
 
 class PutAside:
@@ -17,7 +20,7 @@ class PutAside:
 
     def __init__(self, layout: Layout) -> None:
         self._follower = Follower(layout.actions)
-        self._targets: dict[str, str] = {}  # action id -> target, or `target until WHEN`
+        self._targets: dict[str, tuple[str, bool]] = {}  # action id -> (target or `target until WHEN`, brought back)
         self._undone: set[str] = set()
         self.revision = 0
 
@@ -30,13 +33,13 @@ class PutAside:
         for _, line in split_lines(data, offset):
             try:
                 self._take(msgspec.json.decode(line, type=Action))
-            except msgspec.MsgspecError:
+            except UNDECODABLE:
                 continue
         return True
 
     def _take(self, action: Action) -> None:
-        if action.verb in VERBS:
-            self._targets[action.id] = action.target
+        if action.verb in VERBS or action.verb == BACK:
+            self._targets[action.id] = (action.target, action.verb == BACK)
         if action.undoes:
             self._undone.add(action.undoes)
         if action.redoes:
@@ -44,4 +47,12 @@ class PutAside:
 
     def targets(self) -> frozenset[str]:
         """What is put aside now, with the moments to which it was put off, as they were named."""
-        return frozenset(target for action, target in self._targets.items() if action not in self._undone)
+        found: dict[str, set[str]] = {}  # target -> the names under which it is put aside
+        for action, (name, back) in self._targets.items():
+            if action in self._undone:
+                continue
+            if back:
+                found.pop(name, None)
+            else:
+                found.setdefault(unsnoozed(name), set()).add(name)
+        return frozenset(name for names in found.values() for name in names)

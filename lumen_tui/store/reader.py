@@ -18,6 +18,7 @@ from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.store import evolved, files, lease, pauses, process
 from lumen_tui.store.approvalindex import ApprovalIndex
+from lumen_tui.store.capsules import packet_in
 from lumen_tui.store.config import load_config
 from lumen_tui.store.expired import ExpiredIndex
 from lumen_tui.store.facts import FactIndex
@@ -128,13 +129,8 @@ class Reader:
         return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(self.layout.wake_state).st_mtime)
 
     def _read_packets(self) -> tuple[Packet, ...]:
-        found = []
-        for _, line in split_lines(files.read_tail(self.layout.packets, _PACKET_BYTES), 0):
-            try:
-                found.append(msgspec.convert(safe_all(msgspec.json.decode(line)), Packet))
-            except msgspec.MsgspecError:
-                continue
-        return tuple(found[-_PACKETS:])
+        lines = split_lines(files.read_tail(self.layout.packets, _PACKET_BYTES), 0)
+        return tuple(filter(None, (packet_in(line) for _, line in lines)))[-_PACKETS:]
 
     @property
     def config(self) -> Config:

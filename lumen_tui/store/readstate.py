@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import EVERYONE, Receipt
 from lumen_tui.store import nodes
 from lumen_tui.store.journal import Journal
@@ -16,7 +17,6 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.linemap import LineMap, holds
 
 _receipt = msgspec.json.Decoder(Receipt).decode
-_CANNOT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -50,7 +50,7 @@ def slim(line: bytes) -> Slim | None:
     """The signal in `line`; None where there is none that can be judged."""
     try:
         found = _loose(line)
-    except _CANNOT:
+    except UNDECODABLE:
         return None
     try:
         created = datetime.fromtimestamp(times.parse_iso(found.created_at), UTC)
@@ -66,7 +66,7 @@ def slims(block: bytes) -> Sequence[Slim | None]:
         found = _strict.decode_lines(block)
         if len(found) == block.count(b"\n") and all(signal.id for signal in found):
             return found
-    except _CANNOT:
+    except UNDECODABLE:
         pass
     return [slim(line) for line in block.split(b"\n")[:-1]]
 
@@ -75,7 +75,7 @@ def decode_receipt(line: bytes) -> Receipt | None:
     """The receipt in `line`, None where there is none."""
     try:
         return _receipt(line)
-    except _CANNOT:
+    except UNDECODABLE:
         return None
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import msgspec
-
+from lumen_tui.model.decoding import decoded
 from lumen_tui.model.records import Receipt
 from lumen_tui.store import files, rewriting
 from lumen_tui.store.journal import Journal, encode
@@ -24,7 +23,7 @@ def anchor(layout: Layout, anchors: dict[str, str]) -> None:
         for line in lines:
             receipt = decode_receipt(line)
             if receipt and receipt.upto and (stays := anchors.get(receipt.signal_id)):
-                record = {**msgspec.json.decode(line), "signal_id": stays}
+                record = {**decoded(line), "signal_id": stays}
                 record.pop("offset", None)
                 yield encode(record)[:-1]
             yield line
@@ -94,4 +93,4 @@ def tidy(layout: Layout, *, moved: bool) -> int:
 
 def _placed(line: bytes, offset: int) -> bytes:
     """The receipt with the place where its signal begins now."""
-    return encode({**msgspec.json.decode(line), "offset": offset})[:-1]
+    return encode({**decoded(line), "offset": offset})[:-1]

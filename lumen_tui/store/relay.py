@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import ids, relay, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.relay import Answer, Box, Status, Submission
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import safe_all
@@ -20,7 +21,6 @@ from lumen_tui.store.lines import split_lines
 
 FOLDER = "relay"
 _decode = msgspec.json.Decoder(Submission).decode
-_CANNOT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NAME = re.compile(ids.NAME)
 _CHUNK = 4 * 1024 * 1024
 Actions = Callable[[list[tuple[Submission | None, Submission]]], bytes]  # (before, after) of all -> lines of actions
@@ -46,7 +46,7 @@ def _box(name: str, lines: Iterable[bytes]) -> Box:
     for line in lines:
         try:
             box.take(_decode(line))
-        except _CANNOT:
+        except UNDECODABLE:
             continue  # the doctor and the room's problems name damaged lines
     return box
 
@@ -163,7 +163,7 @@ class RelayIndex:
             for at, line in split_lines(data, offset):
                 try:
                     self._boxes[name].take(clean(_decode(line)))
-                except (*_CANNOT, ids.BadId) as error:
+                except (*UNDECODABLE, ids.BadId) as error:
                     damage.add(at, line, str(error))
 
     @property

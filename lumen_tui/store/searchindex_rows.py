@@ -15,6 +15,7 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.archive import KINDS, USUAL, WITHDRAWN
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.searching import spread
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.model.text import one_line, safe
@@ -59,7 +60,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 def _raw(line: bytes) -> Raw:
     try:
         return _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return {}
 
 

@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.sessionlog import Entry, Report
+from lumen_tui.model.text import one_line
 
 _SILENT = frozenset({
     "system", "summary", "file-history-snapshot", "attachment", "queue-operation", "progress", "custom-title",
@@ -22,6 +24,7 @@ _SILENT = frozenset({
     "worktree-state", "content-replacement", "started", "result", "stream_event", "atis-latch", "api-request",
     "api-request-shape", "api-request-blob", "tools-used", "cost-state",
 })  # fmt: skip
+_KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # of later ones nobody knows whose words stand where
 _TASK_FOLDER = re.compile(r"/tasks/(?:tsk|loop)-[0-9a-z]+(?:/|$)")
 _ADDED = re.compile(
     r"<(system-reminder|context|material|ide_\w+|command-\w+|local-command-\w+|bash-\w+|task-notification|user-prompt-"
@@ -71,7 +74,7 @@ class SessionParser:
             return []
         try:
             found = _decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             self._report.skip("NUL bytes" if b"\0" in line else "no JSON object", number)
             return []
         if found.type in _SILENT:
@@ -112,14 +115,21 @@ class SessionParser:
         if found.side is True:
             return Trust.WORKER
         folder = _TASK_FOLDER.search(_text(found.cwd))
-        if self._own or folder:
+        if self._own or folder or self._unsure(found):
             return Trust.AGENT if folder and "/loop-" in folder.group() else Trust.WORKER
         return Trust.AGENT
 
     def _alone(self, found: _Line) -> bool:
         """Whether nobody sat there: a side chain, a session of a worker, or one that a program drove (`claude -p`)."""
         driven = _text(found.entry).startswith("sdk") or _TASK_FOLDER.search(_text(found.cwd)) is not None
-        return self._own or driven or found.side is True
+        return self._own or driven or found.side is True or self._unsure(found)
+
+    def _unsure(self, found: _Line) -> bool:
+        """Whether the program that wrote the line is of a version with rules of its own; the report says so."""
+        if _KNOWN_VERSION.match(_text(found.version)):
+            return False
+        self._report.unsure = self._report.unsure or one_line(_text(found.version), 40)
+        return True
 
     def _said(self, number: int, found: _Line, text: str) -> Entry | None:
         if found.type == "assistant":

@@ -47,4 +47,6 @@ def lines_from(fd: int, offset: int) -> Iterator[tuple[int, bytes | None]]:
 
 def open_session(path: files.StrPath) -> int:
     """A descriptor for reading. FileNotFoundError; Refused for links, devices and files of others."""
+    if os.path.islink(path):
+        raise files.Refused(f"it is a link; read {os.path.realpath(path)} instead")
     return files.open_plain(path)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE, decoded
 from lumen_tui.model.records import EVERYONE, Receipt, Signal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import safe
@@ -46,9 +47,8 @@ def decode_signal(line: bytes) -> Signal:
     """A signal with every text made safe. A field of a wrong type falls back to plain words."""
     try:
         signal = _signal.decode(line)
-    except msgspec.MsgspecError:
-        loose = msgspec.json.decode(line)
-        known = {name: value for name, value in loose.items() if isinstance(value, str)}
+    except UNDECODABLE:
+        known = {name: value for name, value in decoded(line).items() if isinstance(value, str)}
         signal = Signal(
             id=known.get("id", ""), message=known.get("message", "(not readable)"),
             created_at=known.get("created_at", ""), sender=known.get("sender", "unknown"),
@@ -164,7 +164,7 @@ class SignalIndex:
         for offset, line in split_lines(data, base):
             try:
                 slim = _slim.decode(line)
-            except msgspec.MsgspecError as error:
+            except UNDECODABLE as error:
                 if not isinstance(error, msgspec.ValidationError) or b'"id"' not in line:
                     self.damage.add(offset, line, str(error))
                     continue
@@ -199,7 +199,7 @@ class SignalIndex:
         for _, line in split_lines(data, offset):
             try:
                 receipt = _receipt.decode(line)
-            except msgspec.MsgspecError:
+            except UNDECODABLE:
                 continue  # a wrong receipt hides nothing; `doctor` names it
             if receipt.reader in (self._reader, EVERYONE):
                 found.append(receipt)
@@ -239,7 +239,7 @@ class SignalIndex:
         assert self._file is not None  # noqa: S101 - there are offsets only with a file
         try:
             return _slim.decode(self._file.line(self._offsets[ordinal])).id
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             return ""
 
     def _search(self) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
+
 
 class _Slim(msgspec.Struct, gc=False):
     wu_id: str = ""
@@ -19,5 +21,5 @@ def units(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, int]]:
     for offset, line in lines:
         try:
             yield _slim.decode(line).wu_id, offset
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             continue

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model import ids
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.tasks import Exit, Spec, Status, derive_status
 from lumen_tui.store import files, filing, locks, plainly
 from lumen_tui.store.frontmatter import BadFile
@@ -100,7 +101,7 @@ def parse_spec(data: bytes) -> Spec:
         return msgspec.json.decode(data, type=Spec)
     except msgspec.ValidationError as error:
         raise BadFile(f"the spec cannot be read: {plainly.in_words(error, Spec)}", 1) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise BadFile(f"the spec cannot be read: {error}", 1) from error
 
 
@@ -108,7 +109,7 @@ def parse_spec_fields(data: bytes) -> dict[str, Any]:
     """The fields of a spec that somebody wrote; BadFile where it is not one JSON object."""
     try:
         found = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise BadFile(f"the spec is not JSON: {error}", 1) from error
     if not isinstance(found, dict):
         raise BadFile("the spec must be one JSON object", 1)
@@ -119,7 +120,7 @@ def read_exit(folder: Path) -> Exit | None:
     """How the task in `folder` ended; None where it has not, or where that cannot be read."""
     try:
         return msgspec.json.decode(files.read(folder / "exit.json") or b"", type=Exit)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         return None
 
 

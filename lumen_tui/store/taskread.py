@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe, safe_all
@@ -46,7 +47,7 @@ def read_json(path: Path, kind: type[_T]) -> _T | None:
         return None
     try:
         return decode_safe(data, kind)
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return None
 
 
@@ -57,7 +58,7 @@ def read_spec(folder: Path) -> Spec:
         raise BadTask("spec.json is missing")
     try:
         spec = decode_safe(data, Spec)
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         line = data[: _error_position(error)].count(b"\n") + 1
         raise BadTask(f"line {line}: {error}") from error
     if spec.id != folder.name:
@@ -76,7 +77,7 @@ def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES)
     for _, line in split_lines(files.read_tail(folder / "events.jsonl", size), 0):
         try:
             found.append(clean_event(_event.decode(line)))
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue
     return tuple(found[-count:])
 

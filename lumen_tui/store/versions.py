@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS
 from lumen_tui.store import evolved, files, filing, journal
 from lumen_tui.store.journal import Journal
@@ -95,7 +96,7 @@ def listed(layout: Layout) -> list[Version]:
     for line in Journal(layout.versions_log).lines():
         try:
             version = msgspec.json.decode(line, type=Version)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except UNDECODABLE:
             continue
         found[version.version] = version
     return [found[number] for number in sorted(found)]

@@ -14,12 +14,13 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from lumen_tui.model import agent, ids
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.records import Signal
 from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
-from lumen_tui.store import files, taskfiles
+from lumen_tui.store import files, taskfiles, whykept
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
@@ -27,8 +28,9 @@ from lumen_tui.store.provenance import Link, Links
 from lumen_tui.store.rolestats import RoleIndex
 from lumen_tui.store.taskread import BadTask, decode_safe, read_json, read_spec
 
-MAKERS = ("discover", "remember", "signal", "create_task", "checkpoint", "propose")  # tools whose result names an id
-_MADE = re.compile(r"\b(?:mem|sig|tsk)-[0-9a-z]{13}\b")
+# tools whose result names an id
+MAKERS = ("discover", "remember", "signal", "create_task", "checkpoint", "propose", "relay_submit")
+_MADE = re.compile(r"\b(?:mem|sig|tsk|rly)-[0-9a-z]{13}\b")
 _ASKED = re.compile(rb'"approval":\s*"(apr-[0-9a-z]+)"')
 _T = TypeVar("_T")
 _MOST_BYTES = 16 * 1024 * 1024  # of one transcript or event file
@@ -136,8 +138,10 @@ class WhyLinks:
 
     @cached_property
     def _of_work(self) -> _Pairs:
-        """Tasks that belong to a work unit."""
+        """Tasks that belong to a work unit; notes of the archive and texts of relays."""
         pairs = _Pairs()
+        for link in whykept.links(self.layout):
+            pairs.add(link)
         for name in self._live:
             task = self.task(name)
             if task is not None and task.spec.wu_id:
@@ -214,7 +218,7 @@ class _Pairs:
 def _decoded(line: bytes, kind: type[_T]) -> _T | None:
     try:
         return decode_safe(line, kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return None
 
 

@@ -9,7 +9,7 @@ from lumen_tui.model.ids import Ambiguous, BadId
 from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.model.whytrace import Hop, Trace
-from lumen_tui.store import approvals, nodes, taskfiles, work
+from lumen_tui.store import approvals, nodes, taskfiles, whykept, work
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
@@ -48,6 +48,8 @@ def resolve(layout: Layout, text: str) -> str:
         return _one(text, {path.stem for path in paths if "." not in path.stem})
     if text.startswith("mem-"):
         return nodes.resolve(layout.memory, text, "mem")
+    if text.startswith(whykept.KINDS):
+        return whykept.resolve(layout, text)
     return _task_or_node(layout, text)
 
 
@@ -163,6 +165,8 @@ class _Known:
             return self._loop(name)
         if name.startswith("mem-"):
             return self._node(name)
+        if name.startswith(whykept.KINDS):
+            return whykept.hop(self._layout, name)
         task = self.links.task(name)
         return _task_hop(task) if task else self._node(name)
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model.agent import Act
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files
 from lumen_tui.store.config import load_config
 from lumen_tui.store.journal import Journal
@@ -27,7 +28,7 @@ def acts(context: Context) -> list[Act]:
     for line in (files.read(context.folder / ACTS) or b"").splitlines():
         try:
             found.append(msgspec.json.decode(line, type=Act))
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue  # torn by a kill: its id is found again
     return found
 

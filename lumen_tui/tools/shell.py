@@ -31,7 +31,7 @@ def shell(context: Context, arguments: ShellArguments) -> ToolResult:
     if context.rules.shell == "any":
         return _run(context, arguments, [unchecked(arguments.command)], cwd, env)
     if context.rules.shell == "read":
-        commands, cwd = _checked(context, arguments.command, cwd)
+        commands, cwd = checked(context, arguments.command, cwd)
         return _run(context, arguments, commands, cwd, {**env, **gitread.environment()}, checked=True)
     raise ToolError("this role has no shell")
 
@@ -46,7 +46,7 @@ def paths_of_kernel(cwd: str) -> bool:
     return is_below(os.path.realpath(cwd), "/proc")
 
 
-def _checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], str]:
+def checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], str]:
     """The pipeline after every part of it was found to be read-only."""
     pipeline = words.split(command, cwd)
     prepared = []

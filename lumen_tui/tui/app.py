@@ -22,15 +22,16 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.store import lastframe
-from lumen_tui.tui import fewer_bytes, theme
+from lumen_tui.tui import fewer_bytes, hung_up, theme
 from lumen_tui.tui.bridge import Bridge
-from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key
+from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.guard import AsciiTwins, Guard
 from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
 
 _ROOM_ALONE = 2  # screens: Textual's own and the room
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_SOON = 0.05  # seconds
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
 
 
@@ -57,6 +58,7 @@ class LumenApp(App[int], inherit_bindings=False):
         self.lean = lean
         self.look = theme.NO_LOOK
         fewer_bytes.install()
+        hung_up.install()
         super().__init__(ansi_color=True if self.mono else None)
         self.port = port
         self.operator = operator
@@ -117,6 +119,8 @@ class LumenApp(App[int], inherit_bindings=False):
             self._configured = configured
             self.set_keymap(keymap(snapshot.config.keys))
             self._choose_theme(snapshot.config.room.theme)
+            if slip := slip_in(snapshot.config.keys):
+                self._tell(slip)
         self.room.show(snapshot, self.clock())
         if len(self.screen_stack) > _ROOM_ALONE:
             self._show_above(snapshot)
@@ -171,7 +175,10 @@ class LumenApp(App[int], inherit_bindings=False):
         self.room.say(f"{key} leaves")
 
     def _tell(self, text: str) -> None:
-        self.room.say(text, bad=True)
+        if self.room.is_mounted:
+            self.room.say(text, bad=True)
+        else:  # the first picture was quicker than the screen
+            self.set_timer(_SOON, lambda: self._tell(text))
 
     def _choose_theme(self, name: str) -> None:
         if self.mono:

@@ -153,13 +153,19 @@ def key_names(text: str) -> str:
 
 
 def keymap(keys: Mapping[str, str]) -> dict[str, str]:
-    """The operator's [keys] as Textual takes them; names that are no command are left out (see `unknown_keys`)."""
+    """The operator's [keys] as Textual takes them; names that are no command are left out (see `slip_in`)."""
     return {action: key_names(keys[action]) for action in keys if action in BY_ACTION}
 
 
-def unknown_keys(keys: Iterable[str]) -> tuple[str, ...]:
-    """Names in [keys] that are no command."""
-    return tuple(name for name in keys if name not in BY_ACTION)
+def slip_in(keys: Iterable[str]) -> str:
+    """What is wrong with the names in [keys], with the nearest that are right; empty where nothing is."""
+    wrong = [name for name in keys if name not in BY_ACTION]
+    if not wrong:
+        return ""
+    import difflib
+
+    near = dict.fromkeys(name for one in wrong for name in difflib.get_close_matches(one, BY_ACTION, 2, 0.5))
+    return f"[keys] has no command {', '.join(wrong)}" + (f"; near it: {', '.join(near)}" if near else "")
 
 
 def shown_key(command: RoomCommand, keys: Mapping[str, str]) -> str:

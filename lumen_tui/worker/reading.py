@@ -14,13 +14,14 @@ import msgspec
 
 from lumen_tui.model import budget
 from lumen_tui.model.config import Config
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.reading import MOST_FOUND, Answer, Candidate, Order
 from lumen_tui.model.roles import Role
 from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.providers.base import Job, Outcome, ProviderError, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider, targets
 from lumen_tui.store import process
 from lumen_tui.store.config import load_config
@@ -117,11 +118,8 @@ def _job(order: Order, environ: dict[str, str]) -> Job:
     return Job(system=_SYSTEM, objective="List what is worth remembering.", context=material, now=time.time)
 
 
-def _converse(talk: object, spender: Spender) -> Outcome:
+def _converse(talk: Conversation, spender: Spender) -> Outcome:
     """Carry a conversation on to its end."""
-    from collections.abc import Generator
-
-    assert isinstance(talk, Generator)  # noqa: S101 - what a provider's converse returns
     reply: _Refusal | None = None
     try:
         while True:
@@ -144,7 +142,7 @@ def candidates(text: str) -> list[Candidate] | None:
     begin, end = text.find("["), text.rfind("]")
     try:
         raw = msgspec.json.decode(text[begin : end + 1] or "?")
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except UNDECODABLE:
         return None
     found = []
     for one in raw[:MOST_FOUND]:

@@ -75,10 +75,11 @@ class Spending:
         )  # fmt: skip
         self._call = None
         self._settle(call, usage)
-        total = f"{self._tally.usage.tokens:,} tokens, ${self._tally.usage.usd:.4f} so far"
-        self._events.event(
-            "usage", total, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd
-        )
+        if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is told of as such
+            total = f"{self._tally.usage.tokens:,} tokens, ${self._tally.usage.usd:.4f} so far"
+            self._events.event(
+                "usage", total, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd
+            )
         if call is None:
             self._check_own()
 

@@ -11,6 +11,7 @@ from types import FrameType
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import span
 from lumen_tui.store import files, pauses
@@ -90,7 +91,7 @@ class Stopper:
     def _read(self) -> None:
         try:
             stop = msgspec.json.decode(files.read(self._file) or b"{}", type=_Stop)
-        except (msgspec.MsgspecError, files.StoreError, OSError):
+        except (*UNDECODABLE, files.StoreError, OSError):
             stop = _Stop(reason="stop.json is there but cannot be read")
         if stop.after == "step":
             self._after_step = stop

@@ -11,6 +11,7 @@ import msgspec
 
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
@@ -64,7 +65,7 @@ def read_spec(folder: Path) -> Spec:
         if data is None:
             raise BadTask(f"{folder.name}/spec.json is missing")
         spec = msgspec.json.decode(data, type=Spec)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise BadTask(f"{folder.name}/spec.json cannot be read: {error}") from error
     if spec.id != folder.name:
         raise BadTask(f"{folder.name}/spec.json is of another task ({one_line(spec.id, 80)})")
@@ -75,7 +76,7 @@ def read_attempt(folder: Path) -> int:
     """The number in run.json; 1 where there is none."""
     try:
         return msgspec.json.decode(files.read(folder / "run.json") or b"", type=Run).attempt
-    except (msgspec.MsgspecError, files.StoreError):
+    except (*UNDECODABLE, files.StoreError):
         return 1
 
 

@@ -9,6 +9,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import records, tasks
 from lumen_tui.model.tasks import Status
 from lumen_tui.store import filing, locks, roles, taskfiles
+from lumen_tui.store.reader import Reader
 from lumen_tui.store.roles import list_roles, load_role
 
 ROLE = '+++\npurpose = "Keeps old things."\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
@@ -131,6 +132,18 @@ def test_the_same_key_gives_the_same_task_even_from_the_archive(desk):
     filing.move(desk.store.layout.task(first.target), month / first.target)
     assert desk.do("task.new", objective="count", key="nightly-2026-11-21").target == first.target
     assert desk.do("task.new", objective="count", key="nightly-2026-11-22").target != first.target
+
+
+def test_what_failed_and_is_tried_again_needs_nobody_until_that_is_taken_back(desk):
+    old = desk.do("task.new", objective="count").target
+    folder = taskfiles.folder_of(desk.store.layout, old)
+    (folder / "exit.json").write_text(json.dumps({"task_id": old, "status": "failed", "finished_at": ""}))
+    before = Reader(desk.store.root).snapshot(desk.now).attention
+    desk.do("task.retry", task_id=old)
+    assert [need.target for need in before] == [old]
+    assert Reader(desk.store.root).snapshot(desk.now).attention == ()
+    desk.do("undo")
+    assert [need.target for need in Reader(desk.store.root).snapshot(desk.now).attention] == [old]
 
 
 def test_retry_is_a_new_task_that_names_the_old_one(desk):

@@ -10,6 +10,7 @@ import pytest
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.archive import LONGEST, parts, passage
 from lumen_tui.store import archive
+from lumen_tui.store.damage import DamageScan
 
 
 def test_a_note_keeps_what_was_said_of_it(library: Any) -> None:
@@ -105,3 +106,12 @@ def test_a_long_text_is_cut_at_paragraphs() -> None:
     assert all(0 < len(part) <= 1000 and part.startswith("paragraph") for part in found)
     assert " ".join(" ".join(found).split()) == " ".join(text.split())
     assert parts("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5] and parts("  ") == []
+
+
+def test_a_torn_line_goes_to_quarantine_and_hides_only_itself(library: Any) -> None:
+    ref = library.insert("one")
+    with library.layout.archival.open("ab") as file:
+        file.write(b'{"id":"arc-torn","content":"ha\n')
+    assert DamageScan(library.layout).scan("2026-11-21T10:00:00Z") == 1
+    assert DamageScan(library.layout).scan("2026-11-21T10:00:00Z") == 0
+    assert [note.id for note in archive.passages(library.layout)] == [ref]

@@ -55,7 +55,7 @@ def test_search_as_json(run: Any) -> None:
         (("archive", "insert", " "), 2, "empty"),
         (("archive", "insert", "x", "--kind", "odd"), 2, "is unknown"),
         (("archive", "withdraw", "arc-zz"), 3, "no note"),
-        (("archive", "list", "--tag", "none"), 3, "nothing is in the archive"),
+        (("archive", "list", "--tag", "none"), 3, "no note of the archive has tag none"),
         (("recall", "WU-9x"), 2, "WU-9X"),
         (("recall", "frobnicators"), 0, "nothing is known"),
     ],

@@ -284,3 +284,13 @@ def test_what_cannot_be_read_or_would_be_overwritten(memory: Memory, run: Run, t
     assert run("af", "export", str(tmp_path / "x.af"), "--session", "nope")[0] == 3
     assert run("af", "export", str(tmp_path / "x.af"), "--session", "../nope")[0] == 2
     assert json.loads(run("af", "export", "-", "--session", "none")[1])["agents"][0]["messages"] == []
+
+
+def test_an_export_that_comes_home_adds_no_second_note(memory: Memory, run: Run, tmp_path: Path) -> None:
+    memory.do("archive.insert", text="Reload nginx after the certificate", tags=["nginx"])
+    file = tmp_path / "home.af"
+    assert "1 passage," in run("af", "export", str(file))[1]
+    code, out, _ = run("af", "import", str(file))
+    assert code == 0 and "passages: 0 new of 1" in out and "nothing was changed" in out
+    assert len(list(archive.passages(memory.layout))) == 1
+    assert "is no plain file" in run("af", "import", str(tmp_path))[2]

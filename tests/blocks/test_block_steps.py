@@ -315,3 +315,27 @@ def test_there_is_a_most_number_of_blocks(memory: Memory) -> None:
 
 def test_stale_is_a_plain_refusal() -> None:
     assert issubclass(Stale, ValueError)
+
+
+def test_a_file_laid_there_without_front_matter_keeps_limit_and_purpose(memory: Memory) -> None:
+    memory.do("block.new", name="plans", text="May", limit=50, description="what goes on")
+    memory.file("plans").write_text("June\n")
+    assert memory.block("plans").text == "June"
+    memory.do("block.append", name="plans", text="July")
+    fields = memory.block("plans").fields
+    assert (fields.limit, fields.description) == (50, "what goes on")
+
+
+def test_a_stale_write_on_a_text_that_is_the_same_again_says_so(memory: Memory) -> None:
+    memory.do("block.new", name="plans", text="May")
+    memory.do("block.rethink", name="plans", text="June")
+    memory.do("block.restore", name="plans", step=1)
+    with pytest.raises(ActionError, match="the same again: write on step 3"):
+        memory.do("block.rethink", name="plans", text="July", base=1)
+
+
+def test_an_undo_behind_an_edit_by_hand_names_whose_it_was(memory: Memory) -> None:
+    memory.do("block.append", name="human", text="Ann likes short answers.")
+    memory.by_hand("short", "long")
+    with pytest.raises(ActionError, match="changed since by a person"):
+        memory.do("undo")

@@ -117,3 +117,28 @@ async def test_a_read_only_room_says_so_and_records_nothing(written: Memory) -> 
         assert len(written.steps("persona")) == 2
         await pilot.press("enter")
         await until(pilot, lambda: "copy" in app.shown)
+
+
+async def test_a_new_block_is_made_in_a_form_that_refuses_a_name_that_is_taken(written: Memory) -> None:
+    app = Desk(written)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "a new" in app.shown)
+        await pilot.press("a")
+        await until(pilot, lambda: "New memory block" in app.shown)
+        await pilot.press(*"human", "enter")
+        await until(pilot, lambda: "There is a block human already" in app.shown)
+        await pilot.press(*"2", "tab", *"a b", "enter")
+        await until(pilot, lambda: "block human2 made" in app.shown and "3 blocks" in app.shown)
+        assert written.block("human2").fields.description == "a b"
+        await pilot.press("u")
+        await until(pilot, lambda: "2 blocks" in app.shown)
+
+
+async def test_a_locked_block_opens_no_editor(written: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    written.do("block.lock", name="persona")
+    monkeypatch.setattr(editor, "edit", lambda *_: pytest.fail("the editor was opened"))
+    app = Desk(written)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "locked" in app.shown)
+        await pilot.press("e")
+        await until(pilot, lambda: "l unlocks it" in app.shown)

@@ -49,6 +49,21 @@ def open_room(purse, now):
     return opened
 
 
+async def test_at_80_columns_nothing_of_why_and_when_is_cut(purse, a_hold, now, open_room):
+    purse.settings("[budget]\nday_tokens = 100000\nday_usd = 5.0\n")
+    purse.ledger.append(a_hold("spd-1", 95_000, kind=SPENT, usd=4.2, at=iso(now - 600)))
+    app = open_room()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.room.snapshot.spend.tokens)
+        await pilot.press("dollar_sign")
+        await until(pilot, lambda: "by role" in text(app))
+        said = " ".join(text(app).replace("│", " ").split())
+        assert "today's budget: 95,000 of 100,000 tokens, $4.20 of $5.00 spent" in said
+        assert "95,000 of 100,000 tokens, $4.20 of $5.00 (95%)" in said
+        assert "at that pace the cap is reached in 3 min" in said and " UTC" in said
+        assert "…" not in text(app)
+
+
 async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, open_room):
     purse.settings("[budget]\nday_tokens = 100000\nday_usd = 5.0\n")
     purse.ledger.append(a_hold("spd-1", 61_000, kind=SPENT, usd=4.2, at=iso(now - 600), model=HOSTILE))

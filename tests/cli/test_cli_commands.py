@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -31,7 +32,9 @@ def test_a_discovery_from_the_first_note_to_the_work_unit_and_back(shell):
 
 
 def test_a_task_from_the_shell(shell, tmp_path):
-    made = shell("task", "new", "What is large?", "-c", "Read only", "--timeout", "90s", "--id", "task-001")
+    made = shell(
+        "task", "new", "What is large?", "-c", "Read only", "--timeout", "90s", "--id", "task-001", "--usd", "0.5"
+    )
     assert made.stdout == "task-001\n"
     spec = tmp_path / "spec.json"
     spec.write_text('{"id": "task-002", "objective": "from a file", "constraints": ["x"], "schema": 1}')
@@ -41,6 +44,7 @@ def test_a_task_from_the_shell(shell, tmp_path):
     shown = shell("task", "show", "task-001").stdout
     assert "What is large?" in shown
     assert "Read only" in shown
+    assert re.search(r"at most +\$0\.50", shown)
     assert shell("task", "cancel", "task-001", "--reason", "no").returncode == 0
     assert shell("task", "log", "task-001").returncode == 0
 
@@ -133,6 +137,7 @@ def test_nothing_to_do_and_not_found_are_three(here, capsys):
         (["taks", "list"], "did you mean: task"),
         (["task", "lst"], "did you mean: list"),
         (["task", "new"], "an objective is needed"),
+        (["task", "new", "x", "--tokens", "-4"], "--tokens: -4 is out of range"),
         (["task", "new", "x", "--role", "bilder"], "did you mean: builder"),
         (["task", "new", "x", "--wu", "WU-010"], "did you mean: WU-001"),
         (["task", "new", "x", "--priority", "P5"], "one of P0, P1, P2, P3"),
@@ -203,7 +208,7 @@ def test_every_command_has_help_with_an_example(here, capsys):
     groups = {
         "task": "new", "role": "hire", "wu": "new", "import": "beads", "hooks": "install", "approvals": "list",
         "fact": "add", "constitution": "approve", "relay": "submit", "blocks": "append",
-        "af": "import",
+        "af": "import", "attention": "list",
     }  # fmt: skip
     for command in COMMANDS:
         words = [command, *([groups[command]] if command in groups else [])]

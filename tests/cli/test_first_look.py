@@ -98,3 +98,4 @@ def test_status_says_why_nothing_runs(here, capsys):
     main(["status", "--json"])
     told = json.loads(capsys.readouterr().out)["held_back"]
     assert [f"  {reason}" for reason in told] == lines[1:4]
+    assert sum("wild" in line for line in lines) == 1  # though it is among what needs somebody as well

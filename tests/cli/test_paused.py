@@ -37,6 +37,8 @@ def test_status_and_tasks_say_what_is_paused_and_why_a_task_waits(paused, capsys
 
 
 def test_resume_of_what_is_not_paused_exits_3_and_a_pause_of_no_time_is_refused(here, capsys):
+    assert main(["resume"]) == 3
+    assert "nothing is paused" in capsys.readouterr().err
     assert main(["resume", "loop"]) == 3
     assert main(["pause", "loop", "--for", "0"]) == 2
     assert "1 second at least" in capsys.readouterr().err

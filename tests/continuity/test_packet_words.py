@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lumen_tui.engine.loop_end import is_empty
 from lumen_tui.model.loop import LeftOut, Orientation, Packet
 from lumen_tui.model.packets import changes, orientation_median, orientation_summary, outcome, sections, sparkline
 from lumen_tui.store.packetrows import PacketIndex
@@ -47,3 +48,8 @@ def test_the_list_follows_the_journal_and_damaged_lines_are_rows(home):
     home.store.packets.rewrite(lambda lines: [line for line in lines if b'"loop":4' in line])
     assert {row.loop // 10 or row.loop for row in index.refresh()} == {4}
     assert rows[0].loop == 40, "a picture taken earlier can still be read"
+
+
+def test_a_loop_in_which_a_defect_was_fixed_is_not_an_empty_one():
+    assert is_empty(Packet("pkt-1", 1, "", "", brain="sonnet", changed={"signals_read": 2}))
+    assert not is_empty(Packet("pkt-1", 1, "", "", brain="sonnet", changed={"signals_read": 2, "defects_fixed": 1}))

@@ -10,7 +10,7 @@ import pytest
 
 from lumen_tui.engine import events as engine_events
 from lumen_tui.model import digest as shape
-from lumen_tui.model.digest import EVENTS, GROUPS, TITLES, Digest, Entry, Group
+from lumen_tui.model.digest import EVENTS, GROUPS, SHORT, TITLES, Digest, Entry, Group
 from lumen_tui.model.times import iso
 from lumen_tui.store import digest, files, presence
 from lumen_tui.store.digest import digest_for
@@ -147,3 +147,13 @@ def test_hostile_words_are_safe_and_every_kind_of_event_has_a_group(home):
     assert "\x1b" not in said and "\u202e" not in said
     assert set(EVENTS.values()) <= set(GROUPS) == set(TITLES)
     assert digest_for(home.layout, "ann", NOW + 1).first
+
+
+def test_events_are_said_so_that_they_need_no_kind_beside_them(home):
+    for kind, text in (("engine_started", "pid 7, epoch 2"), ("engine_stopped", "idle"), ("killed", "killed by bob")):
+        home.log.add(kind, text, NOW - 60)
+    (engine,) = digest_for(home.layout, "ann", NOW, since=NOW - HOUR).groups
+    assert {one.text for one in engine.entries} == {
+        "engine started", "engine stopped: idle", "the agent was killed by bob",
+    }  # fmt: skip
+    assert set(SHORT) <= set(TITLES) and all(len(SHORT.get(name, TITLES[name])) <= 14 for name in TITLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
@@ -160,6 +161,7 @@ async def test_a_lost_builder_is_never_run_twice(world):
     await world.beat()
     assert world.status(task_id) == "lost"
     assert not (folder / "run.1.json").exists()
+    assert "not begun again by itself" in json.loads((folder / "exit.json").read_bytes())["reason"]
 
 
 async def test_cancel_of_a_queued_task(world):

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from evolution_desk import NOW, Mind, SessionFile
 
+from lumen_tui.cli.evolve import _has_news
 from lumen_tui.cli.main import main
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.events import recent_events
+from lumen_tui.engine.evolution.evolve import Outcome
+from lumen_tui.model.sessionlog import Report
 from lumen_tui.model.snapshot import Need
 from lumen_tui.store.reader import Reader
 
@@ -33,7 +36,7 @@ def test_a_session_is_evolved_listed_judged_and_put_back(run, mind: Mind, sessio
     assert code == 0
     assert "accepted  rule       Always answer in German.  [s1:1, person]" in out
     assert "1 session read: 1 learnt, 1 proposed; version 1" in out
-    assert "1 lines passed over, no JSON object (first: line 3)" in err
+    assert "1 line passed over, no JSON object (first: line 3)" in err
     waiting = json.loads(run("evolve", "--list", "proposed", "--json")[1])
     assert [one["text"] for one in waiting] == ["We decided to keep SQLite."]
     assert run("evolve", "--accept", waiting[0]["id"])[0] == 0
@@ -139,3 +142,12 @@ async def test_a_beat_tells_of_a_changed_constitution_once_and_learns_nothing(mi
     finally:
         engine.close("test")
     assert mind.texts() == ["`node` is at version 22.1.0"]
+
+
+def test_watching_tells_once_what_cannot_be_read() -> None:
+    told: set[str] = set()
+    first = Outcome([Report("a.jsonl", problem="it is a link"), Report("b.jsonl")])
+    assert _has_news(first, told)
+    assert len(first.reports) == 2
+    assert not _has_news(Outcome([Report("a.jsonl", problem="it is a link")]), told)
+    assert _has_news(Outcome([Report("a.jsonl")]), told)

@@ -59,6 +59,7 @@ def test_a_version_that_a_command_told_becomes_a_fact(mind: Mind, session: Sessi
     said = subprocess.run(["python3", "--version"], check=True, capture_output=True, text=True).stdout
     version = said.split()[1]
     mind.learn(session.runs("python3 --version", said).path)
+    mind.layout.config.write_text("[freshness]\nseconds = 20\neach_seconds = 10\n")  # also on a busy machine
     link(mind)
     assert [state.fact.claim for state in standing(mind)] == [f"`python3` is at version {version}"]
     words = [probe_words(probe) for probe in suggest(f"`python3` is at version {version}")]

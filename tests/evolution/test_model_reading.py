@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,33 @@ from evolution_desk import Mind, SessionFile
 from lumen_apiserver import ApiServer, fail, text
 
 from lumen_tui.engine.evolution import modelread
+from lumen_tui.engine.workers import worker_env
+from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import Status, Trust
+from lumen_tui.model.reading import Answer, Order
+from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.store import evolved
 from lumen_tui.store.ledger import Ledger
+from lumen_tui.store.store import Store
+from lumen_tui.worker import reading
 from lumen_tui.worker.reading import candidates
 
 SAID = (
     "We keep the ledger of the shop in one place, so that nobody has to look for it twice; it is the folder books. "
     "I would like you to think of the printer in the hall as slow, and to send it small jobs only, if at all. " * 2
 )
+
+
+def here(config: Config, order: Order, over: object) -> Answer:
+    """What the process does, without its start and the import of the vendor's library."""
+    names = key_names(provider_name(config.models, os.environ), config.models, "evolution", "haiku")
+    return reading.read(order, Store(Path(order.root)), worker_env(names))
+
+
+@pytest.fixture
+def near(monkeypatch) -> None:
+    """Reading happens in the process of the test."""
+    monkeypatch.setattr(modelread, "_answer", here)
 
 
 @pytest.fixture
@@ -62,6 +81,7 @@ def test_what_stands_in_the_session_waits_for_a_person_and_the_rest_is_turned_aw
     assert "The ledger is in books" in keyed.claude_md
 
 
+@pytest.mark.usefixtures("near")
 def test_each_stretch_is_read_once_and_paid_from_the_ledger(keyed: Mind, session: SessionFile, api: ApiServer) -> None:
     api.say(text("[]"))
     session.person(SAID)
@@ -77,6 +97,7 @@ def test_each_stretch_is_read_once_and_paid_from_the_ledger(keyed: Mind, session
     assert keyed.layout.spend.read_text().count('"settle"') == 2
 
 
+@pytest.mark.usefixtures("near")
 def test_without_room_without_a_provider_or_with_an_error_it_says_so_and_nothing_is_lost(
     keyed: Mind, session: SessionFile, api: ApiServer
 ) -> None:
@@ -116,6 +137,7 @@ def test_an_answer_is_taken_apart_whatever_is_around_it(said: str, count: int | 
     assert (None if found is None else len(found)) == count
 
 
+@pytest.mark.usefixtures("near")
 async def test_the_engine_lets_a_model_read_along_and_tells_of_it(keyed: Mind, api: ApiServer) -> None:
     from lumen_tui.engine.events import EventLog
     from lumen_tui.engine.evolution.learning import Learning

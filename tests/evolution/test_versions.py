@@ -257,3 +257,27 @@ def test_the_order_in_claude_md_is_fixed(kept: Mind) -> None:
     titles = [line[2:] for line in kept.claude_md.splitlines() if line.startswith("# ")]
     assert titles == ["Constitution", *(title for title in TARGETS.values() if title in titles)]
     assert len(titles) == 4
+
+
+def test_a_restore_brings_the_words_of_then_and_they_stay(mind: Mind, tmp_path: Path) -> None:
+    first, _ = proposals(mind, tmp_path)
+    mind.do("evolution.accept", ids=first)
+    mind.do("evolution.edit", ids=first, text="We use Postgres now.")
+    mind.do("evolution.restore", version=1)
+    mind.learn(SessionFile(tmp_path / "later.jsonl").person("Always say why.").path)
+    text = mind.layout.domain_knowledge.read_text(encoding="utf-8")
+    assert "We decided to keep SQLite." in text
+    assert "Postgres" not in text
+
+
+def test_what_a_restore_brought_back_is_as_it_was_after_its_undo(mind: Mind, tmp_path: Path) -> None:
+    first, _ = proposals(mind, tmp_path)
+    mind.do("evolution.accept", ids=first)
+    mind.do("evolution.reject", ids=first, reason="it is Postgres now")
+    mind.do("evolution.restore", version=1)
+    assert mind.one("SQLite").status is Status.ACCEPTED
+    mind.do("undo")
+    assert mind.one("SQLite").status is Status.REJECTED
+    mind.do("undo")
+    assert mind.one("SQLite").status is Status.ACCEPTED
+    assert "SQLite" in mind.claude_md

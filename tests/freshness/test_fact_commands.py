@@ -112,3 +112,13 @@ async def test_the_screen_shows_both_clocks_and_acts(world, tmp_path: Path) -> N
         await pilot.press("escape", "x")
         await until(pilot, lambda: "retired" in text(app) and "1 fact" in text(app))
     assert world.state(gone).fact.status == "archived"
+
+
+def test_a_new_probe_is_looked_at_and_takes_a_path_from_here(world, shell, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "app.conf").write_text("port = 8080\n")
+    monkeypatch.chdir(tmp_path)
+    _, _, err = shell("fact", "add", "it is there", "-p", "text app.conf = port = 8080", "-p", "file gone")
+    assert f"probe: text {tmp_path}/app.conf = port = 8080" in err
+    assert f"it does not hold now: file {tmp_path}/gone: {tmp_path}/gone is not there" in err
+    for wrong in ("port 99999", "port abc", "http ftp://x", "text app.conf"):
+        assert shell("fact", "add", "wrong", "-p", wrong)[0] == 2

@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import freshness
-from lumen_tui.model.facts import Fact, parse_probe, probe_words
+from lumen_tui.model.facts import Fact, absolute, parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase, Turn, beats_until_all, choose, mark, per_beat, phase_of
 from lumen_tui.model.times import DAY
 from lumen_tui.store.facts import marks
@@ -174,3 +174,60 @@ def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world)
     assert [scan.scan("now"), scan.scan("now")] == [2, 0]
     found = [one.where for one in journals.lines(world.layout, world.clock.wall, False)]
     assert found == ["memory/confirmations.jsonl:2", "memory/confirmations.jsonl:3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ("text /a.conf = region = eu", ("/a.conf", "", "region = eu")),
+        ("text /a.conf ~ ^port = (\\d+) = 80", ("/a.conf", "^port = (\\d+)", "80")),
+        ("text /a.conf ~ ^port = (\\d+)", ("/a.conf", "^port = (\\d+)", "")),
+        ("text /a.conf = a ~ b", ("/a.conf", "", "a ~ b")),
+        ("text '/a = b.conf' = x", ("/a = b.conf", "", "x")),
+        ("exit test a = b = 1", ("test a = b", "", "1")),
+        ("file /lock = absent", ("/lock", "", "absent")),
+    ],
+)
+def test_a_probe_is_read_as_it_is_meant_and_written_the_same(words: str, parts: tuple[str, str, str]) -> None:
+    probe = parse_probe(words, "p1")
+    assert (probe.target, probe.pattern, probe.expect) == parts
+    assert parse_probe(probe_words(probe), "p1") == probe
+
+
+def test_a_relative_path_counts_from_the_folder_that_is_given_or_not_at_all() -> None:
+    assert absolute("text app.conf = x", "/srv/site") == "text /srv/site/app.conf = x"
+    assert absolute("output uname -r", "/srv/site") == "output uname -r"
+    with pytest.raises(ValueError, match="not an absolute path"):
+        parse_probe("file app.conf", "p1")
+
+
+def test_a_work_unit_says_which_of_its_facts_is_not_so_any_more(world, tmp_path) -> None:
+    from lumen_tui.engine.actions import ready
+    from lumen_tui.engine.actions.context import context
+
+    (tmp_path / "app.conf").write_text("port = 80\n")
+    world.do("wu.new", title="Call it", lane="Core", body="Remember: the API runs on port 80.")
+    world.do("wu.new", title="Something else", lane="Core")
+    fact = world.fact("The API runs on port 80", rf"text {tmp_path}/app.conf ~ ^port = (\d+)")
+    (tmp_path / "app.conf").write_text("port = 90\n")
+    world.do("fact.check", fact_ids=[fact])
+    now = world.clock.wall
+    said = "The API runs on port 80 [↯ drifted just now, now 90]"
+    assert ready.page(world.store, by="ann", now=now, wu_id="WU-001").drifted == (said,)
+    assert said in context(world.store, by="ann", now=now, wu_id="WU-001").text
+    assert ready.page(world.store, by="ann", now=now, wu_id="WU-002").drifted == ()
+
+
+def test_the_shell_tells_that_a_new_probe_does_not_hold(world, tmp_path) -> None:
+    from lumen_tui.engine.actions.facts import doubtful
+
+    fact = world.fact("It is there", f"file {tmp_path}", f"file {tmp_path}/gone")
+    assert [reading.evidence for _, reading in doubtful(world.store, fact)] == [f"{tmp_path}/gone is not there"]
+
+
+def test_the_same_claim_is_noted_once_while_it_stands(world) -> None:
+    first = world.fact("The sky is blue")
+    with pytest.raises(ActionError, match=first):
+        world.fact("the  sky is BLUE")
+    world.do("fact.retire", fact_ids=first)
+    assert world.fact("The sky is blue") != first

@@ -62,7 +62,7 @@ def test_what_hangs_floods_or_changes_things_is_stopped_and_failed(world, tmp_pa
         rf"text {tmp_path}/trap ~ (a+)+$", f"text {tmp_path}/huge = x", f"hash {tmp_path}/huge", "text /dev/zero = x",
         f"text {tmp_path}/pipe = x", "output sleep 60", "output yes", f"exit touch {tmp_path}/made",
         f"output rm -rf {tmp_path}", "text /etc/shadow = root", f"text {world.root}/lumen.toml = x",
-        "text relative/path = x", "exit curl http://127.0.0.1:1/",
+        f"output sh -c 'echo x > {tmp_path}/made; echo done' = done", "exit curl http://127.0.0.1:1/",
     ]  # fmt: skip
     found = look(world, *bad, each=0.7)
     assert [reading.evidence for reading in found if reading.outcome is Outcome.HOLDS] == []

@@ -245,6 +245,7 @@ def test_a_start_gives_the_recovery_block_within_its_bound(agent):
     assert given["hookEventName"] == "SessionStart"
     assert "half way" in given["additionalContext"]
     assert "the other half" in given["additionalContext"]
+    assert "`lumen-tui recall WU-042`" in given["additionalContext"]
     assert len(given["additionalContext"]) <= 4096
 
 

@@ -11,6 +11,7 @@ from lumen_tui.store import relay
 from lumen_tui.store.approvals import acted_path, decision_path
 from lumen_tui.store.blockfiles import path_of
 from lumen_tui.store.layout import Layout
+from lumen_tui.tui.commands import COMMANDS
 
 
 def layout_names(root: Path) -> set[str]:
@@ -82,6 +83,22 @@ def test_the_seed_names_every_setting_with_its_default(root: Path) -> None:
     table.pop("keys")
     assert msgspec.convert(table, Config) == Config()
     assert _settings(table) == _settings({k: v for k, v in msgspec.to_builtins(Config()).items() if k != "keys"})
+
+
+def test_modules_that_the_architecture_names_are_there(root: Path) -> None:
+    text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:model|store|tools|providers|engine|worker|tui|cli|tests)/[\w/.]*)`", text)
+    assert len(named) > 20
+    assert [name for name in named if not (root / "lumen_tui" / name).exists() and not (root / name).exists()] == []
+
+
+def test_the_readme_names_the_key_of_every_command(root: Path) -> None:
+    """Panes are a range there, and what goes the other way stands beside its partner."""
+    keys = (root / "README.md").read_text(encoding="utf-8").partition("## Keys")[2].partition("\n## ")[0]
+    left_out = re.compile(r"pane_|previous_pane|page_|day_|week_")
+    named = set(re.findall(r"`([^`]+)`", keys))
+    wanted = [command for command in COMMANDS if not left_out.match(command.action)]
+    assert [command.action for command in wanted if command.shown_key not in named] == []
 
 
 def test_links_between_documents_lead_somewhere(root: Path) -> None:

@@ -119,7 +119,8 @@ def test_counts_and_histogram_agree_with_counting_one_by_one(store, seed):
         free = [row for row in rows if not row.protected]
         bins = [0] * decay.BINS
         for row in free:
-            bins[decay.histogram_bin(decay.score(NOW - row.touched, RULE), RULE)] += 1
+            share = (1.0 - decay.score(NOW - row.touched, RULE)) / (1.0 - RULE.threshold)
+            bins[min(decay.BINS - 1, max(0, int(share * decay.BINS)))] += 1
         view = found.decay_view(RULE, NOW)
         assert view.histogram == tuple(bins)
         assert (view.active, view.protected) == (len(rows), len(rows) - len(free))

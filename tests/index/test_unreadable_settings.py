@@ -80,6 +80,57 @@ def test_what_protects_holds_as_it_was_last_read(layout: Layout, how: str) -> No
     assert load_and_keep(layout)[0].budget.day_usd == 9.0
 
 
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ("day_usd = 0.5", 'day_usd = "0.5"'), ("day_usd = 0.5", "day_dollars = 0.5"), ("[budget]", "[budgets]"),
+        ("usd = 0.1", "usd = -1"), ('ask = ["write", "custom:high"]', 'ask = ["wirte"]'),
+        ("expires_minutes = 5.0", "expires_minutes = 0"),
+    ],
+)  # fmt: skip
+def test_one_wrong_limit_stays_as_it_was(layout: Layout, good: str, bad: str) -> None:
+    layout.config.write_text(MINE)
+    before, _ = load_and_keep(layout)
+    layout.config.write_text(MINE.replace(good, bad).replace("limit = 7", "limit = 8"))
+    for _ in range(2):  # what is wrong is not kept as what was good
+        config, problems = load_and_keep(layout)
+        assert (config.budget, config.approvals) == (before.budget, before.approvals)
+        assert config.workers.limit == 8  # the rest is in force
+        assert "stays as it could last be read" in problems[0].hint
+    layout.config.write_text(MINE.replace("day_usd = 0.5", "day_usd = 9.0"))
+    assert load_and_keep(layout)[0].budget.day_usd == 9.0
+
+
+def test_a_wrong_limit_of_which_nothing_is_known_stops_what_it_limits(layout: Layout) -> None:
+    layout.config.write_text('[budget]\nday_usd = "a dollar"\nday_minutes = 5.0\n[approvals]\nask = 3\n')
+    config, problems = load_and_keep(layout)
+    assert "closed" in budget.short_of(budget.day_cap(Book(), config.budget, "2026-11-21"), Amount(tokens=500))
+    assert budget.blocked(Book(), config.budget, "2026-11-21") == (
+        "today's budget is closed, as one of the limits in the settings cannot be read: mend it"
+    )
+    assert config.budget.day_minutes == 5.0
+    assert {"write", "shell"} <= {*config.approvals.ask}
+    assert [problem.where for problem in problems] == ["lumen.toml:2", "lumen.toml:5"]
+    assert "no model call is made until it is mended" in problems[0].hint
+    assert "every change asks until it is mended" in problems[1].hint
+
+
+def test_a_wrong_limit_of_the_sandbox_hides_what_was_hidden_and_opens_no_folder(layout: Layout) -> None:
+    layout.config.write_text('[sandbox]\nwritable = ["~/a"]\nhidden = ["~/keys"]\nmemory_mb = 512\n')
+    load_and_keep(layout)
+    layout.config.write_text('[sandbox]\nhidden = "~/keys"\nmemory_mb = 256\n')
+    found = load_and_keep(layout)[0].sandbox
+    assert (found.writable, found.hidden, found.memory_mb) == ((), ("~/keys",), 256)
+
+
+def test_a_misspelled_sandbox_runs_no_command(layout: Layout) -> None:
+    layout.config.write_text('[sanbox]\nrequire = "landlock"\n')
+    config, problems = load_and_keep(layout)
+    assert problems[0].what == "sanbox.require: there is no such setting; did you mean sandbox?"
+    assert problems[0].hint == "no command of a worker is run until it is mended"
+    assert choose(config.sandbox, Results("", (selftest.Tested("bubblewrap", True),))).tier == REFUSED
+
+
 def test_where_nothing_is_known_the_strictest_holds(layout: Layout) -> None:
     _break(layout.config)
     layout.operator.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')

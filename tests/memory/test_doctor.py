@@ -58,7 +58,7 @@ def test_a_torn_line_a_legacy_record_and_a_wrong_receipt_hide_nothing_but_themse
     [
         "memory/memory.jsonl", "memory/signals.jsonl", "memory/signal-receipts.jsonl", "memory/relationships.jsonl",
         "memory/touches.jsonl", "memory/archive.jsonl", "actions.jsonl", "events.jsonl", "commands.jsonl",
-        "command-receipts.jsonl", "personnel.jsonl", "loops/packets.jsonl",
+        "command-receipts.jsonl", "personnel.jsonl", "loops/packets.jsonl", "memory/archival.jsonl",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("junk", [b"\x00" * 50, b"[" * 9000, b'{"id": 5}', b"[1]", b'\xff\xfe{"id":"x"}', b"y" * 5000])

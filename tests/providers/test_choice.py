@@ -10,7 +10,7 @@ from lumen_tui.model.modelsconfig import PriceConfig, ServerConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ProviderError, Said, Spent
-from lumen_tui.providers.choose import choose_provider, key_names, model_id, provider_name, targets
+from lumen_tui.providers.choose import choose_provider, key_names, provider_name, targets
 from lumen_tui.providers.prices import FREE, Price, price_of
 
 ROLE = Role(name="researcher", purpose="p", tier="sonnet")
@@ -32,10 +32,10 @@ def test_the_choice_of_provider_and_model():
     assert provider_name(config, KEY) == provider_name(config, {"ANTHROPIC_AUTH_TOKEN": "x"}) == "anthropic"
     assert provider_name(ModelsConfig(provider="offline"), KEY) == "offline"
     assert choose_provider(config, ROLE, SPEC, {}).brain == "offline"
-    assert model_id(config, ROLE, SPEC) == "my-sonnet"
-    assert model_id(config, ROLE, of_model("opus")) == "claude-opus-5-5"
-    assert model_id(config, ROLE, of_model("some-id")) == "some-id"
-    assert model_id(config, ROLE, of_model("ollama:qwen3:8b")) == "qwen3:8b"
+    assert labels(config) == ["anthropic my-sonnet"]
+    assert labels(config, of_model("opus")) == ["anthropic claude-opus-5-5"]
+    assert labels(config, of_model("some-id")) == ["anthropic some-id"]
+    assert labels(config, of_model("ollama:qwen3:8b")) == ["ollama qwen3:8b"]
 
 
 def test_models_by_tier_role_and_task():

@@ -144,6 +144,9 @@ def test_the_index_follows_and_damage_hides_only_itself(desk) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [("a  b\n", "a b", True), ("[2026-11-21] a b", "2026-11-22T10:00:00Z — a b", True), ("a b", "a c", False),
+     ("Nov 21 14:00: Deployment is done", "2026-11-20 10:00 Deployment is done", True),
+     ("[14:05] It is DONE.", "it is done", True), ("Sat, 21 November 2026, 9:15 pm - ok so", "21.11.2026: ok so", True),
+     ("14:00 standup", "15:00 standup", False), ("May 5 apples", "May 6 apples", False), ("...", "!", False),
      ("2026-11-21", "2026-11-22", False), ("at 2026-11-21 a", "at 2026-11-22 a", False)],
 )  # fmt: skip
 def test_the_same_text_is_the_same_under_another_time(one: str, other: str, same: bool) -> None:

@@ -61,7 +61,9 @@ async def test_what_is_held_is_released_dropped_and_taken_back(desk) -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "since then 1 entry came" in app.shown and "1 held" in app.shown)
         await pilot.press("r")
-        await until(pilot, lambda: "released at position 2 of outbox" in app.shown)
+        await until(pilot, lambda: "released at position 2 of outbox" in app.shown and "0 held" in app.shown)
+        await pilot.press("d")
+        await until(pilot, lambda: "stands in the relay already" in app.shown)
         assert desk.texts == ["first of all", "a late answer"]
         await pilot.press("u")
         await until(pilot, lambda: desk.needs() == [held.id] and "1 held" in app.shown)

@@ -103,8 +103,10 @@ async def test_a_copy_of_a_shipped_role_is_hired_for_a_week_after_a_look_at_what
         app.screen.query_one("#name", Line).value = "aide"
         app.screen.query_one("#stays", Line).value = "7d"
         await until(pilot, lambda: "until 2027-01-22" in app.shown)
-        assert "asks for" in app.shown and "median $0.010" in app.shown
+        assert "asks for" in app.shown and "median $0.01" in app.shown
         assert "You are an analyst" in app.screen.query_one("#prompt", Prose).text
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "asks for" in app.shown and "enter or F2" in app.shown)
         await pilot.press("f2")
         await until(pilot, lambda: "aide hired" in app.shown)
     assert times.epoch(load_role(house.layout, "aide").until) == house.now + 7 * times.DAY

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, in_scope, keymap, shown_key, unknown_keys
+from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, in_scope, keymap, shown_key, slip_in
 
 PANES = ("loop", "wake", "workers", "signals", "discoveries", "decay")
 FORBIDDEN = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+h", "ctrl+i", "ctrl+m", "ctrl+enter"}
@@ -38,7 +38,9 @@ async def test_every_command_has_something_that_carries_it_out(open_room: Any) -
 def test_the_operators_keys_replace_the_built_in_ones() -> None:
     keys = {"promote": "f5", "help": "?", "filter": "ctrl+f", "no_such": "x"}
     assert keymap(keys) == {"promote": "f5", "help": "question_mark", "filter": "ctrl+f"}
-    assert unknown_keys(keys) == ("no_such",)
+    assert slip_in({"qqqq": "x"}) == "[keys] has no command qqqq"
+    assert slip_in({"zom": "z"}) == "[keys] has no command zom; near it: zoom"
+    assert slip_in({"zoom": "f4"}) == ""
     promote = next(command for command in COMMANDS if command.action == "promote")
     assert shown_key(promote, keys) == "f5"
     assert shown_key(promote, {}) == "p"

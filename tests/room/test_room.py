@@ -160,6 +160,11 @@ async def test_a_change_is_shown_and_the_cursor_stays_on_its_row(open_room: Any,
         assert room.app.room.current.rows.selected.node.id == "mem-00000002"
 
 
+async def test_a_slip_in_the_name_of_a_key_is_told(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(msgspec.structs.replace(busy_snapshot, config=Config(keys={"zom": "f4"}))) as room:
+        assert "[keys] has no command zom; near it: zoom" in room.text
+
+
 async def test_keys_can_be_moved(open_room: Any, busy_snapshot: Snapshot) -> None:
     snapshot = msgspec.structs.replace(busy_snapshot, config=Config(keys={"later": "ctrl+l", "zoom": "f4"}))
     async with open_room(snapshot) as room:

@@ -152,6 +152,19 @@ async def test_an_answer_from_elsewhere_leaves_the_page_as_it_is(desk: Any, open
         await room.sees("A worker asks: 1 of 1", "make two")
 
 
+async def test_a_question_that_comes_later_does_not_stand_beside_the_answer_to_another(
+    desk: Any, open_room: Any
+) -> None:
+    desk.ask("make one")
+    async with open_room(desk) as room:
+        await room.press("n")
+        await room.sees("A worker asks: 1 of 1")
+        await room.press("y")
+        await room.sees("No worker asks", "allowed: ")
+        desk.ask("make one")
+        await room.sees("A worker asks: 1 of 1", "This came in just now.")
+
+
 async def test_a_row_that_comes_under_the_cursor_is_not_answered_by_the_same_key(desk: Any, open_room: Any) -> None:
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:

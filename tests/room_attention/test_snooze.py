@@ -8,8 +8,9 @@ import pytest
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import times
+from lumen_tui.model.attention import for_an_hour
 from lumen_tui.model.times import HOUR
-from lumen_tui.tui.handlers.needs import for_an_hour
 
 
 def targets(desk: Any) -> tuple[list[str], list[str]]:
@@ -77,3 +78,34 @@ async def test_z_in_the_list_and_on_the_page_of_a_question(desk: Any, open_room:
         assert desk.answer(second) is None
         await room.press("u")
         await room.until(lambda: room.needs == 1)
+
+
+def test_back_brings_what_was_put_off_or_aside_to_the_list_and_undo_takes_that_back(desk: Any) -> None:
+    task, other = desk.task("a"), desk.task("b")
+    desk.ended(task)
+    desk.ended(other)
+    desk.do("attention.snooze", targets=[task])
+    desk.do("attention.dismiss", targets=[other])
+    off = desk.port.snapshot().snoozed[0]
+    assert off.until == times.iso(desk.clock.time + HOUR)
+    desk.do("attention.back", targets=[task, other])
+    shown, off = targets(desk)
+    assert (set(shown), off) == ({task, other}, [])
+    desk.do("undo")
+    assert targets(desk) == ([task], [])
+    desk.do("attention.snooze", targets=[task])
+    assert targets(desk) == ([], [task])
+
+
+async def test_s_lists_what_is_snoozed_and_b_brings_it_back(desk: Any, open_room: Any) -> None:
+    task = desk.task("ship the parser")
+    desk.ended(task)
+    desk.do("attention.snooze", targets=[task])
+    async with open_room(desk) as room:
+        await room.press("exclamation_mark")
+        await room.sees("Nothing needs you.", "1 snoozed", "s snoozed")
+        await room.press("s")
+        await room.sees("Snoozed: 1", "ship the parser", "in 1 h", "b back on the list")
+        await room.press("b")
+        await room.sees("Needs you: 1", "ship the parser", "R retry")
+        assert " sent " not in room.text

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Input
 
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
+from lumen_tui.tui.screens.budget_form import RaiseForm
 from lumen_tui.tui.screens.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.screens.fields import Choice, Line, Prose
 from lumen_tui.tui.screens.promote_form import PromoteForm
@@ -52,6 +54,16 @@ async def test_a_task_is_described_chosen_and_sent(room):
                 "constraints": ("read only", "stay in /tmp"), "timeout_seconds": 1200.0,
             }
         ]  # fmt: skip
+
+
+async def test_keys_that_come_all_at_once_end_up_where_they_were_meant(room):
+    """Over a slow line the terminal sends what was typed in one piece."""
+    async with room(RaiseForm(())) as (app, pilot):
+        for name in ("tab", "7", "0", "0", "tab", "5", "shift+tab", "9", "f2"):
+            app.post_message(Key(name, name if len(name) == 1 else None))
+        await pilot.pause()
+        await pilot.pause()
+        assert app.answers == [{"tokens": 7009, "minutes": 5.0}]
 
 
 async def test_enter_in_an_objective_of_one_line_sends_it_and_in_a_longer_one_breaks_the_line(room):

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from lumen_tui.engine.actions.checkpoints import MOST_TOUCHED, with_files
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model.session import MOST_FILES, Decision, WorkSession, with_decision, with_files
+from lumen_tui.model.session import Decision, WorkSession, with_decision
 from lumen_tui.store import files, sessions
 
 
@@ -147,8 +148,7 @@ def test_what_is_no_decision_is_not_answered(desk):
 
 
 def test_a_session_record_does_not_grow_without_end():
-    session = WorkSession(session_id="ses-1", files_touched=tuple(f"f{n}" for n in range(MOST_FILES)))
-    names = with_files(session, ("f3", "new", "new"))
-    assert (len(names), names[-2:], names.count("f3")) == (MOST_FILES, ("f3", "new"), 1)
+    names = with_files([f"f{n}" for n in range(MOST_TOUCHED)], ("f3", "new", "new"))
+    assert (len(names), names[-2:], names.count("f3")) == (MOST_TOUCHED, ["f3", "new"], 1)
     asked = WorkSession(session_id="ses-1", decisions=(Decision("a"), Decision("b")))
     assert with_decision(asked, Decision("a", "yes")) == (Decision("b"), Decision("a", "yes"))

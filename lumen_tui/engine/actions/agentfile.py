@@ -49,6 +49,7 @@ class Plan(msgspec.Struct, frozen=True):
     blocks: tuple[BlockPlan, ...]
     passages: tuple[notes.Passage, ...]
     new_passages: int
+    all_passages: int  # with those that stand in the archive under an id of their own
     session: str  # the transcript; empty where there are no messages
     messages: int
     new_session: bool
@@ -74,17 +75,25 @@ def plan(
         raise ActionError(f"two blocks of the file would both be called {sorted(twice)[0]} here")
     name = _import_name(found)
     kept = {one.id: one for passage in found.passages for one in _notes(passage, clean, by, now, origin, name)}
+    count = len(kept)
+    kept = _unknown(store, kept)
     there = archive.find(layout, list(kept))
     fresh = [name for name in kept if name not in there or there[name].status == notes.WITHDRAWN]
     session = agentfile.session_id(found) if found.messages else ""
     data = agentfile.transcript(found, clean) if session else b""
     return Plan(
         name=one_line(found.name, 100), shape=found.shape, blocks=made, passages=tuple(kept.values()),
-        new_passages=len(fresh), session=session, messages=len(found.messages),
+        new_passages=len(fresh), all_passages=count, session=session, messages=len(found.messages),
         new_session=bool(session) and files.read(layout.transcript(session), len(data) + 1) != data,
         tools=tuple(one_line(tool, 80) for tool in found.tools),
         left_out=tuple(one_line(line, 200) for line in found.left_out), transcript=data,
     )  # fmt: skip
+
+
+def _unknown(store: Store, kept: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
+    """Those that do not stand in the archive already as somebody's own: an export that comes home adds nothing."""
+    standing = {(one.content, one.tags): one.id for one in archive.passages(store.layout)} if kept else {}
+    return {name: one for name, one in kept.items() if standing.get((one.content, one.tags), name) == name}
 
 
 def _block(store: Store, one: AfBlock, clean: Clean, replace: bool, raise_limits: bool) -> BlockPlan:
@@ -151,11 +160,15 @@ def take_in(store: Store, *, by: str, now: float, made: Plan) -> Done:
     if made.new_session:
         files.replace(store.layout.transcript(made.session), made.transcript)
     added = archive.append(store.layout, made.passages)
-    said = f"{made.name or 'an agent'} imported: {len(changes)} blocks, {len(added):,} passages"
+    said = f"{made.name or 'an agent'} imported: {_many(len(changes), 'block')}, {_many(len(added), 'passage')}"
     changes += [_passage_change(added[0].session_id)] if added else []
     action = edits.new_action("af.import", changes, summary=said, by=by, now=now)
     files.append(store.layout.actions, history.action_lines(action))
     return Done(summary=said, target=made.session, action_id=action.id if changes else "")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _write(store: Store, one: BlockPlan, by: str, now: float, origin: str) -> Change:

@@ -33,6 +33,12 @@ def snooze(
     return _record(store, "attention.snooze", found, word, by=by, now=now, reason=reason)
 
 
+def back(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
+    """Put these items on the list again at once, where they were put aside or off."""
+    found = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(targets)]
+    return _record(store, "attention.back", found, "back on the list", by=by, now=now, reason=reason)
+
+
 def _named(targets: str | Iterable[str]) -> list[str]:
     found = checks.as_ids(targets)
     if not all(target.strip() for target in found):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 INTERVAL = "interval"  # the trigger of a checkpoint that the engine makes
 _DECISIONS = 5
-_MOST_TOUCHED = 500  # files of one session; the oldest leave first
+MOST_TOUCHED = 500  # files of one session; the oldest leave first
 _WHY = "an older checkpoint of this work unit"
 
 
@@ -93,13 +93,18 @@ def _decision(node: NodeView) -> dict[str, str]:
     return {"id": node.id, "question": one_line(str(asked), 200), "answer": one_line(str(answer or ""), 200)}
 
 
+def with_files(touched: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The files of a session with `names` added, each once, the newest last."""
+    new = dict.fromkeys(names)
+    return [*(name for name in touched if name not in new), *new][-MOST_TOUCHED:]
+
+
 def _follow_up(store: Folder, where: Place, found: Changes, *, by: str, now: float) -> str:
     """What comes after the append; returns what went wrong with it, or nothing."""
 
     def edit(session: SessionView) -> Raw:
         at = times.iso(now)
-        earlier = [name for name in session.files_touched if name not in set(found.files)]
-        touched = [*earlier, *dict.fromkeys(found.files)][-_MOST_TOUCHED:]
+        touched = with_files(session.files_touched, found.files)
         return {"files_touched": touched, "last_activity": at, "last_checkpoint": at}
 
     try:

@@ -90,6 +90,7 @@ def context(
     where = places.place(store, by=by, wu_id=wu_id)
     builder = _Builder(max_size)
     _head(store, builder, where.wu_id, now)
+    builder.section("Not so any more", [f"- {text}" for text in ready.against(store, where.wu_id, now)])
     with Trail(store.layout) as trail:
         summaries = trail.newest(where.wu_id, (SUMMARY,), max_recent_summaries)
         discoveries = trail.ready(where.wu_id, (DISCOVERY,), _MOST_DISCOVERIES)

@@ -10,6 +10,7 @@ import msgspec
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt
 from lumen_tui.store import locks, pauses
 from lumen_tui.store.killfile import read_kill
@@ -76,6 +77,8 @@ def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
     found, what = _scope(store, target)
     if found and not _is_paused(store, found, now):
         raise ActionError(f"{what} is not paused", missing=True)
+    if not found and not _is_anything_paused(store, now):
+        raise ActionError("nothing is paused", missing=True)
     more = [name for name in pauses.in_force(store.layout, now) if name != pauses.EVERYTHING]
     what += f" ({', '.join(more)} too)" if more and not found else ""
     return Done(summary=f"asked to let {what} go on", target=ask(store, "resume", by=by, now=now, target=found))
@@ -89,16 +92,28 @@ def _is_paused(store: Store, target: str, now: float) -> bool:
         one = pauses.held(store.layout.task(target))
     if one is not None and not one.over(now):
         return True
+    return target in _on_their_way(store)
+
+
+def _is_anything_paused(store: Store, now: float) -> bool:
+    """Whether there is a pause of anything, or one on its way to the engine."""
+    if pauses.in_force(store.layout, now) or _on_their_way(store):
+        return True
+    return any(store.layout.tasks.glob(f"*/{pauses.HOLD_FILE}"))
+
+
+def _on_their_way(store: Store) -> set[str]:
+    """The targets of pauses that no engine has taken up yet."""
     answered = {receipt.command_id for receipt in _all(store.command_receipts.lines(), CommandReceipt)}
     sent = _all(store.commands.lines(), Command)
-    return any(one.verb == "pause" and one.target == target and one.id not in answered for one in sent)
+    return {one.target for one in sent if one.verb == "pause" and one.id not in answered}
 
 
 def _all(lines: Iterable[bytes], kind: type[Record]) -> Iterator[Record]:
     for line in lines:
         try:
             yield msgspec.json.decode(line, type=kind)
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue
 
 

@@ -22,6 +22,7 @@ from lumen_tui.store.store import Store
 
 KIND, FILES_KIND, CONSTITUTION_KIND = "observation", "evolved", "constitution"
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
+_OUTSIDE = (Status.PROPOSED, Status.REJECTED, Status.SUPERSEDED)  # what files do not tell, so that undo has to
 _MOST_CONSTITUTION = 20_000  # bytes; both sides of a change must fit into one journal line
 Known = dict[str, Observation]
 
@@ -151,7 +152,7 @@ def put_observation(store: Store, change: Change) -> None:
         known = evolved.observations(store.layout)
         one = msgspec.convert({**msgspec.to_builtins(known[change.key]), **(change.after or {})}, Observation)
         now = times.epoch(one.updated_at)
-        _write(store, known, [one], by=one.by, now=now, why=f"undo or redo of {one.id}")
+        _write(store, known, [one], by=one.by, now=now, why=f"{_named([one])} is {one.status} again")
 
 
 def restore(store: Store, *, by: str, now: float, version: int) -> Done:
@@ -166,10 +167,14 @@ def restore(store: Store, *, by: str, now: float, version: int) -> Done:
         if before == wanted.digest:
             raise ActionError(f"evolved/ is as in version {version} already", missing=True)
         said = f"evolved/ put back to version {version}"
-        change = Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": wanted.digest})
-        action = edits.new_action("evolution.restore", [change], summary=said, by=by, now=now)
-        config = load_config(layout)[0].evolution
-        writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
+        changes = [Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": wanted.digest})]
+        known, config = evolved.observations(layout), load_config(layout)[0].evolution
+        _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
+        changes += [
+            Change(KIND, one.id, _side(known[one.id]), _side(one))
+            for one in changed if known[one.id].status in _OUTSIDE
+        ]  # fmt: skip
+        action = edits.new_action("evolution.restore", changes, summary=said, by=by, now=now)
         files.append(layout.actions, history.action_lines(action))
     return Done(summary=said, target=FILES_KIND, action_id=action.id)
 

@@ -47,6 +47,7 @@ def add(
     """Note a claim with its probes, each as text. A person's claim is confirmed by that person."""
     if len(probes) > facts.MOST_PROBES:
         raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
+    _must_be_new(store, claim)
     made = learned(store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)])
     found = checks.node_ids(store, source_id)[0] if source_id else ""
     record = node(claim, facts.metadata(span_class, source or found or by, made), by=by, now=now, wu_id=wu_id)
@@ -64,6 +65,14 @@ def add(
     if found:
         store.relationships.append(edge(record["id"], found, "discovered_from", by=by, now=now))
     return Done(summary=actions[0].summary, target=record["id"], action_id=actions[0].id)
+
+
+def _must_be_new(store: Store, claim: str) -> None:
+    """The same claim twice would drift, and be confirmed, twice."""
+    words = " ".join(claim.split()).casefold()
+    for state in kept.states(store.layout) if words else ():
+        if state.current and " ".join(state.fact.claim.split()).casefold() == words:
+            raise ActionError(f"that is noted already: confirm {state.fact.id}, or give it a probe")
 
 
 def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = "") -> dict[str, Any]:
@@ -189,11 +198,19 @@ def suggested(store: Store, text: str) -> list[Probe]:
     return [job.probe for job, reading in _look(store, found) if reading.outcome is Outcome.HOLDS]
 
 
-def _look(store: Store, probes: Sequence[Probe]) -> list[tuple[Job, Reading]]:
+def doubtful(store: Store, fact_id: str) -> list[tuple[Probe, Reading]]:
+    """The probes of a new fact that do not hold now, each with what it saw; nothing is written down."""
+    state, config = known(store, fact_id)[0].get(fact_id), load_config(store.layout)[0].freshness
+    made = state.fact.probes if state else ()
+    seen = _look(store, made, config.each_seconds)
+    return [(job.probe, reading) for job, reading in seen if reading.outcome is not Outcome.HOLDS]
+
+
+def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[Job, Reading]]:
     from lumen_tui.tools.probes import batch  # starts a process: not for every verb
 
     jobs = [batch.Job("", probe) for probe in probes]
-    return batch.run(store.root, jobs, seconds=_PATIENCE, each=_PATIENCE / max(1, len(jobs)))
+    return batch.run(store.root, jobs, seconds=_PATIENCE, each=min(each, _PATIENCE / max(1, len(jobs))))
 
 
 def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -> Done:

@@ -14,6 +14,7 @@ from lumen_tui.engine.actions import edits, fields
 from lumen_tui.engine.actions.cleanup import lifecycle_of
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Action, Change, Touch
 from lumen_tui.store import history, nodes
 from lumen_tui.store.nodes import Raw
@@ -68,7 +69,7 @@ def _uses(store: Store) -> tuple[Counter[str], dict[str, str]]:
     for line in store.touches.lines():
         try:
             touch = _touch.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except UNDECODABLE:
             continue
         uses[touch.node_id] += 1
         last[touch.node_id] = max(touch.at, last.get(touch.node_id, ""))

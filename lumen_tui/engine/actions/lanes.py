@@ -46,12 +46,6 @@ def in_lane(store: Store, lane: str) -> list[Holder]:
     return [_holder(unit, known.get(unit.id)) for unit in units]
 
 
-def known_holders(store: Store, lane: str) -> list[Holder]:
-    """The same as far as the lane lock knows, without a look at every work unit there is."""
-    entered = lanes.holders(store.layout, lane)
-    return [one for one in entered if lanes.is_in_progress(store.layout, one.wu_id)]
-
-
 def _holder(unit: Tracked, known: Holder | None) -> Holder:
     if known is not None and known.by == unit.claimed_by:
         return known

@@ -11,6 +11,7 @@ from lumen_tui.engine.actions import edits
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.store import files, history, nodebulk
 from lumen_tui.store.ageindex import AgeIndex
@@ -95,6 +96,6 @@ def last_jump(store: Store, now: float) -> EngineEvent | None:
 def _jump(line: bytes) -> EngineEvent | None:
     try:
         event = _event.decode(line)
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return None
     return event if event.kind == "clock_jump" else None

@@ -52,7 +52,7 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
         decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
         discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
         blockers=tuple(waiting.blockers(store, trail, wu_id, now=now)),
-        items=_marked(store, items[:_ITEMS], now), left_out=_left_out(trail, wu_id),
+        items=_marked(store, items[:_ITEMS], now), drifted=against(store, wu_id, now), left_out=_left_out(trail, wu_id),
     )  # fmt: skip
 
 
@@ -103,6 +103,15 @@ def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[Entry, ..
         if words := marks.get(entry.id):
             entry.extra["mark"] = safe(words)
     return entries
+
+
+def against(store: Folder, wu_id: str, now: float) -> tuple[str, ...]:
+    """Facts that the work unit relies on and that are not so any more, each with what is so now."""
+    if wu_id.encode() not in (files.read(store.layout.confirmations) or b""):
+        return ()
+    from lumen_tui.store import facts  # only here, where it is worth its import
+
+    return facts.against(store.layout, wu_id, now)
 
 
 _EXTRA = (
@@ -195,7 +204,7 @@ def _unit_lines(found: Page) -> list[str]:
         parts.append(f"blocked by {unit.blocked_by or 'somebody'} {when}: {one_line(unit.blocked_reason)}")
     for one in found.blockers:
         parts.append(f"waits for {one.id} ({one.status}): {one.title}  — {one.by or 'unknown'}, {ago(one.age_seconds)}")
-    return parts
+    return [*parts, *(f"not so any more: {text}" for text in found.drifted)]
 
 
 def _session_lines(found: Page) -> list[str]:

@@ -109,6 +109,7 @@ VERBS: dict[str, Verb] = {
     "engine.stop": engine.stop,
     "attention.dismiss": attention.dismiss,
     "attention.snooze": attention.snooze,
+    "attention.back": attention.back,
     "approval.allow": approvals.allow,
     "approval.deny": approvals.deny,
     "approval.allow_always": approvals.allow_always,

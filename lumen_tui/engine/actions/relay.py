@@ -49,7 +49,9 @@ def _must_be_known(store: Store, name: str, base: int) -> None:
     if base and not os.path.exists(kept.path_of(store.layout, name)):
         known = kept.names(store.layout)
         near = checks.nearest(name, known) or tuple(known[:4])
-        raise ActionError(f"there is no relay {name!r}: one begins with a text on base 0", candidates=near)
+        raise ActionError(
+            f"there is no relay {name!r}: one begins with a text on base 0", candidates=near, missing=True
+        )
 
 
 def _action(verb: str, name: str, changed: Changed, said: str, *, by: str, now: float, reason: str = "") -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits, engine, fields, uncancel
+from lumen_tui.engine.actions import attention, checks, edits, engine, fields, uncancel
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
@@ -113,7 +114,7 @@ def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "",
 
 
 def retry(store: Store, *, by: str, now: float, task_id: str) -> Done:
-    """Queue a new task with the spec of one that ended."""
+    """Queue a new task with the spec of one that ended. That it had failed needs nobody any more."""
     found = checks.task_id(store, task_id)
     folder = taskfiles.folder_of(store.layout, found)
     status = taskfiles.status_of(folder) if folder else Status.LOST
@@ -123,7 +124,11 @@ def retry(store: Store, *, by: str, now: float, task_id: str) -> Done:
     spec = msgspec.structs.replace(
         old, id=ids.new_id("tsk"), key="", retry_of=found, created_by=by, created_at=times.iso(now)
     )
-    return _queue(store, _checked(store, spec))
+    queued = _queue(store, _checked(store, spec))
+    if status in (Status.FAILED, Status.LOST):
+        with contextlib.suppress(files.StoreError):  # the task is queued; the failure just stays in sight
+            attention.dismiss(store, by=by, now=now, targets=[found], reason=f"tried again as {queued.target}")
+    return queued
 
 
 def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[str, Any]) -> Done:

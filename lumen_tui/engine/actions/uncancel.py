@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Run, Status
@@ -47,7 +48,7 @@ def _decoded(lines: Any, kind: type[Any]) -> list[Any]:
     for line in lines:
         try:
             found.append(msgspec.json.decode(line, type=kind))
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             continue
     return found
 

@@ -31,6 +31,8 @@ from lumen_tui.model import times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.tasks import Spec
 from lumen_tui.store import history, locks, nodebulk, nodes, rolefiles, taskfiles
+from lumen_tui.store.blocks import HAND
+from lumen_tui.store.blocks import read as read_block
 from lumen_tui.store.nodes import Raw
 from lumen_tui.store.store import Store
 from lumen_tui.store.work import retire_unit
@@ -107,7 +109,15 @@ def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> N
 
 def _check_other(store: Store, change: Change, now: float) -> None:
     if KINDS[change.kind][0](store, change) not in (change.before, change.after):
-        raise _changed_since(store, change, now)
+        raise _changed_since(store, change, now, *_last_hand(store, change))
+
+
+def _last_hand(store: Store, change: Change) -> tuple[str, str]:
+    """(who, when) wrote a block last: edits by hand are no actions."""
+    if change.kind != blocks.KIND:
+        return "", ""
+    block = read_block(store.layout, change.key)
+    return (block.by or HAND, block.at) if block.at or block.by_hand else ("", "")
 
 
 def _changed_since(store: Store, change: Change, now: float, who: str = "", when: str = "") -> ActionError:

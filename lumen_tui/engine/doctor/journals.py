@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
@@ -43,7 +45,7 @@ def judge(kind: Any) -> Judge:
     def why(line: bytes) -> str:
         try:
             decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             return one_line(str(error), 160)
         return ""
 
@@ -58,6 +60,7 @@ def _kinds(layout: Layout) -> dict[Path, Any]:
         layout.personnel: dict[str, Any], layout.packets: Packet, layout.spend: Entry,
         layout.confirmations: Confirmation, layout.observations: Observation, layout.rejections: Rejection,
         layout.block_history: BlockStep, layout.read_sessions: Place, layout.versions_log: Version,
+        layout.archival: Passage,
     }  # fmt: skip
 
 

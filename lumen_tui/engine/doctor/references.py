@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Relationship
 from lumen_tui.model.text import one_line
 from lumen_tui.store.journal import Journal
@@ -40,7 +41,7 @@ def _edges(layout: Layout, known: set[str]) -> Iterator[Finding]:
     for number, line in enumerate(Journal(layout.relationships).lines(), start=1):
         try:
             edge = _edge(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             continue
         missing = [one for one in (edge.from_id, edge.to_id) if one not in known]
         if missing:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.engine.doctor.finding import NOTE, PROBLEM, Finding
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.liveness import derive_engine
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.session import WorkSession
@@ -33,7 +34,7 @@ def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     for path in sorted(layout.root.glob("sessions/[!.]*.json")):
         try:
             msgspec.json.decode(files.read(path) or b"", type=WorkSession)
-        except (msgspec.DecodeError, UnicodeDecodeError, files.StoreError) as error:
+        except (*UNDECODABLE, files.StoreError) as error:
             yield Finding("sessions", f"sessions/{path.name}", str(error), "mend the file or move it away")
 
 
@@ -100,7 +101,7 @@ def _why_bad(path: Path) -> str:
     if path.suffix == ".json":
         try:
             msgspec.json.decode(files.read(path) or b"")
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             return f"is not JSON: {error}"
     if path.suffix == ".db" and (head := files.read(path, len(_SQLITE))) and head != _SQLITE:
         return "is not a database"

@@ -36,7 +36,9 @@ class Outcome(msgspec.Struct):
         """One plain sentence."""
         counts = [(self.total(name), word) for name, word in _COUNTS]
         said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing new"
-        count = len(self.reports)
+        unread = sum(bool(report.problem) for report in self.reports)
+        count = len(self.reports) - unread
+        said += f"; {unread} not read" if unread else ""
         version = f"; version {self.written.version.version}" if self.written and self.written.version else ""
         return f"{count} session{'' if count == 1 else 's'} read: {said}{version}"
 

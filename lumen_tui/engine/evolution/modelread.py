@@ -20,6 +20,7 @@ from lumen_tui.engine.evolution.judging import Judging
 from lumen_tui.engine.evolution.phrases import statement, target_of
 from lumen_tui.engine.workers import worker_env
 from lumen_tui.model.config import Config
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
 from lumen_tui.model.reading import Answer, Order, Passage
 from lumen_tui.model.sessionlog import MODEL_PLACE, Entry, Open, Place, Report
@@ -176,7 +177,7 @@ def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
                 order_bytes = None
             if over() or time.monotonic() > ends:
                 return Answer(problem="it took too long")
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return Answer(problem=f"the reading process ended with code {child.returncode}")
     finally:
         child.kill()

@@ -104,9 +104,9 @@ def restore(
     """Put these files in place byte for byte, and let each observation say what now holds of it."""
     known = evolved.observations(layout)
     keep_hand_changes(layout, known, config, now)
-    there: set[str] = set()
+    there: dict[str, str] = {}
     for data in wanted.values():
-        there |= set(evolvedfiles.entries(data.decode("utf-8", "surrogateescape")))
+        there |= evolvedfiles.entries(data.decode("utf-8", "surrogateescape"))
     changed = [one for old in known.values() if (one := _as_in(old, there, by, now)) is not old]
     known |= {one.id: one for one in changed}
     versions.put(layout, wanted)
@@ -117,12 +117,13 @@ def restore(
     return version, changed
 
 
-def _as_in(one: Observation, there: set[str], by: str, now: float) -> Observation:
-    status = one.status
+def _as_in(one: Observation, there: dict[str, str], by: str, now: float) -> Observation:
+    """The observation as these files have it: in the words of then, too, or the next write would undo the restore."""
+    status, text = one.status, there.get(one.id, one.text)
     if one.id in there:
         status = Status.ACCEPTED
     elif status is Status.ACCEPTED:
         status = Status.WITHDRAWN
-    return (
-        one if status is one.status else msgspec.structs.replace(one, status=status, by=by, updated_at=times.iso(now))
-    )
+    if (status, text) == (one.status, one.text):
+        return one
+    return msgspec.structs.replace(one, status=status, text=text, by=by, updated_at=times.iso(now))

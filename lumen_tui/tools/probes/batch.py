@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.facts import Probe, Reading
 from lumen_tui.tools.probes.commands import failed
 from lumen_tui.tools.probes.place import PASSED_ON
@@ -90,7 +91,7 @@ class Batch:
         for line in data.split(b"\n")[:-1]:
             try:
                 said = msgspec.json.decode(line, type=Said)
-            except msgspec.MsgspecError:
+            except UNDECODABLE:
                 continue
             if 0 <= said.job < len(self.jobs):
                 found[said.job] = said.reading or failed("stopped: the time for probes was over")

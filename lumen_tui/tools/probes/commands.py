@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.text import one_line
-from lumen_tui.tools import gitread, process, programs, web, words
+from lumen_tui.tools import gitread, process, shell, web
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.probes.files import compared, reading, searched
 from lumen_tui.tools.process import Ran
@@ -48,29 +48,16 @@ def _run(context: Context, command: str, seconds: float) -> Ran:
     cwd, checked = str(context.folder), True
     env = {**process.environment(context), **gitread.environment()}
     try:
-        commands, cwd = _checked(context, command, cwd)
+        commands, cwd = shell.checked(context, command, cwd)
     except ToolError as error:
         if admission.choice(context).tier not in (cell.BUBBLEWRAP, cell.LANDLOCK):
             raise ToolError(f"{error}; other commands need a sandbox, and none holds here") from error
         commands, checked = [["/bin/sh", "-c", command]], False
     ran = process.run(context, commands, cwd, env, seconds=seconds, keep=_KEEP, checked=checked)
-    if ran.exit_code and not checked and _WALL.search(ran.output):
+    if not checked and _WALL.search(ran.output):  # whatever code it ended with: a shell goes on behind a refusal
         said = one_line(ran.output.decode("utf-8", "replace"), 150)
         raise ToolError(f"stopped by the sandbox: a probe changes nothing and reaches nobody ({said})")
     return _ended(ran, seconds)
-
-
-def _checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], str]:
-    """The pipeline and its folder, where every part of it is known to change nothing."""
-    pipeline = words.split(command, cwd)
-    prepared = []
-    for number, argv in enumerate(pipeline):
-        if argv[0] == "git" and number == 0:
-            argv, cwd = gitread.prepare(context, argv, cwd)
-        else:
-            programs.check(context, argv, cwd)
-        prepared.append(argv)
-    return prepared, cwd
 
 
 def _ended(ran: Ran, seconds: float) -> Ran:

@@ -77,13 +77,13 @@ def start(
 
     Nothing of it outlives this process. Raises OSError and ValueError as Popen does.
     """
-    guard = Guard() if not group and tier != LANDLOCK else None  # Landlock's launcher looks after itself
+    guard = Guard() if not group and tier == BUBBLEWRAP else None  # the launcher of the others looks after itself
     try:
         group = guard.group if guard else group
         streams = (stdin, stdout, stderr)
         if tier == ASK:
-            limited = _limited(policy.caps, argv, own_count=False)
-            return Started(_popen(limited, cwd, env, streams, group, ()), -1, group=group, guard=guard)
+            limited = [*landlock.bare(), *_limited(policy.caps, argv, own_count=False)]
+            return Started(_popen(limited, cwd, env, streams, group, ()), -1, group=group)
         return _walled(tier, policy, argv, cwd, env, streams, group, guard)
     except BaseException:
         if guard:

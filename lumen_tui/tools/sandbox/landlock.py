@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import sys
+from typing import Any
 
 from lumen_tui.tools.sandbox import launcher, seccomp
 from lumen_tui.tools.sandbox.policy import Policy
@@ -29,11 +30,20 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     """The launcher's command line, up to the command itself."""
     hidden = [*policy.hidden, *_not_shown(policy)]
     order = {
-        "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden, "writable": policy.writable,
-        "kept": [*policy.kept, *hidden], "devices": [f"/dev/{name}" for name in _DEVICES],
+        "bare": False, "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden,
+        "writable": policy.writable, "kept": [*policy.kept, *hidden], "devices": [f"/dev/{name}" for name in _DEVICES],
         "processes": 4 * policy.caps.processes, "parent": os.getpid(),
         "filter": seccomp.program(families(policy)).hex(),
     }  # fmt: skip
+    return _launcher(order)
+
+
+def bare() -> list[str]:
+    """The launcher's command line for a command without walls, all of which ends with this process all the same."""
+    return _launcher({"bare": True, "parent": os.getpid()})
+
+
+def _launcher(order: dict[str, Any]) -> list[str]:
     return [sys.executable, "-I", "-S", launcher.__file__, json.dumps(order)]
 
 

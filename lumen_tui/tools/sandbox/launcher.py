@@ -2,13 +2,14 @@
 
 This process forks. The child gives its rights up and becomes the command; the parent keeps none of its pipes,
 waits, ends whatever the command left behind, and passes its exit code on. It ends everything too when it gets
-TERM, which the kernel sends where the worker dies.
+TERM, which the kernel sends where the worker dies. A `bare` order does all that without walls.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import glob
 import json
 import os
 import resource
@@ -137,6 +138,8 @@ def _limit_processes(most: int) -> None:
 
 def _become(order: dict[str, Any], command: list[str]) -> NoReturn:
     os.setsid()
+    if order["bare"]:
+        os.execvp(command[0], command)  # noqa: S606 - there is one behind it
     _first_to_go()
     _limit_processes(order["processes"])
     os.chdir(order["cwd"])
@@ -176,11 +179,34 @@ def _only_below() -> None:
     os.close(ruleset)
 
 
-def _end_all() -> None:
+def _below() -> list[int]:
+    """All that was started and lives: what its parent left came back to this process."""
+    found, left = [], [os.getpid()]
+    while left:
+        for listed in glob.glob(f"/proc/{left.pop()}/task/*/children"):
+            with contextlib.suppress(OSError), open(listed, encoding="ascii") as names:
+                new = [int(name) for name in names.read().split()]
+                found += new
+                left += new
+    return found
+
+
+def _end_each() -> None:
+    """KILL each that is found; stopped first, so that nothing forks away meanwhile."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in _below():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+
+def _end_all(*, bare: bool) -> None:
     """KILL everything that was started, until nothing is left."""
     for _ in range(_ROUNDS):
         try:
-            os.kill(-1, signal.SIGKILL)
+            if bare:
+                _end_each()
+            else:
+                os.kill(-1, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass  # nothing of ours is there, or only what has ended
         try:
@@ -189,11 +215,6 @@ def _end_all() -> None:
         except ChildProcessError:
             return
         time.sleep(_ROUND_SECONDS)
-
-
-def _on_term(number: int, frame: object) -> None:
-    _end_all()
-    os._exit(128 + number)
 
 
 def _wait(child: int) -> int:
@@ -205,13 +226,19 @@ def _wait(child: int) -> int:
 
 def main(arguments: list[str]) -> int:
     order, command = json.loads(arguments[0]), arguments[1:]
-    signal.signal(signal.SIGTERM, _on_term)
+
+    def on_term(number: int, frame: object) -> None:
+        _end_all(bare=order["bare"])
+        os._exit(128 + number)
+
+    signal.signal(signal.SIGTERM, on_term)
     _prctl(_SET_PDEATHSIG, signal.SIGTERM)
     _prctl(_SET_SUBREAPER, 1)
     if os.getppid() != order["parent"]:
         return _FAILED  # the worker died before the kernel was told
-    os.set_inheritable(order["status"], False)
-    _only_below()
+    if not order["bare"]:
+        os.set_inheritable(order["status"], False)
+        _only_below()
     os.nice(_NICE)
     child = os.fork()
     if child == 0:
@@ -219,9 +246,10 @@ def main(arguments: list[str]) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    os.close(order["status"])
+    if not order["bare"]:
+        os.close(order["status"])
     code = _wait(child)
-    _end_all()
+    _end_all(bare=order["bare"])
     return code
 
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.config import SandboxConfig
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files
 from lumen_tui.tools.sandbox import cell, selftest
 from lumen_tui.tools.sandbox.selftest import Tested
@@ -87,7 +88,7 @@ def kept(index: Path, path: str, settings: SandboxConfig) -> Results | None:
     """The results that were kept, None where they do not tell."""
     try:
         results = msgspec.json.decode(files.read(index / RESULTS) or b"", type=Results)
-    except (msgspec.DecodeError, UnicodeDecodeError, files.StoreError, OSError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return None
     there = {one.tier for one in results.tested} | {cell.ASK}
     wanted = {*cell.TIERS} if settings.tier == "auto" else {settings.tier}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lumen_tui.model import times
-from lumen_tui.model.approvals import Approval
-from lumen_tui.model.attention import until_tomorrow
+from lumen_tui.model.attention import can_wait, for_an_hour, put_off
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS, shown_key
@@ -27,42 +25,6 @@ _WHERE = {
 # Target -> the command that enter on its row runs.
 _ANSWERED_BY = {"kill": "kill", "constitution": "evolution", "proposals": "evolution"}
 
-# Single events. The others end with their cause, and what was put aside once would stay silent the next time.
-_SETTLED = frozenset(
-    {
-        Need.FAILED, Need.LOST, Need.P0_SIGNAL, Need.P0_DISCOVERY, Need.PROGRESS, Need.RETIREMENT, Need.EXPIRED,
-    }
-)  # fmt: skip
-
-
-_BEFORE_NO = 300.0  # seconds before a question counts as no at which it is shown again
-
-
-def can_wait(need: Attention) -> bool:
-    """Whether a need may be put aside."""
-    return need.need in _SETTLED or need.target.startswith("budget-warning-")  # named by its day
-
-
-def put_off(need: Attention, day: str) -> tuple[str, str]:
-    """The name under which a need is put off until the day after the budget's `day`, or why it cannot be."""
-    if need.need in (Need.APPROVAL, Need.ENGINE):
-        return "", f"what is about the {need.need} cannot wait"
-    try:
-        return until_tomorrow(need.target, day), ""
-    except ValueError:
-        return "", "what day it is here is not known yet: try again in a moment"
-
-
-def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> tuple[float, str]:
-    """For how many seconds a need can be put off, or why it cannot be. A question comes back before it counts as no."""
-    if need.need is Need.ENGINE:
-        return 0.0, "what is about the engine cannot wait"
-    ends = next((one.expires for one in questions if one.id == need.target), 0.0)
-    left = ends - now - _BEFORE_NO if ends else times.HOUR
-    if left < _BEFORE_NO:
-        return 0.0, "it counts as no too soon to be put off"
-    return min(times.HOUR, left), ""
-
 
 class NeedsHandler(Handler):
     """The one queue of what needs a person."""
@@ -74,7 +36,10 @@ class NeedsHandler(Handler):
         later = f"; {words.number(off)} snoozed" if off else ""
         return "" if self.snapshot.attention else f"nothing needs you{later}"
 
-    why_next_need = why_previous_need = why_needs = _why
+    why_next_need = why_previous_need = _why
+
+    def why_needs(self) -> str:
+        return "" if self.snapshot.snoozed else self._why()
 
     def do_next_need(self) -> None:
         self._step(1)

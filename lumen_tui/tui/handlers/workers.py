@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lumen_tui.model.attention import can_wait
 from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.handlers.base import Handler
-from lumen_tui.tui.handlers.needs import can_wait
 from lumen_tui.tui.panes.workers import WorkersPane
 
 _NONE = "there is no task; t makes one"

@@ -147,20 +147,13 @@ class Answers:
     def _sent(self, requests: Sequence[Approval], verb: str, **arguments: Any) -> None:
         self.send([one.id for one in requests], verb, **arguments)
 
-    def send(
-        self, keys: Sequence[str], verb: str, then: tuple[str, dict[str, Any]] | None = None, **arguments: Any
-    ) -> None:
-        """Carry out one action, and `then` another where it succeeded.
-
-        `keys` are on their way until it failed or they are gone from the picture.
-        """
+    def send(self, keys: Sequence[str], verb: str, **arguments: Any) -> None:
+        """Carry out one action. `keys` are on their way until it failed or they are gone from the picture."""
 
         def told(text: str, bad: bool) -> None:
             if bad:
                 self.going.difference_update(keys)
                 self._moved(False)
-            elif then is not None:
-                self._desk.send(then[0], lambda *_: None, **then[1])
             self._say(text, bad)
 
         self.going.update(keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.segment import Segment
 
+from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import one_line
@@ -45,16 +46,22 @@ class AttentionRows(Rows[Attention]):
     def line(self, row: Attention, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
         going = self.key(row) in self.going
-        age = "sent" if going else words.age(self.now - row.since) if row.since else ""
+        age = "sent" if going else self._back(row) or (words.age(self.now - row.since) if row.since else "")
         risky = bool(self._risk(row))
         cells = (
             Cell(self.look.shapes.need, ink.bad if risky or row.need in _WRONG else ink.loud, 1),
             Cell(row.need.value, ink.muted, 12, gap=1),
             Cell(self.look.shapes.gutter, ink.faint, 1, gap=1),
             Cell(row.text, ink.muted if going else ink.strong if selected else ink.text, gap=1),
-            Cell(age, ink.muted, 7, right=True),
+            Cell(age, ink.muted, 9 if row.until else 7, right=True),
         )
         return line(width, cells)
+
+    def _back(self, row: Attention) -> str:
+        """When what was put off comes back: `in 40 min`, or with the day after a budget's."""
+        moment = times.epoch(row.until) if "T" in row.until else 0.0
+        age = words.age(moment - self.now)
+        return ("soon" if age == "now" else f"in {age}") if moment else "tomorrow" if row.until else ""
 
     def _risk(self, row: Attention) -> str:
         request = self.approvals.get(row.target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,9 +18,10 @@ from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.approval_answers import Answers, Desk
 from lumen_tui.tui.screens.approval_risk import whole_call
 from lumen_tui.tui.screens.approval_view import answer_words, as_text, page
-from lumen_tui.tui.screens.base import DetailScreen, Keys, keys_line, said
+from lumen_tui.tui.screens.base import DetailScreen, Keys, said
 from lumen_tui.tui.screens.rows import look_of
 from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.widgets.keys_line import KeysLine
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
 _TICK = 60.0  # seconds: the countdown moves by whole minutes
@@ -91,8 +93,10 @@ class ApprovalScreen(DetailScreen[str]):
             self._turn_to(back)
         elif self._request is None:
             self._advance()
+            if self._request is not None:
+                self._told("This came in just now.", False)  # the word that stood here was about another
         elif all(one.id != self._request.id for one in snapshot.approvals):
-            self.run_worker(self._gone(self._request), group="answer", exclusive=True)
+            self.run_worker(partial(self._gone, self._request), group="answer", exclusive=True)
         else:
             self._answered = ""  # perhaps it was taken back
             self._redraw()
@@ -113,7 +117,7 @@ class ApprovalScreen(DetailScreen[str]):
 
     def _redraw(self) -> None:
         self._lines.redraw()
-        self.query_one(".keys", Static).update(keys_line(self.keys()))
+        self.query_one(KeysLine).show(self.keys())
         mine = self._request.id if self._request else ""
         off = {one.target for one in self._snapshot.snoozed} - {mine}
         waiting = [one for one in self._snapshot.approvals if one.id not in off]

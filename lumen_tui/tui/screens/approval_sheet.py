@@ -102,7 +102,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             self._answers.always(requests[0] if requests else None)
 
     def action_retry(self) -> None:
-        """Run failed and lost tasks again; what was tried again is put aside."""
+        """Run failed and lost tasks again, which puts them aside."""
         tasks = [row.target for row in self._meant() if row.need in TRIED_AGAIN]
         if not tasks or self._refused("retry"):
             if not tasks:
@@ -113,8 +113,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def _retry(self, task: str) -> None:
         if self._answers is not None:
-            aside = "attention.dismiss"
-            self._answers.send([task], "task.retry", then=(aside, {"targets": [task]}), task_id=task)
+            self._answers.send([task], "task.retry", task_id=task)
 
     def action_later(self) -> None:
         """Off the list until tomorrow."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.tui import words
@@ -14,7 +13,8 @@ from lumen_tui.tui.screens.approval_answers import Desk
 from lumen_tui.tui.screens.approval_rows import AttentionRows, key_of
 from lumen_tui.tui.screens.approval_screen import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.approval_sheet import TRIED_AGAIN, AnswerSheet
-from lumen_tui.tui.screens.base import Keys, keys_line
+from lumen_tui.tui.screens.base import Keys
+from lumen_tui.tui.widgets.keys_line import KeysLine
 from lumen_tui.tui.widgets.line_list import LineList
 
 
@@ -25,6 +25,8 @@ class AttentionScreen(AnswerSheet):
         Binding("n", "step(1)", show=False, id="next_need"),
         Binding("N", "step(-1)", show=False, id="previous_need"),
         Binding("w", "why", show=False),
+        Binding("s", "snoozed", show=False),
+        Binding("b", "back", show=False),
     ]
     EMPTY = "Nothing needs you."
     TWO_LINES = True
@@ -34,19 +36,23 @@ class AttentionScreen(AnswerSheet):
     ) -> None:
         super().__init__(snapshot, why_stays, desk)
         self._at = at  # key of the row on which the cursor begins
+        self._off = False  # whether what was put off is shown instead
 
     def keys(self) -> Keys:
         row = self.rows.selected if self.is_mounted else None
+        if self._off:
+            return (("b", "back on the list"), ("s", "what needs you"), ("u", "undo"), *super().keys()[1:])
+        other = (("s", "snoozed"),) if self._snapshot.snoozed else ()
         keys = [("enter", "open" if row and row.need is Need.APPROVAL else "go there, or see what to do")]
         if row is None:
-            return super().keys()[1:]
+            return (*other, *super().keys()[1:])
         if row.need is Need.APPROVAL:
             keys = [("y", "allow"), ("d", "deny"), ("A", "allow always"), *keys]
         else:
             retry = [("R", "retry")] if row.need in TRIED_AGAIN else []
             keys = [*keys, *retry, ("d", "put aside"), ("l", "until tomorrow")]
         keys.append(("z", "in an hour"))
-        return (*keys, ("space", "mark"), ("u", "undo"), *super().keys()[1:])
+        return (*keys, *other, ("space", "mark"), ("u", "undo"), *super().keys()[1:])
 
     def on_mount(self) -> None:
         self.show(self._snapshot)
@@ -56,15 +62,18 @@ class AttentionScreen(AnswerSheet):
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
         self._snapshot = snapshot
+        if not snapshot.snoozed:
+            self._off = False
         before = self.rows.selected
         if isinstance(self.rows.view, AttentionRows):
             self.rows.view.take(snapshot)
         self._show_going()
-        gone = [key for key in self.rows.marks.keys if key not in {key_of(one) for one in snapshot.attention}]
+        shown = snapshot.snoozed if self._off else snapshot.attention
+        gone = [key for key in self.rows.marks.keys if key not in {key_of(one) for one in shown}]
         for key in gone:
             del self.rows.marks.keys[key]
-        off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed else ""
-        self.fill(snapshot.attention, f"Needs you: {words.number(len(snapshot.attention))}", off)
+        off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed and not self._off else ""
+        self.fill(shown, f"{'Snoozed' if self._off else 'Needs you'}: {words.number(len(shown))}", off)
         self.follow(before)
         if self._answers is not None:
             self._answers.going &= {one.target for one in snapshot.attention}
@@ -74,9 +83,32 @@ class AttentionScreen(AnswerSheet):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        self.query_one(".keys", Static).update(keys_line(self.keys()))
+        self.query_one(KeysLine).show(self.keys())
+
+    def action_snoozed(self) -> None:
+        """Between what needs a person and what was put off."""
+        if not self._off and not self._snapshot.snoozed:
+            self.say("Nothing is snoozed: z puts a row off for an hour, l until tomorrow.")
+            return
+        self._off = not self._off
+        self.say("")
+        self.rows.marks.clear()
+        self.show(self._snapshot)
+
+    def action_back(self) -> None:
+        """Put what was put off on the list again: the marked rows, else the one under the cursor."""
+        wanted = set(self.rows.targets())
+        found = [row.target for row in self._snapshot.snoozed if self._off and key_of(row) in wanted]
+        if not found:
+            self.say("s shows what is snoozed; b brings it back from there.")
+        elif self._answers is not None and not self._refused("back"):
+            self.rows.marks.clear()
+            self._answers.send((), "attention.back", targets=found)  # no row waits: they come rather than go
 
     def opened(self, row: Attention) -> None:
+        if self._off:
+            self.say("It is snoozed: b brings it back, and enter opens it then.")
+            return
         if row.need is not Need.APPROVAL or self._desk is None:
             self.dismiss(row)
             return

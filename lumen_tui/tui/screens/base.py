@@ -19,23 +19,18 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.screens.fields import Prose
+from lumen_tui.tui.widgets.keys_line import Keys as Keys
+from lumen_tui.tui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
     from lumen_tui.tui.app import LumenApp
 
 Result = TypeVar("Result")
-Keys = Sequence[tuple[str, str]]
 Fact = tuple[str, str | Content]
 
 _WIDE = 100  # columns from which two halves stand side by side
 _LABEL, _WIDEST = 13, 20  # columns for the names of facts: usually, and at most
 _HIGH = 30  # lines from which a long form has room between its rows
-
-
-def keys_line(keys: Keys) -> Content:
-    """`enter open   esc back`: each key in the accent, each word beside it."""
-    parts = [Content.assemble((key, "bold $room-accent"), " ", (word, "$room-muted")) for key, word in keys]
-    return Content("   ").join(parts)
 
 
 def said(text: str, *, bad: bool = False) -> Content:
@@ -65,7 +60,7 @@ class Dialog(ModalScreen[Result]):
 
     def foot(self) -> ComposeResult:
         """The last line of the box."""
-        yield Static(keys_line(self.keys()), classes="keys")
+        yield KeysLine(self.keys())
 
     def body(self) -> ComposeResult:
         """The widgets between the title and the line of keys."""
@@ -130,8 +125,11 @@ class FormScreen(Dialog[Result]):
     """Labelled rows, a button and a line for what is wrong. Nothing typed is ever thrown away by an error."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2,ctrl+o", "send", show=False, priority=True),
+        Binding("f2,ctrl+o", "send_typed", show=False, priority=True),
         Binding("enter", "send", show=False),
+        # At once: what is typed right behind the key must not end up in the field before.
+        Binding("tab", "app.focus_next", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", show=False, priority=True),
     ]
     SEND = "send"
 
@@ -144,7 +142,7 @@ class FormScreen(Dialog[Result]):
     def foot(self) -> ComposeResult:
         with Horizontal(classes="bar"):
             yield Button(Content(self.SEND), compact=True, classes="send")
-            yield Static(keys_line(self.keys()), classes="keys")
+            yield KeysLine(self.keys())
 
     def keys(self) -> Keys:
         return (("enter", "or F2"), ("tab", "next field"), ("esc", "cancel"))
@@ -189,6 +187,18 @@ class FormScreen(Dialog[Result]):
         self.query_one(".complaint", Static).update(said(what, bad=True))
         for line in self.query(".row"):
             line.set_class(bool(field) and bool(line.query(f"#{field}")), "-wrong")
+
+    def action_send_typed(self) -> None:
+        """Send once the fields have taken in the keys that came before this one: each has a queue of its own."""
+        fields = list(self.query("Input, TextArea"))
+
+        def after() -> None:
+            if fields:
+                fields.pop().call_later(after)
+            else:
+                self.action_send()
+
+        after()
 
     def action_send(self) -> None:
         result = self.check()

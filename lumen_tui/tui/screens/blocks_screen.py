@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -25,7 +24,7 @@ from lumen_tui.tui.screens.blocks_verbs import BlocksVerbs
 from lumen_tui.tui.screens.blocks_view import BlockRow, BlockRows, block_rows, facts_of, step_rows
 from lumen_tui.tui.screens.jobs import Loader
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, look_of
+from lumen_tui.tui.screens.rows import ListSheet, beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
 
 _INKS = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad", "@": "$room-muted"}
@@ -41,6 +40,7 @@ class BlocksScreen(ListSheet[None, BlockRow]):
         Binding("b", "do('restore')", show=False),
         Binding("u", "do('undo')", show=False),
         Binding("h", "history", show=False),
+        Binding("a", "do('new')", show=False),
     ]
     EMPTY = "This block has no history yet."
 
@@ -48,7 +48,7 @@ class BlocksScreen(ListSheet[None, BlockRow]):
         super().__init__("Memory blocks")
         self._now, self._refusal = snapshot.taken, refusal
         self._layout = Layout(Path(snapshot.root))
-        self._page = BlocksPage()
+        self.page = BlocksPage()
         self._of = ""  # the block whose history is shown
         self._verbs = BlocksVerbs(self, port)
         self._loader: Loader[BlocksPage] = Loader(self, self._read, self._loaded, self._told)
@@ -60,18 +60,11 @@ class BlocksScreen(ListSheet[None, BlockRow]):
         return BlockRows(look_of(self.app), self._now)
 
     def body(self) -> ComposeResult:
-        everything = list(super().body())
-        with Horizontal(classes="halves"):
-            with Vertical(classes="half"):
-                yield from everything[:2]
-            with VerticalScroll(classes="half second detail"):
-                yield Facts()
-                yield Static(classes="prompt")
-        yield from everything[2:]
+        yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
         verbs = (("enter", "read"), ("e", "edit"), ("l", "lock"), ("h", "history"), ("b", "put back"))
-        return (*verbs, ("u", "undo"), ("/", "filter"), ("esc", "back"))
+        return (*verbs, ("a", "new"), ("u", "undo"), ("/", "filter"), ("esc", "back"))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -83,7 +76,7 @@ class BlocksScreen(ListSheet[None, BlockRow]):
         self._loader.load()
 
     def _loaded(self, page: BlocksPage) -> None:
-        self._page = page
+        self.page = page
         heading = f"Memory blocks: history of {self._of}" if self._of else "Memory blocks"
         total = sum(block.chars for block in page.blocks)
         self.fill(
@@ -116,7 +109,7 @@ class BlocksScreen(ListSheet[None, BlockRow]):
     async def _load_diff(self, row: BlockRow) -> None:
         number = row.past.step if row.past else 0
         try:
-            steps = self._page.steps.get(row.block.name, ())
+            steps = self.page.steps.get(row.block.name, ())
             text = await asyncio.to_thread(diff_of, self._layout, steps, number)
         except (OSError, files.StoreError) as error:
             text = f"! {error}"
@@ -141,8 +134,8 @@ class BlocksScreen(ListSheet[None, BlockRow]):
         """Between the blocks and the history of the selected one."""
         row = self.rows.selected
         before, self._of = self._of, "" if self._of or row is None else row.block.name
-        self._loaded(self._page)
-        steps = self._page.steps.get(self._of, ())
+        self._loaded(self.page)
+        steps = self.page.steps.get(self._of, ())
         self.rows.select_key(f"{self._of}:{steps[-1].step}" if steps else before)
 
     def action_leave(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.engine.port import Port
+from lumen_tui.model.text import one_line
 from lumen_tui.tui.screens import editor, jobs
 from lumen_tui.tui.screens.blocks_view import BlockRow
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BlocksVerbs:
-    """Edit, lock, back to a step, undo; about the selected row."""
+    """Edit, lock, back to a step, undo, about the selected row; and a new block."""
 
     def __init__(self, screen: BlocksScreen, port: Port) -> None:
         self._screen, self._port = screen, port
@@ -24,6 +25,9 @@ class BlocksVerbs:
 
     async def edit(self, row: BlockRow) -> None:
         name = row.block.name
+        if locked := row.block.fields.locked:
+            self._screen.say(f"{name} is locked by {one_line(locked, 60)}: l unlocks it, then e edits it.", bad=True)
+            return
         before = self._unsaved.get(name, row.block.text)
         try:
             text = editor.edit(self._screen.app, before + "\n")
@@ -48,6 +52,13 @@ class BlocksVerbs:
             self._screen.say("Go to a step first: h shows the history of the block.", bad=True)
             return
         await self._submit("block.restore", name=row.block.name, step=row.past.step)
+
+    async def new(self, _row: BlockRow) -> None:
+        from lumen_tui.tui.screens.block_form import BlockForm
+
+        taken = frozenset(block.name for block in self._screen.page.blocks)
+        if arguments := await self._screen.app.push_screen_wait(BlockForm(taken)):
+            await self._submit("block.new", **arguments)
 
     async def undo(self, _row: BlockRow) -> None:
         await self._submit("undo")

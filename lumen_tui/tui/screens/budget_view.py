@@ -13,7 +13,7 @@ from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.spendreport import Held, Share, SpendReport
 from lumen_tui.tui import words
 from lumen_tui.tui.theme import Look
-from lumen_tui.tui.widgets.cells import Cell, line, spread
+from lumen_tui.tui.widgets.cells import Cell, line, spread, wrap
 
 _LABEL, _BAR = 16, 20  # cells
 Parts = list[tuple[str, Style]]
@@ -32,16 +32,16 @@ class _Page:
         found, ink = self._found, self._look.ink
         for text in (found.killed, found.full, found.warned, found.paused):
             if text:
-                yield spread(self._width, [(f"{self._look.shapes.need} {text}", ink.bad)], [])
+                yield from self._wrapped(self._look.shapes.need, 2, text, ink.bad)
         for cap in found.caps:
-            yield self._row(_cap_name(cap), self._cap(cap))
-        yield self._row("pace", [(self._pace(), ink.text)])
+            yield from self._cap(cap)
+        yield from self._wrapped("pace", _LABEL, self._pace(), ink.text)
         yield self._row("last 24 hours", self._hours())
         yield self._row("next day", [(words.until(found.ends_at - self._now), ink.text)])
         for grant in found.grants:
             more = amount_words(Amount(grant.tokens, grant.usd, grant.seconds))
             role = f" for {grant.role}" if grant.role else ""
-            yield self._row("raised today", [(f"{more}{role} by {grant.by}  {grant.reason}", ink.text)])
+            yield from self._wrapped("raised today", _LABEL, f"{more}{role} by {grant.by}  {grant.reason}", ink.text)
         for title, shares in (("role", found.roles), ("model", found.models), ("task", found.tasks)):
             yield from self._shares(f"by {title}", shares)
         yield from self._calls("being made", found.held)
@@ -51,19 +51,29 @@ class _Page:
     def _row(self, label: str, parts: Parts) -> list[Segment]:
         return spread(self._width, [(f"{label:<{_LABEL}}", self._look.ink.muted), *parts], [])
 
-    def _cap(self, cap: Cap) -> Parts:
+    def _wrapped(self, label: str, size: int, text: str, style: Style) -> Iterator[list[Segment]]:
+        """`text` on as many lines as it needs, the label before the first."""
+        before = style if size < _LABEL else self._look.ink.muted
+        for part in wrap(text, max(1, self._width - size)):
+            yield spread(self._width, [(f"{label:<{size}}", before), (part, style)], [])
+            label = ""
+
+    def _cap(self, cap: Cap) -> Iterator[list[Segment]]:
         ink, shapes = self._look.ink, self._look.shapes
         aside = f", {amount_words(cap.held)} set aside" if cap.held else ""
         if not cap.limit:
-            return [(f"{amount_words(cap.spent)}, no limit{aside}", ink.text)]
+            yield from self._wrapped(_cap_name(cap), _LABEL, f"{amount_words(cap.spent)}, no limit{aside}", ink.text)
+            return
+        said = f"{cap.words.removesuffix(' spent')} ({cap.share:.0%}){aside}"
         size = min(_BAR, max(0, self._width - 60))
         full = min(size, round(size * cap.share))
         style = ink.bad if cap.share >= 1 else ink.accent
         rest = "-" if shapes.bar == "#" else shapes.bar
-        return [
-            (shapes.bar * full, style), (rest * (size - full), ink.faint),
-            (f"  {cap.words.removesuffix(' spent')} ({cap.share:.0%}){aside}", ink.text),
-        ]  # fmt: skip
+        bar: Parts = [(shapes.bar * full, style), (rest * (size - full), ink.faint)]
+        beside = _LABEL + size + 2 + len(said) <= self._width
+        yield self._row(_cap_name(cap), [*bar, (f"  {said}" if beside else "", ink.text)])
+        if not beside:
+            yield from self._wrapped("", _LABEL, said, ink.text)
 
     def _pace(self) -> str:
         found = self._found

@@ -17,6 +17,7 @@ from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _BAD = frozenset({"failed", "drift"})
+_WIDE = 90  # columns from which titles stand in full
 
 
 class DigestRow(NamedTuple):
@@ -39,11 +40,13 @@ class DigestRows(Rows[DigestRow]):
 
     def line(self, row: DigestRow, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, bad = self.look.ink, row.group.name in _BAD
-        title = f"{row.group.title} {words.number(row.group.count)}" if row.place == 0 else ""
+        wide = width >= _WIDE
+        name = row.group.title if wide else shape.SHORT.get(row.group.name, row.group.title)
+        title = f"{name} {words.number(row.group.count)}" if row.place == 0 else ""
         age = words.age(self.now - row.entry.at) if row.entry.at else ""
         text = ink.strong if selected else ink.bad if bad else ink.text if row.entry.target else ink.muted
         cells = (
-            Cell(title, ink.bad if bad else ink.accent, 30 if width >= 90 else 18),
+            Cell(title, ink.bad if bad else ink.accent, 30 if wide else 18),
             Cell(age, ink.muted, 6, right=True),
             Cell(row.entry.text, text),
         )

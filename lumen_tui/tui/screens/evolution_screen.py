@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -32,7 +31,7 @@ from lumen_tui.tui.screens.evolution_view import (
 )
 from lumen_tui.tui.screens.jobs import Loader
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, look_of
+from lumen_tui.tui.screens.rows import ListSheet, beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
 
 
@@ -64,14 +63,7 @@ class EvolutionScreen(ListSheet[None, EvolutionRow]):
         return EvolutionRows(look_of(self.app), self._now)
 
     def body(self) -> ComposeResult:
-        everything = list(super().body())
-        with Horizontal(classes="halves"):
-            with Vertical(classes="half"):
-                yield from everything[:2]
-            with VerticalScroll(classes="half second detail"):
-                yield Facts()
-                yield Static(classes="prompt")
-        yield from everything[2:]
+        yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
         verbs = (("a", "accept"), ("r", "reject"), ("e", "edit"), ("h", "versions"), ("b", "back to one"))

@@ -172,14 +172,15 @@ class FreshnessScreen(ListSheet[None, FactState]):
 
     def _act(self, verb: str, meanwhile: str = "") -> None:
         targets = self.rows.targets()
-        if targets and not self._refused():
+        if not self._refused(targets):
             self.say(meanwhile)
             self.run_worker(self._submit(verb, fact_ids=targets), group="act")
 
-    def _refused(self) -> bool:
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-        return bool(self._refusal)
+    def _refused(self, targets: Sequence[str] = ("",)) -> bool:
+        why = self._refusal or ("" if targets else "no fact is selected")
+        if why:
+            self.say(why, bad=True)
+        return bool(why)
 
     def action_undo(self) -> None:
         if not self._refused():
@@ -187,7 +188,7 @@ class FreshnessScreen(ListSheet[None, FactState]):
 
     def action_add_probe(self) -> None:
         chosen = self.rows.selected
-        if chosen is None or self._refused():
+        if self._refused(self.rows.targets()) or chosen is None:
             return
         from lumen_tui.tools.probes.suggest import suggest
 

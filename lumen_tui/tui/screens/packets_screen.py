@@ -57,7 +57,8 @@ class PacketListRows(Rows[Packet]):
         ]
         if width >= _WIDE:
             cells.append(Cell(f"{words.kilo(found.tokens)} read" if found.tokens else "", ink.muted, 11, right=True))
-        cells.append(Cell(f"in {oriented}" if oriented else "", ink.muted, 11, right=True))
+        if oriented or width >= _WIDE:
+            cells.append(Cell(f"in {oriented}" if oriented else "", ink.muted, 11, right=True))
         return line(width, [*cells, Cell(words.money(row.usage.usd), ink.muted, 7, right=True)])
 
     def more(self, row: Packet, width: int) -> list[Segment]:

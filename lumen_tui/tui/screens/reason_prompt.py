@@ -9,8 +9,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.model.text import safe
-from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, keys_line, row
+from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.screens.fields import Line, Offers
+from lumen_tui.tui.widgets.keys_line import KeysLine
 
 Look = Callable[[], tuple[str, ...]]
 
@@ -53,7 +54,7 @@ class ReasonPrompt(FormScreen[str]):
         if recent and not self._recent:
             self._recent = recent
             self.query_one(Offers).offer(recent)
-            self.query_one(".keys", Static).update(keys_line(self.keys()))
+            self.query_one(KeysLine).show(self.keys())
 
     def read(self) -> str:
         reason = self.query_one("#reason", Line).text

@@ -116,7 +116,13 @@ class RelayScreen(ListSheet[None, Row]):
         if self._refusal:
             self.say(self._refusal, bad=True)
             return []
-        return list(self.rows.targets())
+        chosen = list(self.rows.targets())
+        if not chosen:
+            self.say("nothing is held", bad=True)
+        if any(one not in self._titles for one in chosen):
+            self.say("only what is held can be released or dropped: this stands in the relay already", bad=True)
+            return []
+        return chosen
 
     def action_release(self) -> None:
         if chosen := self._chosen():

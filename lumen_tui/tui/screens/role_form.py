@@ -30,7 +30,7 @@ _TOOLS = tuple((tool, tool) for tool in ALL_TOOLS if tool != "shell")
 class RoleForm(FormScreen[Role]):
     """Answers with the role as it should be. With `taken` (names in use) it is a new one, and asks for a name too."""
 
-    DEFAULT_CLASSES = "long"
+    DEFAULT_CLASSES = "long tall"
 
     def __init__(self, role: Role, taken: Sequence[str] | None = None, around: Around | None = None) -> None:
         super().__init__("Hire a role" if taken is not None else f"Adjust {one_line(role.name, 64)}")

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from lumen_tui.engine.rolepreview import model_words, until_words
 from lumen_tui.model import analytics, times
 from lumen_tui.model.analytics import Book, Retirement, Stats, Tally
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
@@ -110,7 +111,7 @@ def _figures(stats: Stats | None, look: Look) -> Iterator[Fact]:
     latest = analytics.recent(stats.latest, dots[Status.DONE], dots[Status.FAILED])
     yield "latest", f"{latest}  the newest at the end"
     yield "duration", f"median {times.span(stats.median)}, p95 {times.span(stats.p95)}"
-    yield "cost", f"${stats.usd:.2f}; a task: median ${stats.usd_median:.3f}, p95 ${stats.usd_p95:.3f}"
+    yield "cost", f"{dollars(stats.usd)}; a task: median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}"
     yield "tokens", number(stats.tokens)
 
 

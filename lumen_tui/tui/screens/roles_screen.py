@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -26,7 +25,7 @@ from lumen_tui.tui.screens.role_draft import file_of
 from lumen_tui.tui.screens.role_form import RoleForm
 from lumen_tui.tui.screens.role_hire import Hiring
 from lumen_tui.tui.screens.role_view import RoleRow, RoleRows, role_facts, role_rows
-from lumen_tui.tui.screens.rows import ListSheet, look_of
+from lumen_tui.tui.screens.rows import ListSheet, beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
 
 
@@ -60,15 +59,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         return RoleRows(look_of(self.app), self._snapshot.taken)
 
     def body(self) -> ComposeResult:
-        everything = list(super().body())
-        with Horizontal(classes="halves"):
-            with Vertical(classes="half") as half:
-                half.border_title = Content("in force, and retired")
-                yield from everything[:2]
-            with VerticalScroll(classes="half second detail"):
-                yield Facts()
-                yield Static(classes="prompt")
-        yield from everything[2:]
+        yield from beside(list(super().body()), "in force, and retired")
 
     def keys(self) -> Keys:
         verbs = (("h", "hire"), ("f", "fire"), ("R", "rehire"), ("a", "adjust"), ("e", "edit"), ("u", "undo"))

@@ -8,9 +8,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
-from lumen_tui.tui.screens.base import DetailScreen, Keys, Result, said
+from lumen_tui.tui.screens.base import DetailScreen, Facts, Keys, Result, said
 from lumen_tui.tui.screens.fields import Line
 from lumen_tui.tui.theme import NO_LOOK, Look
 from lumen_tui.tui.widgets.line_list import LineList
@@ -22,6 +25,18 @@ def look_of(app: App[Any]) -> Look:
     """The room's inks and shapes; the plain ones in another app."""
     found = getattr(app, "look", NO_LOOK)
     return found if isinstance(found, Look) else NO_LOOK
+
+
+def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
+    """The body of a list in one half; in the other the facts and the text of its selected row."""
+    with Horizontal(classes="halves"):
+        with Vertical(classes="half") as half:
+            half.border_title = Content(title) if title else None
+            yield from parts[:2]
+        with VerticalScroll(classes="half second detail"):
+            yield Facts()
+            yield Static(classes="prompt")
+    yield from parts[2:]
 
 
 class Rows(Generic[R]):

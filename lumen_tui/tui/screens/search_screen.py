@@ -170,7 +170,7 @@ class SearchScreen(DetailScreen[None]):
         from lumen_tui.tui.screens.why_screen import WhyScreen
 
         chosen = self._list.selected
-        if chosen is None or chosen.type in ("conversation", "archival"):
+        if chosen is None or chosen.type == "conversation":
             self._told("Nothing is recorded of what caused this one." if chosen else "Nothing is selected.", False)
             return
         self.app.push_screen(WhyScreen(self._port, chosen.ref, self._now))

@@ -17,7 +17,7 @@ from lumen_tui.tui.widgets.cells import Cell, fit, line, push
 
 _WIDE = 100  # columns from which work unit and trust have a column
 _AROUND = 300  # characters of what was said before and after a hit
-_HEAD = 24  # cells before the excerpt
+_HEAD = 22  # cells before the excerpt
 
 
 class HitRows(Rows[Hit]):
@@ -60,7 +60,9 @@ class HitRows(Rows[Hit]):
 def summary(found: Found) -> str:
     """How much there is."""
     many = f"more than {found.matches - 1:,}" if found.matches > 1000 else f"{found.matches:,}"
-    said = f"{many} found" if found.matches else "nothing found"
+    beside = sum(1 for hit in found.hits if hit.neighbour_of)
+    near = f" and {beside} beside {'it' if found.matches == 1 else 'them'}" if beside else ""
+    said = f"{many} found{near}" if found.matches else "nothing found"
     return f"{said} · without {', '.join(found.dropped)}: nearly everywhere" if found.dropped else said
 
 

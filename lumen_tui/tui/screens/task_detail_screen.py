@@ -19,13 +19,14 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import editor, jobs
-from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, keys_line, said
+from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, said
 from lumen_tui.tui.screens.markdown import markdown_lines
 from lumen_tui.tui.screens.moments import date
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import look_of
 from lumen_tui.tui.screens.task_view import EventRow, TailRows, event_rows, no_result, task_facts
 from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.widgets.keys_line import KeysLine
 from lumen_tui.tui.widgets.line_list import LineList
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
@@ -116,7 +117,7 @@ class TaskDetailScreen(DetailScreen[None]):
         before, self._detail = self._detail, detail
         self._show_facts(detail)
         self._show_tail(detail)
-        self.query_one(".keys", Static).update(keys_line(self.keys()))
+        self.query_one(KeysLine).show(self.keys())
         self.set_class(bool(detail.result), "-told")
         if before is None or (before.result, before.view.status) != (detail.result, detail.view.status):
             self.query_one("#result", ScrolledLines).redraw()

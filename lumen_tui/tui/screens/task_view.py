@@ -10,6 +10,7 @@ from rich.segment import Segment
 from textual.content import Content
 
 from lumen_tui.model import queueing, times
+from lumen_tui.model.budget import own_words
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
@@ -129,6 +130,8 @@ def _terms(view: TaskView) -> Iterator[Fact]:
     place = [one_line(text, 100) for text in (spec.priority, spec.lane, spec.wu_id) if text]
     if spec.timeout_seconds:
         place.append(f"at most {limit_words(spec.timeout_seconds)}")
+    if most := own_words(spec.budget):
+        place.append(f"at most {most}")
     if spec.retry_of:
         place.append(f"retry of {one_line(spec.retry_of, 64)}")
     yield "task", " · ".join([spec.id, *place])

@@ -1,0 +1,54 @@
+"""The last line of a dialog: its keys. Where it does not fit it breaks between two of them, never inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widgets import Static
+
+Keys = Sequence[tuple[str, str]]
+_GAP = "   "
+
+
+class KeysLine(Static):
+    """`enter open   esc back`: each key in the accent, each word beside it."""
+
+    def __init__(self, keys: Keys) -> None:
+        super().__init__(classes="keys")
+        self._keys = keys
+
+    def show(self, keys: Keys) -> None:
+        """Other keys work now."""
+        if tuple(keys) != tuple(self._keys):
+            self._keys = keys
+            self.refresh(layout=True)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return len(_GAP.join(f"{key} {word}" for key, word in self._keys))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(_broken(self._keys, width))
+
+    def render(self) -> Content:
+        return Content("\n").join(map(_line, _broken(self._keys, self.content_size.width)))
+
+
+def _line(keys: Keys) -> Content:
+    parts = [Content.assemble((key, "bold $room-accent"), " ", (word, "$room-muted")) for key, word in keys]
+    return Content(_GAP).join(parts)
+
+
+def _broken(keys: Keys, width: int) -> list[list[tuple[str, str]]]:
+    """The keys by line."""
+    lines: list[list[tuple[str, str]]] = [[]]
+    used = 0
+    for key, word in keys:
+        size = len(f"{key} {word}")
+        if lines[-1] and used + len(_GAP) + size > width:
+            lines.append([])
+            used = 0
+        used += size + (len(_GAP) if lines[-1] else 0)
+        lines[-1].append((key, word))
+    return lines

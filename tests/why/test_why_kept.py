@@ -1,0 +1,62 @@
+"""Notes of the archive and texts of relays have a chain as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.model import relay as rules
+from lumen_tui.model.ids import Ambiguous, short
+from lumen_tui.model.whytrace import Row, rows
+from lumen_tui.store import relay
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+from lumen_tui.store.whytrace import resolve, trace
+
+NOW = 1_790_000_000.0
+
+
+@pytest.fixture
+def layout(tmp_path):
+    found = Layout(tmp_path / "state")
+    found.create()
+    return found
+
+
+def do(layout, verb, **arguments):
+    return perform(Store(layout.root), verb, arguments, by="ann", now=NOW)
+
+
+def lines(layout, name) -> list[tuple[str, str, str]]:
+    found: list[Row] = list(rows(trace(layout, name, NOW)))
+    return [(row.side, row.hop.kind, row.hop.link) for row in found]
+
+
+def test_a_note_leads_to_its_work_unit_and_back(layout):
+    unit = do(layout, "wu.new", title="Renew the certificate").target
+    note = do(layout, "archive.insert", text="Reload nginx after it", wu_id=unit, source="ops").target
+    assert lines(layout, note[:9]) == [("up", "work", "kept for"), ("here", "archival", "")]
+    assert ("down", "archival", "kept in the archive") in lines(layout, unit)
+    assert trace(layout, note, NOW).node.title == "Reload nginx after it (from ops)"
+    do(layout, "archive.withdraw", passage_id=note)
+    assert trace(layout, note, NOW).node.status == "withdrawn"
+    assert short(note) == note[4:8]
+
+
+def test_a_text_of_a_relay_names_the_task_that_put_it_in(layout):
+    task = do(layout, "task.new", objective="Look at the disks", role="researcher").target
+    key = f"{task}:{rules.content_hash('The disk is full')}"
+    first = relay.submit(layout, "ops", "The disk is full", by="researcher", base=0, now=NOW, key=key)
+    assert lines(layout, first.id) == [("up", "task", "put in by task"), ("here", "relay", "")]
+    assert ("down", "relay", "put in") in lines(layout, task)
+    assert trace(layout, first.id, NOW).node.title == "ops 1: The disk is full"
+
+
+def test_what_is_not_there_is_not_found(layout):
+    for text in ("arc-", "arc-zz", "rly-", "rly-zz"):
+        with pytest.raises(LookupError):
+            resolve(layout, text)
+    for text in ("one", "two"):
+        relay.submit(layout, text, text, by="bob", base=0, now=NOW)
+    with pytest.raises((Ambiguous, LookupError)):
+        resolve(layout, "rly-")
