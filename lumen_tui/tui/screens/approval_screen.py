@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
@@ -96,12 +95,13 @@ class ApprovalScreen(DetailScreen[str]):
             if self._request is not None:
                 self._told("This came in just now.", False)  # the word that stood here was about another
         elif all(one.id != self._request.id for one in snapshot.approvals):
-            self.run_worker(partial(self._gone, self._request), group="answer", exclusive=True)
+            self._look(self._request)
         else:
             self._answered = ""  # perhaps it was taken back
             self._redraw()
 
-    async def _gone(self, request: Approval) -> None:
+    @work(group="answer", exclusive=True)
+    async def _look(self, request: Approval) -> None:
         """Answered elsewhere, or over. The page stays, so that a key that is on its way answers no other question."""
         answer = await asyncio.to_thread(self._desk.answer, request.id)
         if self._request is not request or any(one.id == request.id for one in self._snapshot.approvals):
