@@ -41,7 +41,7 @@ _LIMITS = "last-good-limits.json"
 _STAYS = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
 _STOPPED = {
     "budget": "what was meant is not known, so no model call is made until it is mended",
-    "approvals": "what was meant is not known, so every change asks until it is mended",
+    "approvals": "every change asks until it is mended",  # workers see to that, whatever was in force before
 }
 _EVERYTHING = ApprovalsConfig(ask=("write", "shell", "web_fetch", "custom"))
 
@@ -141,5 +141,6 @@ def stopped(config: Config, wrong: Iterable[str]) -> Config:
 def hinted(problem: Problem, *, known: bool) -> Problem:
     """The problem with what holds meanwhile, where it is about a limit."""
     section = next(iter(wrong_limits([problem])), "")
-    hint = (_STAYS if known else _STOPPED.get(section, "")) if section else ""
+    stays = known and section not in ("", "approvals")
+    hint = _STAYS if stays else _STOPPED.get(section, "")
     return replace(problem, hint=hint or problem.hint)

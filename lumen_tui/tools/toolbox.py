@@ -228,7 +228,8 @@ class Toolbox:
 
     def _note(self, asked: Asked, result: ToolResult) -> None:
         past, name = self._past, asked.tool.name
-        gave = hashlib.sha256(result.text.encode("utf-8", "replace")).hexdigest()
+        told = f"{result.text}\0{result.summary}"  # of a long text only the summary may say what is new
+        gave = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
         self._past = msgspec.structs.replace(
             past, made=(*past.made, name), good=(*past.good, name) if result.ok else past.good,
             seen=(*past.seen, (asked.call.hash, gave))[-_REMEMBERED:],

@@ -100,3 +100,17 @@ def test_other_tools_by_what_they_reach() -> None:
     assert high(question(tool="apply_patch", arguments={"patch": "--- a/x\n+++ /dev/null\n"}))
     assert not high(question(tool="write_file", arguments={"path": "notes/a.md", "text": "/ and ~ are fine\n.. too"}))
     assert whole_call(question(tool="web_fetch", arguments={"url": "https://example.org"})) == "https://example.org"
+
+
+async def test_the_next_need_opens_the_page_that_answers_it(desk, open_room):
+    from lumen_tui.tui.screens.relay_screen import RelayScreen
+
+    desk.do("relay.submit", relay_name="outbox", text="one", base=0)
+    desk.do("relay.submit", relay_name="outbox", text="two", base=0)
+    async with open_room(desk) as room:
+        await room.until(lambda: [need.need for need in room.app.room.snapshot.attention if need.target] != [])
+        for _ in range(room.needs):
+            await room.press("n")
+            if isinstance(room.app.screen, RelayScreen):
+                break
+        await room.sees("two", "held")

@@ -22,8 +22,8 @@ _WHERE = {
     Need.P0_DISCOVERY: DISCOVERIES,
 }  # fmt: skip
 
-# Target -> the command that enter on its row runs.
-_ANSWERED_BY = {"kill": "kill", "constitution": "evolution", "proposals": "evolution"}
+# Target -> the command that opens its page.
+_ANSWERED_ON = {"constitution": "evolution", "proposals": "evolution"}
 
 
 class NeedsHandler(Handler):
@@ -85,10 +85,10 @@ class NeedsHandler(Handler):
         lumen.push_screen(TaskDetailScreen(lumen.port, task_id, refusal=self.refusal, standing=self.snapshot.standing))
 
     def _chosen(self, need: Attention | None) -> None:
-        if need is None:
+        if need is None or self._opens(need):
             return
-        if action := _ANSWERED_BY.get(need.target, "budget" if need.need is Need.BUDGET else ""):
-            self.room.action_do(action)
+        if need.target == "kill":
+            self.room.action_do("kill")
             return
         if need.need is Need.ENGINE and self.snapshot.engine.life is EngineLife.NONE:
             self.room.action_do("engine")
@@ -96,16 +96,22 @@ class NeedsHandler(Handler):
         if need.need is Need.PROBLEM:
             self._show_problems(need.text)
             return
-        if need.need is Need.FACT:
-            FactsHandler(self.room).show_facts(need.target)
-            return
-        if need.need is Need.RELAY:
-            RelayHandler(self.room).show_relays(need.target)
-            return
         if need.need is Need.RETIREMENT:
             self._show_role(need.target.removeprefix("retire-").rpartition("-")[0])
             return
         self._go(need)
+
+    def _opens(self, need: Attention) -> bool:
+        """Go to the page on which it is answered, where it has one that changes nothing by being opened."""
+        if need.need is Need.FACT:
+            FactsHandler(self.room).show_facts(need.target)
+        elif need.need is Need.RELAY:
+            RelayHandler(self.room).show_relays(need.target)
+        elif action := _ANSWERED_ON.get(need.target, "budget" if need.need is Need.BUDGET else ""):
+            self.room.action_do(action)
+        else:
+            return False
+        return True
 
     def why_problems(self) -> str:
         return "" if self.snapshot.problems else "every file can be read"
@@ -152,6 +158,8 @@ class NeedsHandler(Handler):
             return
         if need.need is Need.RETIREMENT:
             return  # low as it is, it opens nothing by itself
+        if self._opens(need):
+            return
         pane = self.room.pane(_WHERE.get(need.need, _elsewhere(need)))
         self.room.go_to(pane)
         if pane.rows is not None and need.target:
