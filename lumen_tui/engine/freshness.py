@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,15 +21,16 @@ from lumen_tui.store import work
 from lumen_tui.store.facts import FactIndex
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.store import Store
-from lumen_tui.tools.probes import batch
-from lumen_tui.tools.probes.batch import Batch, Job
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.probes.batch import Batch, Job
+
+    Results = Sequence[tuple[Job, Reading]]
 
 _VALUED = frozenset({"text", "json", "output", "git"})  # kinds whose value can take the place of the old one
 _SETTLING = 72  # a fact that took another's place in the last 1/72 of its span is not superseded again
 _AGAIN = 0.05  # seconds between two tries to end probes
 _SHORTEST = 12  # characters of a claim that is looked for in texts
-
-Results = Sequence[tuple[Job, Reading]]
 
 
 class Users:
@@ -86,13 +88,18 @@ class Freshness:
         try:
             self._index.refresh()
             chosen = freshness.choose(self._all_turns(now), config.per_beat, self._rng)
-            jobs = [Job(turn.fact_id, self._probe(turn)) for turn in chosen]
-            if jobs and not self._cut:
-                self._batch = Batch(self._store.root, jobs, seconds=config.seconds, each=config.each_seconds)
-                self._results = self._batch.wait()
+            if chosen and not self._cut:
+                self._make(chosen, config)
             self._trouble = ""
         except (OSError, StoreError) as error:
             self._trouble = str(error)
+
+    def _make(self, chosen: Sequence[Turn], config: FreshnessConfig) -> None:
+        from lumen_tui.tools.probes.batch import Batch, Job  # half the tools: no start of an engine waits for them
+
+        jobs = [Job(turn.fact_id, self._probe(turn)) for turn in chosen]
+        self._batch = Batch(self._store.root, jobs, seconds=config.seconds, each=config.each_seconds)
+        self._results = self._batch.wait()
 
     def look(self, now: float) -> None:
         """Take in the results of probes that are through; their moment is that at which they began."""
@@ -215,6 +222,9 @@ def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: Fres
     index = FactIndex(store.layout)
     index.refresh()
     states = [state for one in fact_ids if (state := index.get(one)) and state.current]
+    from lumen_tui.tools.probes import batch
+    from lumen_tui.tools.probes.batch import Job
+
     jobs = [Job(state.fact.id, probe) for state in states for probe in state.fact.probes]
     seconds = max(config.seconds, len(jobs) * config.each_seconds)
     results = batch.run(store.root, jobs, seconds=seconds, each=config.each_seconds)

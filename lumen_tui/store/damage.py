@@ -15,6 +15,7 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
 
 _CONFIRMATIONS = "memory/confirmations.jsonl"
+_PIECE = 2 * 1024 * 1024  # bytes held at a time: what a beat takes for a moment stays with the process
 _KEEP = 100  # damaged lines held in memory for one file
 
 
@@ -124,14 +125,19 @@ class DamageScan:
         return len(records)
 
     def _scan_one(self, name: str, at: str) -> list[Quarantined]:
-        found = []
-        offset, data = self._followers[name].poll(self.BUDGET)
-        for start, line in split_lines(data, offset):
-            try:
-                self._decoders[name](line)
-            except UNDECODABLE as error:
-                if record := self._keep(name, start, line, str(error), at):
-                    found.append(record)
+        found: list[Quarantined] = []
+        left = self.BUDGET
+        while left > 0:
+            offset, data = self._followers[name].poll(min(_PIECE, left))
+            if not data:
+                break
+            left -= len(data)
+            for start, line in split_lines(data, offset):
+                try:
+                    self._decoders[name](line)
+                except UNDECODABLE as error:
+                    if record := self._keep(name, start, line, str(error), at):
+                        found.append(record)
         return found
 
     def _keep(self, name: str, offset: int, line: bytes, reason: str, at: str) -> Quarantined | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import ToolResult
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.base import ToolResult
 
 # What these answer is in our own words. Everything else may hold somebody else's.
 OWN_WORDS = frozenset(

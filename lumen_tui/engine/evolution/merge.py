@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from rapidfuzz import fuzz, process
 
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.model import evolution
@@ -67,6 +66,8 @@ class Known:
 
     def _nearest(self, text: str) -> Observation | None:
         """The most alike one without a subject of its own; the figures in both must be the same."""
+        from rapidfuzz import fuzz, process  # 4 MiB that an engine without sessions need not hold
+
         words = evolution.normal(text)
         found = process.extract(words, self._words, scorer=fuzz.ratio, score_cutoff=self._merge_at, limit=5)
         for _, _, place in found:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rapidfuzz import fuzz
-
 from lumen_tui.engine.evolution import programs
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
@@ -103,6 +101,8 @@ def _fixed(failure: Failure, command: str) -> str:
     if now == failure.command:
         steps = " and ".join(dict.fromkeys(failure.between))
         return f"`{now}` failed ({failure.why}); it worked after {steps}" if steps else ""
+    from rapidfuzz import fuzz  # 4 MiB that an engine without sessions need not hold
+
     same = programs.program(failure.command) == programs.program(now)
     if fuzz.ratio(failure.command, now) < (_ALIKE if same else _ALIKE_OTHER):
         return ""
