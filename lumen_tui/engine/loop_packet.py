@@ -9,7 +9,7 @@ import msgspec
 
 from lumen_tui.engine.loop_orientation import orientation
 from lumen_tui.model import agent, ids, times
-from lumen_tui.model.agent import Act, Deposit, Nap, OpenLoop
+from lumen_tui.model.agent import ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE, Act, Deposit, Nap, OpenLoop
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Artifact, Health, LeftOut, LoopState, Orientation, Packet
 from lumen_tui.model.tasks import Exit, Usage
@@ -17,8 +17,6 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import files, rawjson, taskfiles, unitviews
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.taskread import read_json
-from lumen_tui.tools import deposit
-from lumen_tui.tools.acts import ACTS
 
 _MOST = 60_000  # bytes; a line of packets.jsonl takes 64 KiB
 _SHARES = (
@@ -34,7 +32,7 @@ _COUNTED = {"task": "tasks_created", "signal": "signals_sent", "proposal": "prop
 def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopState | None, now: float) -> Packet:
     """The packet of a session whose task has ended, or is gone (`folder` is None then)."""
     ended = (taskfiles.read_exit(folder) if folder else None) or _gone(begun, now)
-    left = read_json(folder / deposit.FILE, Deposit) if folder else None
+    left = read_json(folder / DEPOSIT_FILE, Deposit) if folder else None
     acts = _acts(folder)
     since = times.epoch(state.completed_at if state else begun.started_at)
     changed = _changed(begun, left, acts) | defects_fixed(layout, since, now)
@@ -58,7 +56,7 @@ def _gone(begun: OpenLoop, now: float) -> Exit:
 
 
 def _good(base: Packet, begun: OpenLoop, left: Deposit, ended: Exit, folder: Path | None) -> Packet:
-    nap = (read_json(folder / deposit.SLEEP_FILE, Nap) if folder else None) or Nap(0.0)
+    nap = (read_json(folder / SLEEP_FILE, Nap) if folder else None) or Nap(0.0)
     return msgspec.structs.replace(
         base, done=begun.done, made=left.made or begun.made, decided=left.decided, abandoned=left.abandoned,
         decided_against=left.decided_against, next=left.next, health=left.health, wake_state=left.wake_state,
@@ -87,7 +85,7 @@ def _with(usage: Usage, begun: OpenLoop) -> Usage:
 
 def _acts(folder: Path | None) -> list[Act]:
     found = []
-    for line in (files.read(folder / ACTS) or b"").splitlines() if folder else ():
+    for line in (files.read(folder / ACTS_FILE) or b"").splitlines() if folder else ():
         try:
             found.append(msgspec.json.decode(line, type=Act))
         except UNDECODABLE:

@@ -30,7 +30,6 @@ from lumen_tui.store import files, filing, taskfiles
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
 from lumen_tui.store.taskread import read_json
-from lumen_tui.tools import deposit
 from lumen_tui.tools.fence import new_mark
 
 _OBJECTIVE = "Loop {}: see what came in, decide what is worth doing, give it to workers, and deposit."
@@ -97,7 +96,7 @@ class LoopSession:
             return packet_of(self._store.layout, self.open, folder, state, now)
         view = self._tending.index.find(name)
         if view is not None and view.status is Status.QUEUED:
-            if (folder / deposit.FILE).exists():  # the attempt that was lost had come to its end
+            if (folder / agent.DEPOSIT_FILE).exists():  # the attempt that was lost had come to its end
                 write_exit(folder, name, "done", "", attempt=max(1, view.attempt), now=now)
             elif may_start:
                 self._start(now)

@@ -14,6 +14,7 @@ ROLE = "main"  # of the main agent's sessions, and of nothing else
 TOOLS = (
     "create_task", "signal", "remember", *BLOCK_TOOLS, "discover", "checkpoint", "propose", "sleep", "deposit",
 )  # fmt: skip
+ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE = "acts.jsonl", "deposit.json", "sleep.json"  # in the session's task folder
 MOST_TASKS = 8  # that one loop may create
 WORTH = (
     "tasks_created", "signals_sent", "memory_added", "proposals", "artifacts", "decisions", "tasks_done",

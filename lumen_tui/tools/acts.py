@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.model.agent import Act
+from lumen_tui.model.agent import ACTS_FILE, Act
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files
 from lumen_tui.store.config import load_config
@@ -19,13 +19,11 @@ from lumen_tui.store.journal import Journal
 from lumen_tui.store.taskfiles import short_hash
 from lumen_tui.tools.base import Context, ToolResult
 
-ACTS = "acts.jsonl"
-
 
 def acts(context: Context) -> list[Act]:
     """Everything that was done so far, in any attempt."""
     found = []
-    for line in (files.read(context.folder / ACTS) or b"").splitlines():
+    for line in (files.read(context.folder / ACTS_FILE) or b"").splitlines():
         try:
             found.append(msgspec.json.decode(line, type=Act))
         except UNDECODABLE:
@@ -53,5 +51,5 @@ def once(
         return ToolResult(f"done before in this loop: {done.kind} {done.id}", data={"id": done.id}, summary="before")
     with context.guard():
         made = act(key, before)
-        Journal(context.folder / ACTS).append(Act(key=key, kind=kind, id=made, text=words[:200]))
+        Journal(context.folder / ACTS_FILE).append(Act(key=key, kind=kind, id=made, text=words[:200]))
     return ToolResult(f"{kind} {made} recorded", data={"id": made}, summary=made)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lumen_tui.model import times
-from lumen_tui.model.agent import Deposit, Nap
+from lumen_tui.model.agent import DEPOSIT_FILE, SLEEP_FILE, Deposit, Nap
 from lumen_tui.model.loop import Artifact, Health, LeftOut
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import files
@@ -16,7 +16,6 @@ from lumen_tui.tools.base import Context, Tool, ToolResult
 from lumen_tui.tools.report import RESULT
 
 NAME = "deposit"
-FILE, SLEEP_FILE = "deposit.json", "sleep.json"
 MOST_WAKE = 12_000  # characters
 
 _Line = Annotated[str, Meta(min_length=1, max_length=400)]
@@ -95,7 +94,7 @@ def keep_words(context: Context, text: str) -> None:
 def _write(context: Context, record: Deposit) -> None:
     with context.guard():
         files.replace(context.folder / RESULT, as_text(record).encode())
-        files.replace(context.folder / FILE, msgspec.json.format(msgspec.json.encode(record), indent=2))
+        files.replace(context.folder / DEPOSIT_FILE, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
 
 def as_text(record: Deposit) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox.secrets import is_env_file
 
 _CONTROL = (
@@ -82,8 +83,3 @@ def forbidden(context: Context, path: str) -> str:
     if roots and not any(is_below(path, allowed) for allowed in (*roots, os.path.realpath(context.folder))):
         return f"{one_line(path)} is outside {', '.join(roots)}, where the constraints keep this task"
     return ""
-
-
-def is_below(path: str, root: str) -> bool:
-    """Whether the real path `path` is `root` or stands below it."""
-    return path == root or path.startswith(root.rstrip("/") + "/")

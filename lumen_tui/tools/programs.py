@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.paths import forbidden, is_below, special
+from lumen_tui.tools.below import is_below
+from lumen_tui.tools.paths import forbidden, special
 
 
 class Program(Struct, frozen=True):

@@ -10,7 +10,8 @@ from msgspec import Meta, Struct
 
 from lumen_tui.tools import gitread, process, programs, words
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
-from lumen_tui.tools.paths import folder, is_below
+from lumen_tui.tools.below import is_below
+from lumen_tui.tools.paths import folder
 from lumen_tui.tools.sandbox.paths import ready_workspace
 
 _KEEP = 200_000  # bytes of output

@@ -11,7 +11,7 @@ from lumen_tui.providers.base import Launched, ProviderError
 from lumen_tui.providers.claude_program import end, not_started
 from lumen_tui.store import filing
 from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.paths import is_below
+from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox import admission, cell, limits
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from lumen_tui.tools.paths import is_below
+from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox import seccomp
 from lumen_tui.tools.sandbox.limits import MIB
 from lumen_tui.tools.sandbox.policy import Policy

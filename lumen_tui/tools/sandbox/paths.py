@@ -14,7 +14,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.store import filing
 from lumen_tui.store.config import load_config
 from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.paths import is_below
+from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox import secrets
 from lumen_tui.tools.sandbox.policy import OBEYED_BY_GIT, RUN_LATER, own_code, workspace, writable_roots
 

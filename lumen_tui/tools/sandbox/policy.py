@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 import lumen_tui
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import Context
-from lumen_tui.tools.paths import is_below
+from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox import secrets
 from lumen_tui.tools.sandbox.limits import Caps, caps
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.base import Context
 
 FILES = "files"  # in the task's folder: where commands of the task leave what they make
 # All of the state folder that a command sees. What is not named here is not there for it.
