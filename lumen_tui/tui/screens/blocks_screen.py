@@ -22,16 +22,16 @@ from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Facts, Keys
 from lumen_tui.tui.screens.blocks_verbs import BlocksVerbs
 from lumen_tui.tui.screens.blocks_view import BlockRow, BlockRows, block_rows, facts_of, step_rows
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, beside, look_of
+from lumen_tui.tui.screens.rows import beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
 
 _INKS = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad", "@": "$room-muted"}
 _BESIDE = 6000  # characters of a text that stand beside the list; enter shows all of it
 
 
-class BlocksScreen(ListSheet[None, BlockRow]):
+class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
     """The list, and beside it the selected block's text, or what the selected step changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,13 +45,12 @@ class BlocksScreen(ListSheet[None, BlockRow]):
     EMPTY = "This block has no history yet."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
-        super().__init__("Memory blocks")
-        self._now, self._refusal = snapshot.taken, refusal
+        super().__init__("Memory blocks", snapshot.taken, self._read)
+        self._refusal = refusal
         self._layout = Layout(Path(snapshot.root))
         self.page = BlocksPage()
         self._of = ""  # the block whose history is shown
         self._verbs = BlocksVerbs(self, port)
-        self._loader: Loader[BlocksPage] = Loader(self, self._read, self._loaded, self._told)
 
     def _read(self) -> BlocksPage:
         return read_page(self._layout, self._now, write=not self._refusal)
@@ -66,15 +65,6 @@ class BlocksScreen(ListSheet[None, BlockRow]):
         verbs = (("enter", "read"), ("e", "edit"), ("l", "lock"), ("h", "history"), ("b", "put back"))
         return (*verbs, ("a", "new"), ("u", "undo"), ("/", "filter"), ("esc", "back"))
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read anew."""
-        self._now = snapshot.taken
-        self._loader.load()
-
     def _loaded(self, page: BlocksPage) -> None:
         self.page = page
         heading = f"Memory blocks: history of {self._of}" if self._of else "Memory blocks"
@@ -84,13 +74,6 @@ class BlocksScreen(ListSheet[None, BlockRow]):
             f"{words.plural(len(page.blocks), 'block')} · {words.number(total)} characters",
         )  # fmt: skip
         self.on_line_list_highlighted(None)
-
-    def load(self) -> None:
-        """Read anew what is shown."""
-        self._loader.load()
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
         row = self.rows.selected

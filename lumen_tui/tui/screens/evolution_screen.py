@@ -29,13 +29,13 @@ from lumen_tui.tui.screens.evolution_view import (
     observation_rows,
     version_rows,
 )
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, beside, look_of
+from lumen_tui.tui.screens.rows import beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
 
 
-class EvolutionScreen(ListSheet[None, EvolutionRow]):
+class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     """The list, what the selected one says and comes from, and one line on what the last action did."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,13 +51,12 @@ class EvolutionScreen(ListSheet[None, EvolutionRow]):
     )
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
-        super().__init__("Evolution")
-        self._port, self._now, self._refusal = port, snapshot.taken, refusal
+        super().__init__("Evolution", snapshot.taken, lambda: read_page(self._layout))
+        self._port, self._refusal = port, refusal
         self._layout = Layout(Path(snapshot.root))
         self._page = EvolutionPage()
         self._of_versions = False
         self._verbs = EvolutionVerbs(self, port)
-        self._loader: Loader[EvolutionPage] = Loader(self, lambda: read_page(self._layout), self._loaded, self._told)
 
     def rows_view(self) -> EvolutionRows:
         return EvolutionRows(look_of(self.app), self._now)
@@ -68,15 +67,6 @@ class EvolutionScreen(ListSheet[None, EvolutionRow]):
     def keys(self) -> Keys:
         verbs = (("a", "accept"), ("r", "reject"), ("e", "edit"), ("h", "versions"), ("b", "back to one"))
         return (*verbs, ("u", "undo"), ("/", "filter"), ("esc", "back"))
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read anew."""
-        self._now = snapshot.taken
-        self._loader.load()
 
     def _loaded(self, page: EvolutionPage) -> None:
         self._page = page
@@ -90,13 +80,6 @@ class EvolutionScreen(ListSheet[None, EvolutionRow]):
     def page(self) -> EvolutionPage:
         """What is shown."""
         return self._page
-
-    def load(self) -> None:
-        """Read anew what is shown."""
-        self._loader.load()
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
         row = self.rows.selected

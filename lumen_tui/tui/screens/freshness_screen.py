@@ -14,16 +14,15 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import freshness
 from lumen_tui.model.facts import parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Fact, FormScreen, Invalid, Keys, row
 from lumen_tui.tui.screens.fields import Line, Offers
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
+from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
@@ -105,7 +104,7 @@ class ProbeForm(FormScreen[str]):
         return text
 
 
-class FreshnessScreen(ListSheet[None, FactState]):
+class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
     """The list, what has drifted and what was confirmed longest ago first. A superseded fact stays until settled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -122,9 +121,8 @@ class FreshnessScreen(ListSheet[None, FactState]):
     def __init__(
         self, port: Port, now: float, read: Callable[[], Sequence[FactState]], refusal: str = "", at: str = ""
     ) -> None:
-        super().__init__("Freshness")
-        self._port, self._now, self._refusal, self._at, self._everything = port, now, refusal, at, False
-        self._loader: Loader[Sequence[FactState]] = Loader(self, read, self._loaded, self._told)
+        super().__init__("Freshness", now, read)
+        self._port, self._refusal, self._at, self._everything = port, refusal, at, False
 
     def rows_view(self) -> FactRows:
         return FactRows(look_of(self.app), self._now)
@@ -132,15 +130,6 @@ class FreshnessScreen(ListSheet[None, FactState]):
     def keys(self) -> Keys:
         acts = (("c", "confirm"), ("p", "probe now"), ("a", "add a probe"), ("x", "retire"), ("u", "undo"))
         return (*acts, ("A", "all"), *super().keys())
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read anew."""
-        self._now = snapshot.taken
-        self._loader.load()
 
     def _loaded(self, states: Sequence[FactState]) -> None:
         view = self.rows.view
@@ -153,9 +142,6 @@ class FreshnessScreen(ListSheet[None, FactState]):
         self.fill(shown, "Freshness", f"{words.plural(found.current, 'fact')}{drifted}")
         if self._at and self.rows.select_key(self._at):
             self._at = ""
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def action_all(self) -> None:
         self._everything = not self._everything

@@ -11,15 +11,14 @@ from textual.binding import Binding, BindingType
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.relay import Box, Status, Submission
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Fact, Keys
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
+from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
@@ -63,7 +62,7 @@ class RelayRows(Rows[Row]):
         return {"relay": name, "by": one.by, "status": str(one.status), "id": one.id}
 
 
-class RelayScreen(ListSheet[None, Row]):
+class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
     """What is held first, the oldest before the others; then what went in, the newest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,25 +76,15 @@ class RelayScreen(ListSheet[None, Row]):
     def __init__(
         self, port: Port, now: float, read: Callable[[], Sequence[Box]], refusal: str = "", at: str = ""
     ) -> None:
-        super().__init__("Relays")
-        self._port, self._now, self._refusal, self._at = port, now, refusal, at
+        super().__init__("Relays", now, read)
+        self._port, self._refusal, self._at = port, refusal, at
         self._titles: dict[str, str] = {}  # of what is held, by id
-        self._loader: Loader[Sequence[Box]] = Loader(self, read, self._loaded, self._told)
 
     def rows_view(self) -> RelayRows:
         return RelayRows(look_of(self.app), self._now)
 
     def keys(self) -> Keys:
         return (("r", "release"), ("d", "drop"), ("u", "undo"), ("space", "mark"), *super().keys())
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read anew."""
-        self._now = snapshot.taken
-        self._loader.load()
 
     def _loaded(self, boxes: Sequence[Box]) -> None:
         view = self.rows.view
@@ -107,9 +96,6 @@ class RelayScreen(ListSheet[None, Row]):
         self.fill([*held, *sent], "Relays", f"{len(held)} held · {words.plural(len(boxes), 'relay')}")
         if self._at and self.rows.select_key(self._at):
             self._at = ""
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def _chosen(self) -> list[str]:
         """The ids that a key is about; none, with a sentence, where nothing can be done."""

@@ -1,0 +1,41 @@
+"""A list whose rows are read from the disk: in a thread when it opens, and anew at every change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.rows import ListSheet
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class LoadedSheet(ListSheet[None, R], Generic[R, T]):
+    """Subclasses show in `_loaded` what `read` gave."""
+
+    def __init__(self, heading: str, now: float, read: Callable[[], T]) -> None:
+        super().__init__(heading)
+        self._now = now
+        self._loader: Loader[T] = Loader(self, read, self._loaded, self._told)
+
+    def _loaded(self, found: T) -> None:
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._loader.load()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Something changed: read anew."""
+        self._now = snapshot.taken
+        self._loader.load()
+
+    def load(self) -> None:
+        """Read anew what is shown."""
+        self._loader.load()
+
+    def _told(self, text: str, bad: bool) -> None:
+        self.say(text, bad=bad)
