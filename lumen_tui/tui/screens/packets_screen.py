@@ -23,10 +23,10 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.packetrows import PacketIndex, PacketRows
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact, Keys
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
+from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.screens.why_screen import WhyScreen
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
@@ -79,7 +79,7 @@ class PacketListRows(Rows[Packet]):
         return {"loop": str(row.loop), "state": packet_words.state(row), "brain": row.brain, "id": row.id, "age": age}
 
 
-class PacketsScreen(ListSheet[None, Packet]):
+class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
     """Every packet, newest first, read from disk when it is seen. `at`: the loop under the cursor at first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,11 +90,10 @@ class PacketsScreen(ListSheet[None, Packet]):
     TWO_LINES = True
 
     def __init__(self, port: Port, snapshot: Snapshot, at: int = 0) -> None:
-        super().__init__("Packets")
-        self._port, self._now, self._at = port, snapshot.taken, at
+        super().__init__("Packets", snapshot.taken, self._read)
+        self._port, self._at = port, at
         self._layout = Layout(Path(snapshot.root))
         self._index = PacketIndex(self._layout)
-        self._loader: Loader[tuple[PacketRows, Sequence[Packet]]] = Loader(self, self._read, self._loaded, self._told)
 
     def _read(self) -> tuple[PacketRows, Sequence[Packet]]:
         """Called in a thread."""
@@ -107,16 +106,11 @@ class PacketsScreen(ListSheet[None, Packet]):
     def keys(self) -> Keys:
         return (("w", "why"), ("c", "capsule"), *super().keys())
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
     def show(self, snapshot: Snapshot) -> None:
         """Something changed: take in what is new."""
-        self._now = snapshot.taken
         if isinstance(self.rows.view, PacketListRows):
-            self.rows.view.now = self._now
-        self._loader.load()
+            self.rows.view.now = snapshot.taken
+        super().show(snapshot)
 
     def _loaded(self, found: tuple[PacketRows, Sequence[Packet]]) -> None:
         rows, newest = found
@@ -126,9 +120,6 @@ class PacketsScreen(ListSheet[None, Packet]):
             if place is not None:
                 self.rows.select_key(rows[place].id)
             self._at = 0
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def opened(self, row: Packet) -> None:
         self.app.push_screen(PacketSheet(self._port, str(self._layout.root), row, self._now))
