@@ -2,59 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
-from textual.app import App
-from textual.pilot import Pilot
+from lumen_stage import Stage, until
 from textual.widgets import Static
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.store.search import Searcher
-from lumen_tui.tui import theme
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.search_screen import SearchScreen
 from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
 
-STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
 
-
-class Desk(App[None]):
-    CSS_PATH = str(STYLES)
-
-    def __init__(self, library: Any, query: str = "", refusal: str = "") -> None:
-        super().__init__()
-        port = RemotePort(library.root, "ann")
-        snapshot = msgspec.structs.replace(port.snapshot(), taken=library.now)
-        self.sheet = SearchScreen(port, Searcher(library.layout), snapshot, refusal, query)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return theme.variable_defaults()
-
-    def on_mount(self) -> None:
-        for each in theme.themes():
-            self.register_theme(each)
-        self.theme = theme.LUMEN
-        self.push_screen(self.sheet)
-
-    @property
-    def shown(self) -> str:
-        lines = self.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in line) for line in lines)
-
-
-async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    for _ in range(200):
-        await pilot.pause(0.02)
-        if holds():
-            return
-    raise AssertionError(pilot.app.shown)  # type: ignore[attr-defined]
+def on_stage(library: Any, query: str = "", refusal: str = "") -> Stage:
+    port = RemotePort(library.root, "ann")
+    snapshot = msgspec.structs.replace(port.snapshot(), taken=library.now)
+    return Stage(SearchScreen(port, Searcher(library.layout), snapshot, refusal, query))
 
 
 async def test_hits_come_while_one_types_and_open(filled: Any) -> None:
-    app = Desk(filled)
+    app = on_stage(filled)
     async with app.run_test(size=(120, 40)) as pilot:
         assert "Type what you look for" in app.shown and "in:conversations looks through" in app.shown
         await pilot.press(*"certi")
@@ -71,7 +39,7 @@ async def test_hits_come_while_one_types_and_open(filled: Any) -> None:
 
 
 async def test_the_last_query_wins_and_problems_are_said(filled: Any) -> None:
-    app = Desk(filled, "since:soon")
+    app = on_stage(filled, "since:soon")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "no age and no date" in app.shown)
         for text in ("certificate", "lock", "frobnicate", "pool"):
@@ -84,7 +52,7 @@ async def test_the_last_query_wins_and_problems_are_said(filled: Any) -> None:
 
 async def test_a_conversation_opens_with_what_stands_around(filled: Any) -> None:
     filled.said("s1", ("user", "Why does it stall?"), ("assistant", "The queue is full."), ("user", "Thanks"))
-    app = Desk(filled, "in:conversations queue")
+    app = on_stage(filled, "in:conversations queue")
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: "1 found" in app.shown)
         await pilot.press("enter")
@@ -94,7 +62,7 @@ async def test_a_conversation_opens_with_what_stands_around(filled: Any) -> None
 
 
 async def test_a_note_is_kept_from_here(filled: Any) -> None:
-    app = Desk(filled, "tag:nginx")
+    app = on_stage(filled, "tag:nginx")
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("f2")
         await until(pilot, lambda: "Keep a note" in app.shown)
@@ -104,7 +72,7 @@ async def test_a_note_is_kept_from_here(filled: Any) -> None:
 
 
 async def test_a_read_only_room_says_why_no_note_is_kept(filled: Any) -> None:
-    app = Desk(filled, refusal="the disk is read-only")
+    app = on_stage(filled, refusal="the disk is read-only")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f2")
         await until(pilot, lambda: "the disk is read-only" in app.shown)

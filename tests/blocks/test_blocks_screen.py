@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from blocks_desk import Memory
-from textual.app import App
-from textual.pilot import Pilot
+from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.tui import theme
 from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.blocks_screen import BlocksScreen
 
-STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
 
-
-class Desk(App[None]):
-    CSS_PATH = str(STYLES)
-
-    def __init__(self, memory: Memory, refusal: str = "") -> None:
-        super().__init__()
-        self._port = RemotePort(memory.layout.root, "ana")
-        self._refusal = refusal
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return theme.variable_defaults()
-
-    def on_mount(self) -> None:
-        for each in theme.themes():
-            self.register_theme(each)
-        self.theme = theme.LUMEN
-        self.push_screen(BlocksScreen(self._port, self._port.snapshot(), self._refusal))
-
-    @property
-    def shown(self) -> str:
-        lines = self.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in line) for line in lines)
-
-
-async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    for _ in range(200):
-        await pilot.pause(0.02)
-        if holds():
-            return
-    raise AssertionError(pilot.app.shown)  # type: ignore[attr-defined]
+def on_stage(memory: Memory, refusal: str = "") -> Stage:
+    port = RemotePort(memory.layout.root, "ana")
+    return Stage(BlocksScreen(port, port.snapshot(), refusal))
 
 
 @pytest.fixture
@@ -58,7 +24,7 @@ def written(memory: Memory) -> Memory:
 
 
 async def test_blocks_with_text_history_and_the_way_back(written: Memory) -> None:
-    app = Desk(written)
+    app = on_stage(written)
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "Never guesses." in app.shown)
         for words in ("persona", "human", "of 20,000 characters", "by", "ana", "2 blocks", "Who the agent is"):
@@ -76,7 +42,7 @@ async def test_blocks_with_text_history_and_the_way_back(written: Memory) -> Non
 
 
 async def test_lock_and_unlock(written: Memory) -> None:
-    app = Desk(written)
+    app = on_stage(written)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "persona" in app.shown)
         await pilot.press("l")
@@ -97,7 +63,7 @@ async def test_a_text_that_is_refused_is_opened_again(written: Memory, monkeypat
         return "Calm. Asks first. Mine.\n"
 
     monkeypatch.setattr(editor, "edit", typed)
-    app = Desk(written)
+    app = on_stage(written)
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "Never guesses." in app.shown)
         await pilot.press("e")
@@ -109,7 +75,7 @@ async def test_a_text_that_is_refused_is_opened_again(written: Memory, monkeypat
 
 async def test_a_read_only_room_says_so_and_records_nothing(written: Memory) -> None:
     written.by_hand("Calm", "Quiet", "persona")
-    app = Desk(written, "this room was opened with --read-only")
+    app = on_stage(written, "this room was opened with --read-only")
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "Quiet and short" in app.shown)
         await pilot.press("l")
@@ -120,7 +86,7 @@ async def test_a_read_only_room_says_so_and_records_nothing(written: Memory) -> 
 
 
 async def test_a_new_block_is_made_in_a_form_that_refuses_a_name_that_is_taken(written: Memory) -> None:
-    app = Desk(written)
+    app = on_stage(written)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "a new" in app.shown)
         await pilot.press("a")
@@ -137,7 +103,7 @@ async def test_a_new_block_is_made_in_a_form_that_refuses_a_name_that_is_taken(w
 async def test_a_locked_block_opens_no_editor(written: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     written.do("block.lock", name="persona")
     monkeypatch.setattr(editor, "edit", lambda *_: pytest.fail("the editor was opened"))
-    app = Desk(written)
+    app = on_stage(written)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "locked" in app.shown)
         await pilot.press("e")

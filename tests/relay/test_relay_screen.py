@@ -2,62 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from textual.app import App
-from textual.pilot import Pilot
+from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.store.relay import RelayIndex
-from lumen_tui.tui import theme
 from lumen_tui.tui.screens.relay_screen import RelayScreen
 
-STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
 
+def on_stage(desk: Any, refusal: str = "") -> Stage:
+    index = RelayIndex(desk.layout)
 
-class RelayApp(App[None]):
-    CSS_PATH = str(STYLES)
+    def read() -> Any:
+        index.refresh()
+        return index.boxes
 
-    def __init__(self, desk: Any, refusal: str = "") -> None:
-        super().__init__()
-        self._desk, self._refusal = desk, refusal
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return theme.variable_defaults()
-
-    def on_mount(self) -> None:
-        for each in theme.themes():
-            self.register_theme(each)
-        self.theme = theme.LUMEN
-        index = RelayIndex(self._desk.layout)
-
-        def read() -> Any:
-            index.refresh()
-            return index.boxes
-
-        port = RemotePort(self._desk.layout.root, "ann")
-        self.push_screen(RelayScreen(port, self._desk.now, read, self._refusal))
-
-    @property
-    def shown(self) -> str:
-        lines = self.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in line) for line in lines)
-
-
-async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    for _ in range(200):
-        await pilot.pause(0.02)
-        if holds():
-            return
-    raise AssertionError(pilot.app.shown)  # type: ignore[attr-defined]
+    return Stage(RelayScreen(RemotePort(desk.layout.root, "ann"), desk.now, read, refusal))
 
 
 async def test_what_is_held_is_released_dropped_and_taken_back(desk) -> None:
     desk.submit("first of all", 0)
     held = desk.submit("a late answer", 0, "agent-b")
-    app = RelayApp(desk)
+    app = on_stage(desk)
     async with app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "since then 1 entry came" in app.shown and "1 held" in app.shown)
         await pilot.press("r")
@@ -79,7 +46,7 @@ async def test_what_is_held_is_released_dropped_and_taken_back(desk) -> None:
 async def test_a_read_only_room_and_hostile_words(desk) -> None:
     desk.submit("first", 0)
     held = desk.submit("[/] \x1b]52;c;x\x07 \u202e [@click=app.quit]x", 0, "agent-b")
-    app = RelayApp(desk, "this room only reads")
+    app = on_stage(desk, "this room only reads")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "1 held" in app.shown)
         await pilot.press("r")
