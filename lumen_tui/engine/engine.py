@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,15 +11,11 @@ import msgspec
 
 from lumen_tui.engine.actions import checkpoints
 from lumen_tui.engine.approvals import Questions
-from lumen_tui.engine.arrivals import Arrivals
 from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import EventLog, Listener
-from lumen_tui.engine.evolution.learning import Learning
-from lumen_tui.engine.freshness import Freshness
 from lumen_tui.engine.hooks.news import HookNews
 from lumen_tui.engine.killing import KillSwitch
-from lumen_tui.engine.loop import MainLoop
 from lumen_tui.engine.orders import Orders, Wishes
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.sandboxing import Sandboxing
@@ -31,7 +26,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.providers.choose import provider_name
-from lumen_tui.store import files
+from lumen_tui.store import files, process
 from lumen_tui.store.config import load_and_keep
 from lumen_tui.store.damage import DamageScan
 from lumen_tui.store.layout import FOLDERS, distrust
@@ -117,19 +112,16 @@ class Engine:
         self.questions = Questions(layout, self.log, self.tending.index.find)
         self.orders = Orders(self.store, self.log, self.tending)
         self.budgets = Budgets(self.store, self.log)
-        self.freshness = Freshness(self.store, self.log)
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
         self.tending.starter.held_back = self.budgets.why_not
-        self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)
-        self.arrivals = Arrivals(layout, self.loop)
         self._damage = DamageScan(layout)
-        self.learning = Learning(layout, self.log)
         self.tenure = Tenure(self.store, self.log)
         self._hook_news = HookNews(self.store, self.log, now)
         self._sweep(now)
         self._say("starting", now)
         self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
         adopted = self.tending.recover(now)
+        self._rouse()
         completed = self.loop.recover(self.config)
         if adopted or completed:
             workers = "1 worker" if adopted == 1 else f"{adopted} workers"
@@ -137,6 +129,18 @@ class Engine:
             self.log.add("recovered", words, now)
         if before and before.next_at and before.phase != "stopped":
             self._count_missed(before, now)
+
+    def _rouse(self) -> None:
+        """What loops, learns and probes: 70 ms of imports, behind the workers, who must not wait for them."""
+        from lumen_tui.engine.arrivals import Arrivals
+        from lumen_tui.engine.evolution.learning import Learning
+        from lumen_tui.engine.freshness import Freshness
+        from lumen_tui.engine.loop import MainLoop
+
+        self.freshness = Freshness(self.store, self.log)
+        self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)
+        self.arrivals = Arrivals(self.store.layout, self.loop)
+        self.learning = Learning(self.store.layout, self.log)
 
     def _sweep(self, now: float) -> None:
         """Remove what writers that were killed left beside the files they were replacing."""
@@ -281,7 +285,7 @@ class Engine:
         lease = self._lease.info
         record = Heartbeat(
             beat=self.beats, phase=phase, at=times.iso(now), pid=lease.pid, start_ticks=lease.start_ticks,
-            boot_id=lease.boot_id, host=socket.gethostname(), epoch=lease.epoch,
+            boot_id=lease.boot_id, host=process.host(), epoch=lease.epoch,
             next_at=times.iso(next_at) if next_at else "", next_in=max(0.0, next_at - now),
             running=self.clock.running(), awake=self.clock.awake(), jumped=self.beats <= self._jumped_in + 1,
             started_at=self._started_at,

@@ -55,8 +55,7 @@ def _end(found: list[Living], kill: Kill, running: Clock) -> None:
     for folder, _ in found:
         _say_why(folder, kill)
     for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
-        for _, run in found:
-            process.signal_session(workers.identity(run), number)
+        process.signal_sessions([workers.identity(run) for _, run in found], number)
         if _all_gone(found, running() + seconds, running):
             return
 

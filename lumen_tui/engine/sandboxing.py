@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +52,8 @@ def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[Tested, ...]
     """
     settings, path = load_config(layout)[0].sandbox, os.environ.get("PATH", os.defpath)
     if now:
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="lumen-sandbox-") as folder:
             results: tiers.Results | None = tiers.test_all(Path(folder), path, settings)
     else:

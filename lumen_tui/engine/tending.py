@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,10 @@ from lumen_tui.store.store import Store
 from lumen_tui.store.taskindex import TaskIndex
 from lumen_tui.store.taskread import read_json
 from lumen_tui.store.waits import waited
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
 
 _REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
 _TOLD = re.compile(rb'^\{"seq":.*?"kind":"task_ended",.*?"task_id":"([a-z0-9-]+)".*?"attempt":(\d+)', re.M)
@@ -214,6 +217,8 @@ class Tending:
         if view.status is Status.QUEUED and not alive:
             self.starter.give_up(view, status, reason, now)
         elif view.id not in self._ending:
+            import asyncio  # 40 ms that taking over from a dead engine need not wait for
+
             folder = self._store.layout.task(view.id)
             job = asyncio.get_running_loop().create_task(self._end(view, folder, status, reason, now))
             self._ending[view.id] = job
@@ -231,4 +236,6 @@ class Tending:
     async def wait_for_endings(self) -> None:
         """Wait until every worker that is being ended has ended."""
         if self._ending:
+            import asyncio
+
             await asyncio.gather(*self._ending.values(), return_exceptions=True)

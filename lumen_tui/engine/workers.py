@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -156,16 +155,18 @@ async def end(folder: Path, run: Run, *, status: str, reason: str, ask: float, t
     lock, leader = folder / "run.lock", identity(run)
     if await _gone(lock, leader, ask):
         return
-    process.signal_session(leader, signal.SIGTERM)
+    process.signal_sessions([leader], signal.SIGTERM)
     if await _gone(lock, leader, term):
         return
-    process.signal_session(leader, signal.SIGKILL)
+    process.signal_sessions([leader], signal.SIGKILL)
     process.kill_lock_holders(str(lock))  # also where run.json names no process, or one that has gone
     await _gone(lock, leader, 5.0)
 
 
 async def _gone(lock: Path, leader: ProcessId, seconds: float) -> bool:
     """Whether the worker ends in time. Its folder may be archived meanwhile, so the lock alone does not tell."""
+    import asyncio  # late: see `tending`
+
     for _ in range(max(1, round(seconds / _LOOK_EVERY))):
         if not locks.is_locked(lock) and not process.is_same(leader):
             return True

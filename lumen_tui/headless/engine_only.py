@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import msgspec
 
 from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
-from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
@@ -59,6 +57,10 @@ def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
     except (EngineBusy, files.StoreError) as error:
         print(f"lumen-tui: {error}", file=sys.stderr)
         return 1
+    import asyncio  # and what needs it: the workers are adopted before it is there
+
+    from lumen_tui.engine.runner import Runner, RunOptions
+
     runner = Runner(engine, RunOptions(beats=beats, listeners=[output.beat]))
     code = asyncio.run(runner.run())
     print(f"lumen-tui: engine stopped ({runner.stop_reason})", file=sys.stderr)

@@ -148,10 +148,10 @@ def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
         return []
     import difflib  # only where roles are named: the hot verbs read settings too
 
-    from lumen_tui.store.roles import shipped_folder
+    from lumen_tui.store.shipped import shipped
 
     known = sorted(
-        {path.stem for folder in (shipped_folder(), layout.roles, layout.retired_roles) for path in folder.glob("*.md")}
+        {path.stem for folder in (shipped("roles"), layout.roles, layout.retired_roles) for path in folder.glob("*.md")}
     )
     found = []
     for table, name in named:

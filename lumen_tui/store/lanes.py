@@ -7,7 +7,6 @@ lock that is left over blocks nobody. Whoever changes a work unit or a lane lock
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +61,11 @@ def _rewrite(layout: Layout, lane: str, wu_id: str, more: list[Holder]) -> None:
 def here(lane: str, wu_id: str, *, by: str, since: str, pid: int = 0, session_id: str = "") -> Holder:
     """A holder on this machine; with `pid` its process stands for it."""
     if pid <= 0:
-        return Holder(lane=lane, wu_id=wu_id, by=by, since=since, host=socket.gethostname(), session_id=session_id)
+        return Holder(lane=lane, wu_id=wu_id, by=by, since=since, host=process.host(), session_id=session_id)
     known = process.identify(pid)
     return Holder(
         lane=lane, wu_id=wu_id, by=by, since=since, pid=pid, start_ticks=known.start_ticks, boot_id=known.boot_id,
-        host=socket.gethostname(), session_id=session_id,
+        host=process.host(), session_id=session_id,
     )  # fmt: skip
 
 
@@ -77,7 +76,7 @@ def is_gone(layout: Layout, holder: Holder) -> bool:
     """
     from lumen_tui.store import sessions
 
-    if holder.pid and holder.host == socket.gethostname():
+    if holder.pid and holder.host == process.host():
         return not process.is_same(ProcessId(holder.pid, holder.start_ticks, holder.boot_id))
     try:
         session = sessions.read(layout, holder.session_id) if holder.session_id else None

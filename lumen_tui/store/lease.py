@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from dataclasses import dataclass
 
 import msgspec
@@ -58,7 +57,7 @@ def take_lease(layout: Layout) -> Lease | None:
     me = process.myself()
     info = LeaseInfo(
         epoch=read_lease(layout).epoch + 1, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id,
-        host=socket.gethostname(),
+        host=process.host(),
     )  # fmt: skip
     locks.overwrite_locked(fd, msgspec.json.encode(info) + b"\n")
     return Lease(fd=fd, info=info)

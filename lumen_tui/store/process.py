@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 
@@ -78,16 +79,21 @@ def open_pidfd(process: ProcessId) -> int:
     return -1
 
 
+def host() -> str:
+    """This machine's name, as those who hold a lease or a lane write it. `socket` would cost each start 3 ms."""
+    return os.uname().nodename
+
+
 def myself() -> ProcessId:
     """This process."""
     return identify(os.getpid())
 
 
-def session_members(session: int) -> list[int]:
-    """Pids of the processes of a session: a worker and everything it started that did not leave it."""
+def session_members(sessions: Set[int]) -> list[int]:
+    """Pids of the processes of these sessions: workers and everything they started that did not leave them."""
     found = []
     for name in os.listdir("/proc"):
-        if name.isdigit() and (fields := _stat_fields(int(name))) and int(fields[3]) == session:
+        if name.isdigit() and (fields := _stat_fields(int(name))) and int(fields[3]) in sessions:
             found.append(int(name))
     return found
 
@@ -139,13 +145,13 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def signal_session(leader: ProcessId, number: int) -> bool:
-    """Send a signal to the whole session of `leader`; False where that very process is gone."""
-    if not is_same(leader):
-        return False
-    for pid in session_members(leader.pid):
+def signal_sessions(leaders: Iterable[ProcessId], number: int) -> None:
+    """Send a signal to the whole session of each of `leaders` that is still that very process.
+
+    /proc is looked through once for all of them: with 16 workers on a busy machine that is a third of a second less.
+    """
+    for pid in session_members({leader.pid for leader in leaders if is_same(leader)}):
         try:
             os.kill(pid, number)
         except ProcessLookupError:
             continue
-    return True

@@ -31,8 +31,9 @@ from lumen_tui.store.lines import split_lines
 from lumen_tui.store.nodeindex import NodeIndex
 from lumen_tui.store.putaside import PutAside
 from lumen_tui.store.relay import RelayIndex
-from lumen_tui.store.roles import list_roles, shipped_folder
+from lumen_tui.store.roles import list_roles
 from lumen_tui.store.rolestats import Proposals
+from lumen_tui.store.shipped import shipped
 from lumen_tui.store.signalindex import SignalIndex
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.standing import standing
@@ -114,7 +115,7 @@ class Reader:
     def _role_files(self) -> list[Path]:
         layout = self.layout
         hired = sorted(layout.roles.glob("*.md"))
-        return [shipped_folder(), layout.roles, layout.retired_roles, *hired]
+        return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
 
     def _work_files(self) -> list[Path]:
         return [self.layout.work, *self.layout.work.glob("WU-*.md")]

@@ -7,7 +7,7 @@ from pathlib import Path
 from lumen_tui.model import ids
 from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.roles import shipped_folder
+from lumen_tui.store.shipped import shipped
 
 Texts = dict[str, str | None]  # "hired" and "retired" -> the file's text, None where there is none
 _MARK = "# retired "
@@ -42,7 +42,7 @@ def put(layout: Layout, name: str, wanted: Texts) -> None:
 
 def shipped_text(name: str) -> str | None:
     """The role as it ships, None where none does."""
-    data = files.read(shipped_folder() / f"{ids.check_name(name, 'role')}.md")
+    data = files.read(shipped("roles") / f"{ids.check_name(name, 'role')}.md")
     return None if data is None else data.decode(errors="replace")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,7 @@ from lumen_tui.model.tasks import TIERS
 from lumen_tui.store import files, frontmatter, plainly, rulelines
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-
-
-def shipped_folder() -> Path:
-    """The folder of the shipped roles: beside the package in a checkout, inside it in a wheel."""
-    inside = Path(str(resources.files("lumen_tui"))) / "shipped" / "roles"
-    return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / "roles"
+from lumen_tui.store.shipped import shipped
 
 
 def parse_role(name: str, text: str, source: str) -> Role:
@@ -79,14 +73,14 @@ def load_role(layout: Layout, name: str) -> Role:
     except FileNotFoundError:
         if layout.retired_role(name).exists():
             raise
-        return read_role_file(shipped_folder() / f"{name}.md", "shipped")
+        return read_role_file(shipped("roles") / f"{name}.md", "shipped")
 
 
 def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     """Roles in force, names of the retired ones, and the files that could not be read."""
     retired = sorted(path.stem for path in layout.retired_roles.glob("*.md"))
     found: dict[str, tuple[Path, str]] = {}
-    for path in sorted(shipped_folder().glob("*.md")):
+    for path in sorted(shipped("roles").glob("*.md")):
         if path.stem not in retired:
             found[path.stem] = (path, "shipped")
     for path in sorted(layout.roles.glob("*.md")):

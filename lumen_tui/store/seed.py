@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from importlib import resources
-from pathlib import Path
 
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.shipped import shipped
 
 _SET = re.compile(r"^(?=[^\s#\[])", re.MULTILINE)  # a line that sets something
 
 
 def settings_text() -> str:
     """The commented settings. A checkout's seed may be somebody's own by now: what is set there is commented out."""
-    package = Path(str(resources.files("lumen_tui")))
-    inside = package / "shipped" / "state" / "lumen.toml"
-    path = inside if inside.exists() else package.parent / "state" / "lumen.toml"
-    return _SET.sub("# ", path.read_text(encoding="utf-8"))
+    return _SET.sub("# ", shipped("state/lumen.toml").read_text(encoding="utf-8"))
 
 
 def plant(layout: Layout) -> bool:

@@ -138,12 +138,9 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: s
 
 def task_names(folder: Path) -> set[str]:
     """The names below `folder` that are task ids; links and files are not followed."""
-    names = set()
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name != "archive" and entry.is_dir(follow_symlinks=False):
-                    names.add(entry.name)
+            named = [entry for entry in entries if _ID(entry.name) and entry.name != "archive"]
+            return {entry.name for entry in named if entry.is_dir(follow_symlinks=False)}
     except OSError:
         return set()
-    return {name for name in names if _ID(name)}

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 from lumen_tui.model import ids, times
 from lumen_tui.model.archive import KINDS, USUAL, WITHDRAWN
 from lumen_tui.model.records import NODE_TYPES, Node, Receipt, Touch
-from lumen_tui.model.searching import Found, Hit, Wish, parse
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import inbox, nodes
-from lumen_tui.store.search import Searcher
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lumen_tui.model.searching import Found, Hit, Wish
 
 _EXCERPT = 240
 _LONGEST = 20_000  # characters of one node that are handed on
@@ -64,6 +66,8 @@ def trust(metadata: dict[str, Any]) -> str:
 
 def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
     """Of memory, archive, loops and tasks; what others were told or said in sessions is not for a worker."""
+    from lumen_tui.model.searching import parse  # with the index 15 ms, which only workers that search pay
+
     now = context.now()
     asked = parse(arguments.query, now, limit=arguments.limit)
     wish = replace(
@@ -85,6 +89,8 @@ def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
 
 
 def _searched(context: Context, wish: Wish, now: float) -> Found:
+    from lumen_tui.store.search import Searcher
+
     with Searcher(context.store.layout) as searcher:
         found = searcher.search(replace(wish, limit=4 * wish.limit), now)
     hits = tuple(hit for hit in found.hits if hit.status not in _HIDDEN)
@@ -94,7 +100,7 @@ def _searched(context: Context, wish: Wish, now: float) -> Found:
 
 def _line(hit: Hit, now: float) -> str:
     """What it is, how old, whose word, where it is from, and the words around what matched."""
-    age = f"{times.ago(now - hit.at)} old" if hit.at else "of unknown age"
+    age = f"{times.age(now - hit.at)} old" if hit.at else "of unknown age"
     source = f", from {one_line(hit.source, 80)}" if hit.source else ""
     near = f"  (beside {hit.neighbour_of}: {hit.link})" if hit.neighbour_of else ""
     excerpt = one_line("".join(text for text, _ in hit.excerpt), _EXCERPT)
@@ -116,7 +122,7 @@ def recall(context: Context, arguments: RecallArguments) -> ToolResult:
     given = metadata or record
     whose = trust(given)
     source = f", from {one_line(str(given['source']), 80)}" if given.get("source") else ""
-    age = times.ago(context.now() - times.epoch(str(record.get("created_at", ""))))
+    age = times.age(context.now() - times.epoch(str(record.get("created_at", ""))))
     head = f"{node_id}  {record.get('type', 'archival')}  {age} old  {record.get('created_at')}  ({whose}{source})"
     cut = f"\n… {len(content) - _LONGEST:,} more characters" if len(content) > _LONGEST else ""
     return ToolResult(f"{head}\n{content[:_LONGEST]}{cut}", data={"id": node_id}, summary=ids.short(node_id))

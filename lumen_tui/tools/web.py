@@ -7,10 +7,8 @@ that neither a redirect nor a name that changes its address leads to this machin
 from __future__ import annotations
 
 import contextlib
-import http.client
 import ipaddress
 import socket
-import ssl
 import threading
 import zlib
 from collections.abc import Iterator
@@ -22,6 +20,10 @@ from msgspec import Meta, Struct
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, size_text
 from lumen_tui.tools.html import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import http.client
 
 _MAX_BYTES = 2 * 1024 * 1024  # of the page, unpacked
 _MAX_HOPS = 5
@@ -101,6 +103,9 @@ def is_public(text: str) -> bool:
 
 def _connect(parts: SplitResult, addresses: list[str], seconds: float) -> http.client.HTTPConnection:
     """A connection to one of these addresses and to no other."""
+    import http.client  # with ssl 10 ms, which only workers that fetch pay
+    import ssl
+
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     connection = http.client.HTTPConnection(host, port, timeout=seconds)
     error: OSError = OSError("no address")
@@ -145,6 +150,8 @@ class _Page(Struct, frozen=True):
 
 
 def _request(context: Context, parts: SplitResult, seconds: float) -> _Page:
+    import http.client
+
     port = parts.port or _PORTS[parts.scheme]
     connection = _connect(parts, _addresses(context, parts.hostname or "", port), seconds)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from rich.style import Style
 from textual.theme import Theme
 
 from lumen_tui.model.tasks import Status
+from lumen_tui.store.shipped import shipped
 
 LUMEN, LIGHT, PLAIN = "lumen", "lumen-light", "ansi-dark"
 
@@ -171,9 +171,7 @@ def _foreign(theme: Theme) -> Ink:
 
 def style_files() -> list[str | PurePath]:
     """Every style sheet: inside the package in a wheel, beside it in a checkout."""
-    inside = Path(str(resources.files("lumen_tui"))) / "shipped" / "styles"
-    folder = inside if inside.is_dir() else Path(str(resources.files("lumen_tui"))).parent / "styles"
-    return [*sorted(folder.glob("*.tcss"))]
+    return [*sorted(shipped("styles").glob("*.tcss"))]
 
 
 NO_LOOK = Look(_DARK)  # for a list outside the room's own app

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 
 from lumen_tui.model.approvals import Approval, Decision, call_hash
@@ -72,7 +71,7 @@ class Asking:
             asked_at=iso(now), expires_at=iso(now + minutes * 60), arguments=masked(request.arguments, redact),
             summary=one_line(redact(request.summary), 300), risk=safe(redact(request.risk)), why=safe(request.why),
             diff=safe(redact(request.diff)), rule=request.rule if redact(request.rule) == request.rule else "",
-            folder=request.folder, attempt=self._attempt, host=socket.gethostname(), pid=me.pid,
+            folder=request.folder, attempt=self._attempt, host=process.host(), pid=me.pid,
             start_ticks=me.start_ticks, boot_id=me.boot_id,
         )  # fmt: skip
 

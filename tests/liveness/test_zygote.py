@@ -62,7 +62,7 @@ def test_a_fork_has_a_session_a_folder_and_an_environment_of_its_own(world, zygo
     world.until_true(lambda: os.getsid(born.pid) == born.pid and list(world.layout.task(task_id).glob("events*")))
     os.kill(born.pid, signal.SIGSTOP)
     world.until_true(lambda: process.state_letter(born.pid) == "T")
-    assert born.pid in process.session_members(born.pid)
+    assert born.pid in process.session_members({born.pid})
     assert os.getsid(zygote.pid) == zygote.pid != os.getsid(0)
     if os.geteuid() == 0:
         assert os.readlink(f"/proc/{born.pid}/cwd") == str(world.layout.task(task_id))

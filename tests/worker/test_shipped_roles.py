@@ -6,7 +6,8 @@ import pytest
 
 from lumen_tui.model.roles import ALL_TOOLS
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store.roles import read_role_file, shipped_folder
+from lumen_tui.store.roles import read_role_file
+from lumen_tui.store.shipped import shipped
 from lumen_tui.tools.rules import derive
 
 NAMES = ("researcher", "builder", "reviewer", "analyst")
@@ -14,7 +15,7 @@ NAMES = ("researcher", "builder", "reviewer", "analyst")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_role_is_complete(name):
-    role = read_role_file(shipped_folder() / f"{name}.md", "shipped")
+    role = read_role_file(shipped("roles") / f"{name}.md", "shipped")
     assert role.purpose.endswith(".")
     assert 15 <= len(role.prompt.splitlines()) <= 45
     for heading in ("How you work", "What a good result looks like", "What you never do", "How you report"):
@@ -27,6 +28,6 @@ def test_a_shipped_role_is_complete(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_only_the_builder_changes_anything(name):
-    rules = derive(read_role_file(shipped_folder() / f"{name}.md", "shipped"), Spec(id="a", objective="o"))
+    rules = derive(read_role_file(shipped("roles") / f"{name}.md", "shipped"), Spec(id="a", objective="o"))
     assert (rules.write, rules.shell) == ((True, "any") if name == "builder" else (False, "read"))
     assert not rules.network

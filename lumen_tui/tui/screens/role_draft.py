@@ -13,7 +13,8 @@ from lumen_tui.model.roles import Role
 from lumen_tui.store import files, rolefiles
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.roles import parse_role, read_role_file, render_role, shipped_folder
+from lumen_tui.store.roles import parse_role, read_role_file, render_role
+from lumen_tui.store.shipped import shipped
 from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row
 from lumen_tui.tui.screens.fields import Line
@@ -131,7 +132,7 @@ def file_of(root: Path, role: Role) -> str:
 def templates() -> list[Role]:
     """The roles that ship, those that were retired or changed here too. Reads the disk: call it from a thread."""
     found = []
-    for path in sorted(shipped_folder().glob("*.md")):
+    for path in sorted(shipped("roles").glob("*.md")):
         try:
             role = read_role_file(path, "shipped")
         except (BadFile, files.StoreError, OSError):
