@@ -76,7 +76,7 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
         Part(4, f" {sep} demo" if snapshot.demo else "", ink.accent),
         Part(1, f"   {shape} ", style),
         Part(2, f"{engine}{' here' if here and alive else ''}", ink.text if alive else style),
-        Part(8, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
+        Part(11, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
         Part(5, said, ink.accent if paused else ink.muted, short=soon),
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
         _sandbox(beat, ink, sep),
@@ -138,7 +138,7 @@ def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
     if tier in ("ask", "refused"):
         return Part(4, f" {sep} no sandbox: commands {'ask' if tier == 'ask' else 'refused'}", ink.accent)
     said = {"bubblewrap": "bwrap"}.get(tier, one_line(tier, 20))
-    return Part(11, f" {sep} {said}" if said else "", ink.muted)
+    return Part(8, f" {sep} {said}" if said else "", ink.muted)
 
 
 def _troubles(snapshot: Snapshot, ink: Ink) -> list[Part]:
