@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from lumen_tui.model.times import DAY, HOUR, MINUTE
 
+_PATH = re.compile(r"(?<![^\s\"'`(])~?(?:/[^/\s]+)+(?=/[^/\s]+/[^/\s]+)")  # all but the last two names of a path
+_LONG = 12  # characters of a path's beginning that a row does not spare room for
 _COARSE = 10  # seconds: below a minute a time moves in steps of this
 
 
@@ -53,3 +57,8 @@ def money(usd: float) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """`1 row`, `1 204 rows`."""
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def short_paths(text: str) -> str:
+    """`errors in /srv/agents/one/project/log` -> `errors in …/project/log`: a row has no room for the beginning."""
+    return _PATH.sub(lambda found: "…" if len(found[0]) > _LONG else found[0], text) if "/" in text else text

@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from lumen_tui.tui import words
 from lumen_tui.tui.widgets.cells import Cell, changed_span, fit, line, spread, wrap
 
 PLAIN, BOLD = Style(), Style(bold=True)
@@ -53,3 +54,17 @@ def strip(*parts: tuple[str, Style]) -> Strip:
 )
 def test_only_what_changed_is_sent(old: Strip, new: Strip, span: tuple[int, int] | None) -> None:
     assert changed_span(old, new, new.cell_length) == span
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Find errors in /srv/agents/one/project/log", "Find errors in …/project/log"),
+        ("compare /var/lib/agents/state/a.md (/home/ana/work/notes/b.md)", "compare …/state/a.md (…/notes/b.md)"),
+        ("What fills /usr/share/doc?", "What fills /usr/share/doc?"),
+        ("read https://example.org/a/long/path/of/names", "read https://example.org/a/long/path/of/names"),
+        ("and/or/perhaps/somewhere/else", "and/or/perhaps/somewhere/else"),
+    ],
+)
+def test_a_row_says_a_long_path_by_its_last_two_names(said, shown):
+    assert words.short_paths(said) == shown

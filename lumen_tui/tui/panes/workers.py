@@ -57,7 +57,7 @@ class TaskRows:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
         if width >= 68:
             cells.append(Cell(self._pane.model_of(row), ink.muted, _MODEL, gap=1))
-        cells.append(Cell(row.spec.objective, body))
+        cells.append(Cell(words.short_paths(row.spec.objective), body))
         cells.append(Cell(right, right_style, min(len(right), max(9, width // 3)), right=True))
         return line(width, cells)
 
