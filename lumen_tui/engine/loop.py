@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -49,6 +50,8 @@ class MainLoop:
         self._store, self._log, self._tending, self._today = store, log, tending, today
         self.state = read_json(store.layout.loop_state, LoopState)
         self._session = LoopSession(store, tending)
+        self._cursor: dict[str, Any] = {}  # behind what was looked at for this loop and this name
+        self._looked_for: tuple[LoopState | None, str] | None = None
 
     @property
     def at_work(self) -> int:
@@ -75,8 +78,16 @@ class MainLoop:
         return None
 
     def news(self, config: Config) -> News:
-        """What there is for the agent; reading it changes nothing."""
-        return gather(self._store, self._log, self.state, config.agent.name)
+        """What there is for the agent; reading it changes nothing.
+
+        What was no news stays none: the next look begins behind it, not at the last loop's cursor.
+        """
+        if self._looked_for != (self.state, config.agent.name):
+            self._looked_for, self._cursor = (self.state, config.agent.name), self.state.cursor if self.state else {}
+        news = gather(self._store, self._log, self._cursor, config.agent.name)
+        if not news:
+            self._cursor = news.cursor
+        return news
 
     def look(self, config: Config, now: float, *, may_start: bool) -> Packet | None:
         """See to the session that is at work; returns its packet where it has ended."""

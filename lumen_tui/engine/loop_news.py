@@ -10,7 +10,7 @@ import msgspec
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import agent
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.loop import EngineEvent, LoopState
+from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.store import cursor
 from lumen_tui.store.signalindex import decode_signal
@@ -36,9 +36,8 @@ class News:
         return bool(self.ended) or any(one.priority == "P0" or one.target_agent == name for _, one in self.signals)
 
 
-def gather(store: Store, log: EventLog, state: LoopState | None, name: str) -> News:
-    """The news behind the cursor of the last loop. What the agent itself said and did is none, nor is others' mail."""
-    before = state.cursor if state else {}
+def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> News:
+    """The news behind the cursor `before`. What the agent itself said and did is none, nor is others' mail."""
     events = log.since(int(before.get("events", 0)))
     signal_lines, signals_at = cursor.lines_after(store.layout.signals, before.get("signals", {}))
     node_lines, nodes_at = cursor.lines_after(store.layout.memory, before.get("memory", {}))

@@ -10,12 +10,11 @@ import msgspec
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.store import files
-from lumen_tui.store.journal import Follower, Journal
+from lumen_tui.store.journal import PIECE, Follower, Journal
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
 
 _CONFIRMATIONS = "memory/confirmations.jsonl"
-_PIECE = 2 * 1024 * 1024  # bytes held at a time: what a beat takes for a moment stays with the process
 _KEEP = 100  # damaged lines held in memory for one file
 
 
@@ -50,15 +49,20 @@ class Damage:
         self._generation = follower.generation
 
     def add(self, offset: int, line: bytes, reason: str) -> None:
-        if self._generation != self._follower.generation:
-            self._generation, self.count = self._follower.generation, 0
-            self.lines.clear()
+        self._begin_again()
         self.count += 1
         if len(self.lines) < _KEEP:
             self.lines[offset] = (reason, line)
 
+    def _begin_again(self) -> None:
+        """Forget what was found in a file that another has taken the place of: the doctor mends them so."""
+        if self._generation != self._follower.generation:
+            self._generation, self.count = self._follower.generation, 0
+            self.lines.clear()
+
     def problems(self) -> list[Problem]:
         """One problem for the file, naming where the first damage stands."""
+        self._begin_again()
         found = []
         if self.count:
             first, (reason, _) = next(iter(self.lines.items()))
@@ -128,7 +132,7 @@ class DamageScan:
         found: list[Quarantined] = []
         left = self.BUDGET
         while left > 0:
-            offset, data = self._followers[name].poll(min(_PIECE, left))
+            offset, data = self._followers[name].poll(min(PIECE, left))
             if not data:
                 break
             left -= len(data)

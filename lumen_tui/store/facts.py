@@ -15,12 +15,11 @@ from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.store import files
 from lumen_tui.store.config import load_config
 from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import Follower, encode
+from lumen_tui.store.journal import PIECE, Follower, encode
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.nodeviews import decode_node
 
-_CHUNK = 4 * 1024 * 1024
 _MARK = b'"fact"'
 _confirmation = msgspec.json.Decoder(Confirmation).decode
 
@@ -97,7 +96,7 @@ class FactIndex:
             return False
         generation, news = follower.generation, False
         while True:
-            offset, data = follower.poll(_CHUNK)
+            offset, data = follower.poll(PIECE)
             if follower.generation != generation:
                 generation, news = follower.generation, True
                 known.clear()

@@ -11,6 +11,7 @@ import msgspec
 
 from lumen_tui.store import files
 
+PIECE = 1024 * 1024  # bytes that a reader polls at a time: what is held for a moment stays with the process
 _READ_CHUNK = 256 * 1024
 _encode = msgspec.json.Encoder().encode
 

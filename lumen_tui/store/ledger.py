@@ -20,7 +20,7 @@ from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SETTLE, SPENT, Book, Entry
 from lumen_tui.store import files, ledgerpages, process
 from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import encode
+from lumen_tui.store.journal import PIECE, encode
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.ledgerpages import PageFollower
 from lumen_tui.store.lines import split_lines
@@ -28,7 +28,6 @@ from lumen_tui.store.process import ProcessId
 
 INDEX = "spend.json"
 _SAVE_EVERY = 128 * 1024  # bytes of the ledger between two savings of the index
-_CHUNK = 4 * 1024 * 1024
 _LAST = 256  # bytes before the place of the index that must be the same
 _entry = msgspec.json.Decoder(Entry).decode
 
@@ -73,7 +72,7 @@ class Ledger:
         if self._unsaved < 0:
             self._load()
         while True:
-            offset, data = self._follower.poll(_CHUNK)
+            offset, data = self._follower.poll(PIECE)
             if self._follower.generation != self._generation:
                 self._generation, self._unsaved, self.book = self._follower.generation, 0, Book()
             if not data:

@@ -17,13 +17,12 @@ from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, PRIORITIES, Node, Touch, priority_rank
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import Follower
+from lumen_tui.store.journal import PIECE, Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import OpenFile, SortedRows, split_lines
 from lumen_tui.store.nodeviews import DiscoveryRows, FadingRows, NodeRows, decode_loosely
 from lumen_tui.store.rowtable import IdNumbers, Row, RowTable
 
-_CHUNK = 1024 * 1024
 _RANK = 1e11  # seconds: a discovery's priority outweighs every date
 _MANY = 2000  # changed rows from which sorting anew is cheaper than moving each
 _OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away
@@ -93,7 +92,7 @@ class NodeIndex:
     def refresh(self) -> bool:
         """Take in the next part of what is new; True while there is more."""
         generation, before = self._follower.generation, self._follower.offset
-        offset, data = self._follower.poll(_CHUNK)
+        offset, data = self._follower.poll(PIECE)
         if self._follower.generation != generation:
             self._clear()
             self._touches = Follower(self._touches_path)
@@ -131,7 +130,7 @@ class NodeIndex:
             return
         while True:
             before = self._touches.offset
-            offset, data = self._touches.poll(_CHUNK)
+            offset, data = self._touches.poll(PIECE)
             for _, line in split_lines(data, offset):
                 try:
                     self._touch(_touch.decode(line))

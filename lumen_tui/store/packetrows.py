@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from lumen_tui.model.loop import Packet
 from lumen_tui.store.capsules import packet_in
-from lumen_tui.store.journal import Follower
+from lumen_tui.store.journal import PIECE, Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lazyrows import LazyRows
 from lumen_tui.store.lines import Offsets, OpenFile
 
-_CHUNK = 4 * 1024 * 1024
 _DAMAGED = "this line of loops/packets.jsonl cannot be read"
 
 
@@ -41,7 +40,7 @@ class PacketIndex:
     def refresh(self) -> PacketRows:
         """Take in what is new."""
         while True:
-            offset, data = self._follower.poll(_CHUNK)
+            offset, data = self._follower.poll(PIECE)
             if self._follower.generation != self._generation:
                 self._generation, self._offsets = self._follower.generation, Offsets()
             if not data:

@@ -18,12 +18,11 @@ from lumen_tui.model.records import EVERYONE, Receipt, Signal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import safe
 from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import Follower
+from lumen_tui.store.journal import PIECE, Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lazyrows import LazyRows
 from lumen_tui.store.lines import Offsets, OpenFile, split_lines
 
-_CHUNK = 1024 * 1024
 _SEARCH = 100_000  # lines walked back for a receipt that names no offset and came after its signal was taken in
 _UNREAD, _READ = 0, 1
 _PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # stands in a record as it stands in its text
@@ -130,7 +129,7 @@ class SignalIndex:
         if self._receipts.changed():
             self._poll_receipts()
         generation, before = self._signals.generation, self._signals.offset
-        offset, data = self._signals.poll(_CHUNK)
+        offset, data = self._signals.poll(PIECE)
         if self._signals.generation != generation:
             self._begin_again()
         if data:
@@ -179,7 +178,7 @@ class SignalIndex:
         generation = self._receipts.generation
         while self._receipts.changed() or self._receipts.offset < self._receipts.size:
             before = self._receipts.offset
-            offset, data = self._receipts.poll(_CHUNK)
+            offset, data = self._receipts.poll(PIECE)
             if self._receipts.generation != generation:
                 generation = self._receipts.generation
                 self._read_ids.clear()

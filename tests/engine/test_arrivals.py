@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from lumen_tui.engine.runner import Runner, RunOptions
+from lumen_tui.store import cursor
 
 
 async def test_an_idle_beat_does_not_wake_the_engine_again(world):
@@ -31,6 +32,19 @@ async def test_a_signal_wakes_and_asks_for_one_beat(world):
     assert not engine.arrivals.look(engine.config)
     assert (await world.beat()).loop == 1
     assert not engine.arrivals.look(engine.config)
+
+
+async def test_a_rewritten_journal_is_looked_through_once(world, monkeypatch):
+    world.do("signal.send", message="the port moved")
+    assert (await world.beat()).loop == 1
+    world.store.signals.rewrite(list)
+    looked, look_for = [], cursor._after_line
+    monkeypatch.setattr(cursor, "_after_line", lambda fd, last: looked.append(last) or look_for(fd, last))
+    for _ in range(3):
+        assert (await world.beat()).skipped == "nothing new"
+    assert len(looked) == 1
+    world.do("signal.send", message="and moved back")
+    assert (await world.beat()).loop == 2
 
 
 @pytest.mark.parametrize("name", ["work", "approvals"])

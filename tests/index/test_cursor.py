@@ -56,6 +56,25 @@ def test_a_rewrite_that_removes_the_last_line_is_found_again_by_its_date(store):
     assert found == ["sig-0004", "sig-0005"]
 
 
+def test_a_line_cut_inside_a_character_is_found_again(store):
+    for number in (1, 2):
+        message = "é" * 150 + "ü" * number
+        store.signals.append(Signal(id=f"sig-000{number}", message=message, created_at="2026-11-21T10:00:00.000Z"))
+        store.signals.append(Signal(id=f"sig-100{number}", message="x" + message, created_at="2026-11-21T09:00:00Z"))
+    _, place = read(store, {})
+    send(store, 4)
+    store.signals.rewrite(list)
+    assert read(store, place)[0] == ["sig-0004"]
+
+
+def test_the_last_line_is_found_behind_a_clock_that_was_set_back_and_far_from_the_end(store):
+    send(store, 50)
+    _, place = read(store, {})
+    send(store, *[1, 2, 3] * 400)
+    store.signals.rewrite(list)
+    assert len(read(store, place)[0]) == 1200
+
+
 def test_everything_older_removed_leaves_the_new_ones_to_be_read(store):
     send(store, 1, 2)
     _, place = read(store, {})
