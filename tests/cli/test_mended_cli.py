@@ -150,6 +150,19 @@ def test_a_reader_that_goes_away_is_no_trouble(shell, words):
     assert shell("inbox", "--count").stdout == "1\n", "what nobody saw is not read"
 
 
+@pytest.mark.parametrize("words", [["inbox"], ["status"]])
+def test_output_that_has_no_room_is_said_in_a_sentence(shell, words):
+    assert shell("signal", "x").returncode == 0
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "lumen_tui", *words]
+        done = subprocess.run(
+            command, env=shell.environ, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "no space left" in done.stderr
+    assert shell("inbox", "--count").stdout == "1\n", "what nobody saw is not read"
+
+
 def test_inbox_that_cannot_mark_lists_and_warns(here, monkeypatch, capsys):
     assert main(["signal", "hello"]) == 0
 
@@ -173,10 +186,6 @@ def test_inbox_that_cannot_mark_lists_and_warns(here, monkeypatch, capsys):
 )  # fmt: skip
 def test_not_found_is_three_for_every_verb_on_one_thing(here, words):
     assert main(words) == 3
-
-
-def test_a_role_that_is_named_beside_a_task_stays_bad_input(here):
-    assert main(["task", "new", "x", "--role", "nobody"]) == 2
 
 
 def test_a_wrong_duration_is_named_in_words(here, capsys):

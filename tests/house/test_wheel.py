@@ -72,7 +72,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     borrowed = sysconfig.get_paths()["purelib"]
     (site / "borrowed.pth").write_text(f"import sys; sys.path.append({borrowed!r})\n", encoding="utf-8")
     script = home / "bin" / "lumen-tui"
-    main = "import sys\nfrom lumen_tui.__main__ import main\nsys.exit(main())\n"
+    main = "import sys\nfrom lumen_tui.__main__ import start\nsys.exit(start())\n"
     script.write_text(f"#!{home}/bin/python\n{main}", encoding="utf-8")
     script.chmod(0o755)
     return home / "bin"
