@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import platform
 import shutil
@@ -74,7 +75,7 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     if "room" in parts:
         sizes = [*SIZES, (100_000, 1_000_000)] if options.full else SIZES
         runs = options.runs or (21 if options.full else 5)
-        yield from room.measure(folder, newest, sizes, runs=runs, idle=60.0 if options.full else 5.0)
+        yield from room.measure(folder, newest, sizes, runs=runs, idle=60.0 if options.full else 20.0)
 
 
 def main() -> int:
@@ -83,6 +84,8 @@ def main() -> int:
     base = os.environ.get("LUMEN_BENCH_DIR") or "/var/tmp"
     folder = Path(tempfile.mkdtemp(prefix="lumen-bench-", dir=base))
     os.umask(0o077)
+    # As it is installed: where PYTHONDONTWRITEBYTECODE is set, each start of a checkout would compile it anew.
+    compileall.compile_dir(Path(__file__).resolve().parents[1] / "lumen_tui", quiet=1)
     print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores, {base}", file=sys.stderr)
     table = Table(as_json=options.json)
     try:

@@ -168,8 +168,8 @@ def sample_room(layout: Layout, *, runs: int, keys: int, idle: float) -> Sample:
         sample.answered.append(_answered(command))
     terminal = _open(command)
     terminal.react(SIGNALS)
+    _idle(sample, terminal, idle)  # before the probes: the ages of what just came count in seconds
     _probe(sample, terminal, layout, 30)
-    _idle(sample, terminal, idle)
     terminal.react(ZOOM)
     _use(sample, terminal, keys=keys)
     sample.switch = _switches(terminal, 10)

@@ -16,6 +16,21 @@ for _folder in ("apiserver", "support"):
 if TYPE_CHECKING:
     from lumen_apiserver import ApiServer
 
+_LONGEST_ID = 60  # characters: the name of the running test goes to every process that it starts
+
+
+def pytest_configure() -> None:
+    import lumen_disk
+
+    lumen_disk.never_wait()
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Long texts, such as a hundred thousand brackets, are named by their beginning and their length."""
+    if not isinstance(val, (str, bytes)) or len(val) <= _LONGEST_ID:
+        return None
+    return f"{val[:20]!r}… {len(val)}"
+
 
 @pytest.fixture(autouse=True)
 def usual_umask() -> None:

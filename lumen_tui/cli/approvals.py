@@ -11,8 +11,9 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.actions import approvals as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
-from lumen_tui.model.approvals import Approval, canonical, preview_rule
+from lumen_tui.model.approvals import AllowRule, Approval, canonical, preview_rule, rule_words
 from lumen_tui.store import approvals, taskfiles
+from lumen_tui.store.config import load_config
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -32,6 +33,11 @@ def declare(commands: Group) -> None:
     listing = group.add("list", run_list, "What waits, the oldest first.", "approvals list --json")
     listing.add_argument("--all", action="store_true", help="with those that have their answer")
     listing.add_argument("--json", action="store_true", help="one JSON document")
+    rules = group.add("rules", run_rules, "The calls that need nobody's word any more, numbered.", "approvals rules")
+    rules.add_argument("--json", action="store_true", help="one JSON document")
+    forget = group.add("forget", run_forget, "Take such a rule out: the call asks again.", "approvals forget 2")
+    forget.add_argument("number", type=int, help="as `approvals rules` numbers it")
+    forget.add_argument("-r", "--reason", default="", help="why")
     show = group.add("show", run_show, "One question with all that is known of it.", "approvals show 7f2k")
     show.add_argument("id")
     show.add_argument("--json", action="store_true", help="one JSON document")
@@ -93,7 +99,7 @@ def run_list(session: Session, args: Namespace) -> int:
 
 def _row(session: Session, request: Approval, state: str) -> tuple[str, ...]:
     left = times.span(max(0.0, request.expires - session.now)) + " left" if state == "waiting" else state
-    return request.id, request.role, times.ago(session.now - request.asked), left, request.summary
+    return request.id, request.role, times.age(session.now - request.asked), left, request.summary
 
 
 def _facts(session: Session, request: Approval, state: str) -> dict[str, Any]:
@@ -104,6 +110,26 @@ def _facts(session: Session, request: Approval, state: str) -> dict[str, Any]:
         "decision": msgspec.to_builtins(answer) if answer else None,
         "always": preview_rule(request),
     }
+
+
+def run_rules(session: Session, args: Namespace) -> int:
+    rules = load_config(session.layout)[0].allow
+    if args.json:
+        document(rules)
+        return 0
+    table([(f"{number}", rule_words(rule), _saved(rule)) for number, rule in enumerate(rules, 1)])
+    if not rules:
+        talk("no rule is in force: `approve ID --always`, or A in the room, saves one")
+    return 0
+
+
+def _saved(rule: AllowRule) -> str:
+    return " ".join(part for part in (f"by {rule.by}" if rule.by else "", rule.at[:10]) if part)
+
+
+def run_forget(session: Session, args: Namespace) -> int:
+    say(session.perform("approval.forget", number=args.number, reason=args.reason).summary)
+    return 0
 
 
 def run_show(session: Session, args: Namespace) -> int:

@@ -33,6 +33,7 @@ def declare(commands: Group) -> None:
     insert.add_argument("-s", "--source", default="", help="where it is from")
     insert.add_argument("--wu", default="", help="the work unit that it belongs to")
     insert.add_argument("-l", "--lane", default="", help="the lane that it belongs to")
+    insert.add_argument("--task", default="", metavar="ID", help="the task that found it out")
     insert.add_argument("--key", default="", help="what is inserted twice under one key is one note")
     insert.add_argument("--json", action="store_true", help="one JSON document")
     listing = commands.add("archive-list", run_list, "`archive list`: the notes, the newest first.", "archive list")
@@ -52,7 +53,7 @@ def run_insert(session: Session, args: Namespace) -> int:
     text = sys.stdin.read() if args.text == "-" else args.text
     done = session.perform(
         "archive.insert", text=text, tags=args.tag, importance=args.importance, kind=args.kind, source=args.source,
-        wu_id=args.wu, lane=args.lane, key=args.key, trust="agent" if os.environ.get(_AGENT) else "",
+        wu_id=args.wu, lane=args.lane, key=args.key, task_id=args.task, trust="agent" if os.environ.get(_AGENT) else "",
     )  # fmt: skip
     if args.json:
         document({"id": done.target, "action_id": done.action_id})
@@ -93,9 +94,10 @@ def _wanted(one: Passage, args: Namespace) -> bool:
 
 
 def _row(one: Passage, now: float) -> tuple[str, ...]:
-    age = times.ago(now - times.epoch(one.created_at))
+    age = times.age(now - times.epoch(one.created_at))
     tags = " ".join(f"#{tag}" for tag in one.tags)
-    return one.id, one.kind, f"{one.importance:.2f}", age, one.trust, tags, one.content.partition("\n")[0][:160]
+    whose = f"{one.trust} ({one.task_id})" if one.task_id else one.trust
+    return one.id, one.kind, f"{one.importance:.2f}", age, whose, tags, one.content.partition("\n")[0][:160]
 
 
 def run_withdraw(session: Session, args: Namespace) -> int:

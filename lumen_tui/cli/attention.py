@@ -49,8 +49,16 @@ def run_list(session: Session, args: Namespace) -> int:
 
 
 def _row(one: Attention, now: float) -> tuple[str, ...]:
-    age = times.ago(now - one.since) if one.since else ""
-    return one.target, one.need.value, f"until {one.until}" if one.until else age, one.text
+    age = times.age(now - one.since) if one.since else ""
+    return one.target, one.need.value, _until(one.until, now) if one.until else age, one.text
+
+
+def _until(moment: str, now: float) -> str:
+    """`until 15:27 UTC`, with the date where that is another day; of a day only that."""
+    day, _, clock = moment.partition("T")
+    if not clock:
+        return f"until {day}"
+    return f"until {clock[:5]} UTC" if times.iso(now).startswith(day) else f"until {day} {clock[:5]} UTC"
 
 
 def run_snooze(session: Session, args: Namespace) -> int:
@@ -59,7 +67,11 @@ def run_snooze(session: Session, args: Namespace) -> int:
     except ValueError as error:
         raise ActionError(f"--for {args.span!r} is no time: write 30m, 2h or 1d") from error
     picture = _picture(session)
-    for name, span in [_span(picture, one, seconds, session.now) for one in _named(picture.attention, args.targets)]:
+    found = _named((*picture.attention, *picture.snoozed), args.targets)
+    spans = [_span(picture, one, seconds, session.now) for one in found]
+    if again := [one.target for one in found if one.until]:
+        session.perform("attention.back", targets=again, reason=args.reason)  # or the longer of both would hold
+    for name, span in spans:
         say(session.perform("attention.snooze", targets=[name], seconds=span, reason=args.reason).summary)
     return 0
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.blocks import LIMIT, Block, Step, description
-from lumen_tui.model.text import safe
 from lumen_tui.store import blocks
 from lumen_tui.store.files import StoreError
 
@@ -113,7 +112,7 @@ def _seen(session: Session) -> list[Block]:
 
 
 def _row(block: Block, now: float) -> tuple[str, ...]:
-    age = times.past(now - times.epoch(block.at)) if block.at else "empty"
+    age = times.ago(now - times.epoch(block.at)) if block.at else "empty"
     return (block.name, block.size, age, block.by, block.trust if block.at else "", marks(block), _purpose(block))
 
 
@@ -148,10 +147,14 @@ def described(block: Block, now: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _name(args: Namespace) -> str:
+    return ids.check_name(str(args.name), "block")
+
+
 def run_show(session: Session, args: Namespace) -> int:
     found = next((block for block in _seen(session) if block.name == args.name), None)
     if found is None:
-        raise ActionError(f"there is no block {safe(args.name)[:60]}: `blocks list` names them", missing=True)
+        raise ActionError(f"there is no block {_name(args)}: `blocks list` names them", missing=True)
     if args.json:
         document(described(found, session.now))
         return 0
@@ -241,7 +244,7 @@ def run_history(session: Session, args: Namespace) -> int:
     _seen(session)
     known = blocks.steps(session.layout, args.name)
     if not known:
-        raise ActionError(f"{safe(args.name)[:60]} has no history: `blocks list` names the blocks", missing=True)
+        raise ActionError(f"{_name(args)} has no history: `blocks list` names the blocks", missing=True)
     if args.json:
         document([{**_step(step), "diff": _diff(session, known, n) if args.diff else None}
                   for n, step in enumerate(known)])  # fmt: skip
@@ -262,7 +265,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _step_row(step: Step, now: float) -> tuple[str, ...]:
-    age = times.past(now - times.epoch(step.at))
+    age = times.ago(now - times.epoch(step.at))
     size = f"{step.chars:,} characters"
     return (str(step.step), step.at[:19], age, step.how, step.by, step.trust, size, step.source, step.note)
 

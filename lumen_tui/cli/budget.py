@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.model.budget import Cap
+from lumen_tui.model.budget import Cap, own_words
 from lumen_tui.model.spendbook import Amount
-from lumen_tui.model.spendreport import Held, Share, SpendReport
+from lumen_tui.model.spendreport import Grant, Held, Share, SpendReport
+from lumen_tui.model.tasks import Budget
 from lumen_tui.store.spending import spend_report
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _page(found: SpendReport, now: float) -> None:
         if text:
             say(f"! {text}")
     for grant in found.grants:
-        say(f"raised today by {grant.by}: {_amount(Amount(grant.tokens, grant.usd, grant.seconds))} {grant.reason}")
+        say(f"raised today by {grant.by}: {_grant(grant)}")
     _shares("by role", found.roles)
     _shares("by model", found.models)
     _shares("by task", found.tasks[:_MOST])
@@ -96,11 +97,19 @@ def _page(found: SpendReport, now: float) -> None:
     say("last 24 hours  " + "".join(_BARS[min(7, 8 * hour.tokens // most)] for hour in found.hours))
 
 
+def _grant(grant: Grant) -> str:
+    """Only what was added, and why: `40,000 tokens, $5.00 for role builder: a long night`."""
+    role = f" for role {grant.role}" if grant.role else ""
+    why = f": {grant.reason}" if grant.reason else ""
+    return own_words(Budget(grant.tokens, grant.usd, grant.seconds)) + role + why
+
+
 def _cap(cap: Cap) -> str:
     if not cap.limit:
         return f"{cap.name}: {_amount(cap.spent)}, no limit"
     aside = f", {_amount(cap.held)} set aside" if cap.held else ""
-    return f"{cap.name}: {cap.words} ({cap.share:.0%}){aside}"
+    share = "" if cap.closed else f" ({cap.share:.0%})"
+    return f"{cap.name}: {cap.words}{share}{aside}"
 
 
 def _forecast(found: SpendReport, now: float) -> str:
@@ -113,7 +122,7 @@ def _forecast(found: SpendReport, now: float) -> str:
 
 
 def _amount(amount: Amount) -> str:
-    minutes = f", {amount.seconds / 60:.0f} minutes" if amount.seconds >= 30 else ""
+    minutes = f", {amount.seconds / 60:.0f} min" if amount.seconds >= 30 else ""
     return f"{amount.tokens:,} tokens, ${amount.usd:.4f}{minutes}"
 
 
@@ -122,9 +131,13 @@ def _shares(title: str, shares: tuple[Share, ...]) -> None:
         return
     say(title)
     table(
-        [(f"  {one.name}", f"{one.amount.tokens:,} tokens", f"${one.amount.usd:.4f}", f"{one.amount.calls} calls",
+        [(f"  {one.name}", f"{one.amount.tokens:,} tokens", f"${one.amount.usd:.4f}", _calls_made(one.amount.calls),
           times.span(one.amount.seconds)) for one in shares]
     )  # fmt: skip
+
+
+def _calls_made(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"
 
 
 def _calls(title: str, calls: tuple[Held, ...], now: float) -> None:
@@ -133,5 +146,5 @@ def _calls(title: str, calls: tuple[Held, ...], now: float) -> None:
     say(title)
     table(
         [(f"  {one.task}", one.role, one.model, f"up to {one.tokens:,} tokens, ${one.usd:.4f}",
-          f"since {times.ago(now - one.since)}") for one in calls]
+          f"since {times.age(now - one.since)}") for one in calls]
     )  # fmt: skip

@@ -60,7 +60,7 @@ def _kept(session: Session, name: str) -> Capsule:
     from lumen_tui.store import capsules
 
     loop = loop_named(name)
-    made = capsules.read(session.layout, loop) if loop else None
+    made = capsules.read(session.layout, loop)
     if made is None:
         kept = capsules.listed(session.layout)
         there = f": there are those of loops {kept[0]} to {kept[-1]}" if kept else ": none was written yet"

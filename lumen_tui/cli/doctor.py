@@ -9,7 +9,7 @@ import msgspec
 
 from lumen_tui.cli.session import Session, document, say, table
 from lumen_tui.engine.doctor.examine import examine
-from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.engine.doctor.finding import NOTE, Finding, Report
 from lumen_tui.engine.outcome import ActionError
 
 if TYPE_CHECKING:
@@ -44,13 +44,15 @@ def run(session: Session, args: Namespace) -> int:
         say(walls)
     if args.sandbox:
         table([row for one in tested for row in _tries(one)])
-    mended = sum(bool(one.mended) for one in report.findings)
-    left = len(report.left)
-    parts = [f"{mended} mended"] if args.fix else []
-    can = sum(one.mendable for one in report.left)
+    say(_verdict(report, args.fix))
+    return 1 if report.left else 0
+
+
+def _verdict(report: Report, fixed: bool) -> str:
+    left, can = len(report.left), sum(one.mendable for one in report.left)
+    parts = [f"{sum(bool(one.mended) for one in report.findings)} mended"] if fixed else []
     parts.append(f"{left} problem{'' if left == 1 else 's'} left" if left else "healthy")
-    say(", ".join(parts) + (f"; `doctor --fix` mends {can}" if can and not args.fix else ""))
-    return 1 if left else 0
+    return ", ".join(parts) + (f"; `doctor --fix` mends {can}" if can and not fixed else "")
 
 
 def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[Tested, ...]]:

@@ -7,7 +7,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
@@ -18,6 +18,9 @@ from lumen_tui.model.evolution import Status
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
     from lumen_tui.engine.evolution.evolve import Outcome
+    from lumen_tui.engine.evolution.judging import Judging
+    from lumen_tui.engine.evolution.modeljudge import ModelJudge
+    from lumen_tui.model.claudemd import Cut
     from lumen_tui.model.sessionlog import Report
 
 _WATCH_SECONDS = 2.0
@@ -39,10 +42,10 @@ def declare(commands: Group) -> None:
     what.add_argument("--list", nargs="?", const="all", metavar="STATUS", choices=("all", *Status),
                       help="what was learnt: all, accepted, proposed, rejected …")  # fmt: skip
     what.add_argument("--show", metavar="ID", help="one observation with its sources")
-    what.add_argument("--accept", nargs="+", metavar="ID", help="take proposals over")
+    what.add_argument("--accept", nargs="+", metavar="ID", help="take over proposals, or what a model turned away")
     what.add_argument("--reject", nargs="+", metavar="ID", help="turn them down (with --reason)")
     what.add_argument("--edit", metavar="ID", help="say it in other words (with --text)")
-    what.add_argument("--rejections", action="store_true", help="what the gate turned away, and why")
+    what.add_argument("--rejections", action="store_true", help="what was turned away, by whom and why")
     what.add_argument("--versions", action="store_true", help="every version of evolved/")
     what.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
     what.add_argument("--restore", type=int, metavar="N", help="put evolved/ back to a version, byte for byte")
@@ -82,7 +85,8 @@ def run(session: Session, args: Namespace) -> int:
 
     config = _config(session)
     evolve.check_constitution(session.layout)
-    evolving = Evolving(session.layout, config, dry_run=args.dry_run, progress=_progress if _is_person() else None)
+    progress, judge = _progress if _is_person() else None, _judge(session, config)
+    evolving = Evolving(session.layout, config, dry_run=args.dry_run, progress=progress, judge=judge)
     tried: set[str] = set()
     told: set[str] = set()
     while True:
@@ -91,10 +95,11 @@ def run(session: Session, args: Namespace) -> int:
         done = evolve.evolve(session.layout, evolving, paths, now=session.now)
         if not args.dry_run:
             evolve.write(session.layout, done, config, now=session.now, by=session.operator)
-            linked = _read_along(session, config, paths)
+            linked = _read_along(session, config, paths, judge)
             linked += evolve.link_facts(session.store, session.now, tried).summary
+        opined = _judged(judge, args.dry_run)
         if not args.watch or _has_news(done, told):
-            _report(done, evolving.judging, args)
+            _report(done, evolving.judging, args, opined)
             evolving.judging.seen.clear()
             evolving.judging.turned_away.clear()
             if linked.strip():
@@ -105,15 +110,33 @@ def run(session: Session, args: Namespace) -> int:
         time.sleep(_WATCH_SECONDS)
 
 
-def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path]) -> str:
+def _judge(session: Session, config: EvolutionConfig) -> ModelJudge | None:
+    """Where [evolution] judge says that a model looks at what the rules let pass."""
+    from lumen_tui.engine.evolution import modeljudge
+
+    return modeljudge.ModelJudge(session.store, config, over=bool) if config.judge == modeljudge.MODEL else None
+
+
+def _judged(judge: ModelJudge | None, dry_run: bool) -> str:
+    """What came of it since this was last asked, in words."""
+    from lumen_tui.engine.evolution.modeljudge import NOT_ASKED, Judged
+
+    if judge is None:
+        return ""
+    done, judge.done = judge.done, Judged()
+    return NOT_ASKED if dry_run else done.summary
+
+
+def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path], judge: ModelJudge | None) -> str:
     """What a model made of the same sessions, where [evolution] extractor says that one reads along; in words."""
     from lumen_tui.engine.evolution import evolve, modelread
 
     if config.extractor != modelread.MODEL:
         return ""
     done = modelread.read(
-        session.store, paths, session.now, is_own=lambda path: evolve.is_own(session.layout, path), over=bool
-    )
+        session.store, paths, session.now, is_own=lambda path: evolve.is_own(session.layout, path), over=bool,
+        judge=judge,
+    )  # fmt: skip
     return f"{done.summary}\n" if done.summary else ""
 
 
@@ -148,7 +171,7 @@ def _progress(report: Report, size: int) -> None:
             print(file=sys.stderr)
 
 
-def _report(done: Outcome, judging: Any, args: Namespace) -> None:
+def _report(done: Outcome, judging: Judging, args: Namespace, judged: str) -> None:
     from lumen_tui.store import evolved
 
     if args.json:
@@ -156,7 +179,7 @@ def _report(done: Outcome, judging: Any, args: Namespace) -> None:
         document({
             "summary": done.summary, "reports": done.reports, "observations": list(seen.values()),
             "rejections": judging.turned_away,
-            "version": done.written.version if done.written else None,
+            "version": done.written.version if done.written else None, "judge": judged,
         })  # fmt: skip
         return
     for one in {one.id: one for one in judging.seen}.values():
@@ -170,7 +193,10 @@ def _report(done: Outcome, judging: Any, args: Namespace) -> None:
             talk(f"{report.file}: {lines} passed over, {why} (first: line {skipped.first})")
         if report.unsure:
             talk(f"{report.file}: of unknown version {report.unsure}: nothing in it counts as a person's words")
-    say(f"{done.summary}{' (dry run: nothing was written)' if args.dry_run else ''}")
+    dry = f" (dry run: nothing was written{'; ' * bool(judged)}{judged})"
+    say(f"{done.summary}{dry if args.dry_run else ''}")
+    if judged and not args.dry_run:
+        talk(judged)
     _tell_refusals(done)
 
 
@@ -199,8 +225,15 @@ def run_claude_md(session: Session, args: Namespace) -> int:
     else:
         say(f"{place}: {made.size:,} of {made.budget:,} bytes, {'written' if changed else 'up to date'}")
     for cut in made.cuts:
-        talk(f"left out of {cut.part}: {cut.lines} lines, {cut.bytes:,} bytes")
+        talk(f"left out of {cut.part}: {_cut(cut)}")
     return 0
+
+
+def _cut(cut: Cut) -> str:
+    lines = "1 line" if cut.lines == 1 else f"{cut.lines} lines"
+    learnt = "what is doubted, least sure and oldest of what was learnt"
+    whose = learnt if not cut.own else f"all that was learnt, and the last {cut.own} written by hand"
+    return f"{lines}, {cut.bytes:,} bytes: {whose}; [evolution] claude_md_kb makes more room"
 
 
 def run_show(session: Session, args: Namespace) -> int:
@@ -211,7 +244,7 @@ def run_show(session: Session, args: Namespace) -> int:
         document({"text": found.approved, "by": found.by, "at": found.at, "problem": found.why})
         return 0
     say(found.approved.rstrip())
-    when = f" {times.past(session.now - times.epoch(found.at))}" if found.at else ""
+    when = f" {times.ago(session.now - times.epoch(found.at))}" if found.at else ""
     talk(found.why or (f"approved by {found.by}{when}" if found.at else _SHIPPED.format(session.layout.constitution)))
     return 0
 

@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import evolution, ids
 from lumen_tui.model.evolution import Observation
 
 
@@ -55,6 +56,8 @@ def _one(session: Session, name: str) -> Observation:
     from lumen_tui.store import evolved
 
     found = [one for one in evolved.observations(session.layout).values() if one.id.startswith((name, f"evo-{name}"))]
+    if not found:
+        ids.check_name(name, "observation id")
     if len(found) != 1:
         text = f"several observations begin with {name!r}" if found else f"there is no observation {name!r}"
         raise ActionError(text, candidates=tuple(one.id for one in found[:5]), missing=not found)
@@ -68,8 +71,9 @@ def _show(session: Session, args: Namespace) -> int:
         return 0
     say(one.text)
     rows = [
-        ("id", one.id), ("status", f"{one.status} {'; '.join(one.reasons)}".rstrip()), ("kind", one.kind),
-        ("file", f"evolved/{one.target}"), ("trust", one.trust), ("confidence", f"{one.confidence:.2f}"),
+        ("id", one.id), ("status", one.status), *evolution.why_rows(one), ("kind", one.kind),
+        ("judged by", one.by or "rules"), ("file", f"evolved/{one.target}"), ("trust", one.trust),
+        ("confidence", f"{one.confidence:.2f}"),
         ("seen", f"{one.count}×"), ("quote", f"“{one.quote}”"),
     ]  # fmt: skip
     rows += [("source", f"session {source.session}, line {source.line} {source.at}") for source in one.sources]
@@ -84,11 +88,16 @@ def _rejections(session: Session, args: Namespace) -> int:
 
     found = evolved.rejections(session.layout)
     if args.json:
-        document(found)
+        document([{**evolved.rejection_facts(one), "by": one.whose} for one in found])
         return 0
-    table([(one.at[:10], f"{one.session[:8]}:{one.line}", "; ".join(one.reasons), one.text) for one in found])
+    table([
+        (one.at[:10], f"{one.session[:8]}:{one.line}", one.whose, one.id or "-", "; ".join(one.reasons), one.text)
+        for one in found
+    ])  # fmt: skip
     if not found:
         talk("nothing was turned away")
+    elif any(one.id for one in found):
+        talk("`evolve --accept ID` takes over what a model turned away")
     return 0
 
 

@@ -130,11 +130,11 @@ def _iso(seconds: float) -> str:
 
 def _row(state: FactState, now: float) -> tuple[str, ...]:
     fact, phase = state.fact, state.phase(now)
-    confirmed = f"{times.ago(now - state.confirmed)} {state.confirmed_by}" if state.confirmed else "never"
+    confirmed = f"{times.age(now - state.confirmed)} {state.confirmed_by}" if state.confirmed else "never"
     last = state.failing or state.evidence
     return (
         freshness.FILLS[phase], fact.id, fact.title[:80], f"confirmed {confirmed}",
-        f"written {times.ago(now - fact.written)}", last,
+        f"written {times.age(now - fact.written)}", last,
     )  # fmt: skip
 
 

@@ -131,8 +131,8 @@ def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
     if not view.events:
         return ["no hook has run yet: start the agent's program anew in that project"]
     counts = ", ".join(f"{name} {count}" for name, count in sorted(hooks.counts.items()))
-    parts = [f"last hook: {view.last_event}, {times.past(now - view.last)}", f"since {hooks.since[:16]}: {counts}"]
-    made = f", the last {times.past(now - view.last_checkpoint)} ({view.last_node})" if view.checkpoints else ""
+    parts = [f"last hook: {view.last_event}, {times.ago(now - view.last)}", f"since {hooks.since[:16]}: {counts}"]
+    made = f", the last {times.ago(now - view.last_checkpoint)} ({view.last_node})" if view.checkpoints else ""
     parts.append(f"checkpoints by hooks: {view.checkpoints}{made}; failures: {view.failures}")
     if view.outside:
         hint = "`lumen-tui start --wu WU-NNN` begins one"

@@ -94,7 +94,7 @@ def _row(signal: dict[str, Any], now: float) -> str:
         value = signal.get(key)
         return light.one_line(value) if isinstance(value, str) else ""
 
-    age = times.ago(now - light.epoch(text("created_at")))
+    age = times.age(now - light.epoch(text("created_at")))
     sender = text("sender") + (f" → {text('target_agent')}" if text("target_agent") else "")
     head = light.join([text("id"), age, text("priority"), sender, text("wu_id"), text("lane")])
     message = signal.get("message")

@@ -52,7 +52,7 @@ def _run(argv: list[str]) -> int:
             operator = options.get("--operator") or light.operator(os.environ)
             return mem.run(name, words[len(name.split()) :], _root(options.get("--state")), operator)
         _check_command(words)
-        args = build_parser().parse_args(words)
+        args = build_parser(words[0]).parse_args(words)
         session = Session(_root(options.get("--state")), options.get("--operator") or light.operator(os.environ))
         if not args.without_state:
             session.must_exist()

@@ -45,7 +45,8 @@ def run(name: str, words: list[str], root: Path, operator: str) -> int:
         if row.run is not None:
             session.must_exist()
             return row.run(session, given)
-        args = build_parser().parse_args(ours(row, given))
+        told = ours(row, given)
+        args = build_parser(told[0]).parse_args(told)
         if not args.without_state:
             session.must_exist()
         return int(args.run(session, args) or 0)

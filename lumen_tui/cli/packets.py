@@ -56,7 +56,7 @@ def _described(one: Packet) -> dict[str, Any]:
 def _row(one: Packet, now: float) -> tuple[str, ...]:
     oriented = times.span(one.orientation.seconds) if one.orientation.first else "–"
     return (
-        str(one.loop), times.past(now - times.epoch(one.completed_at, now)), words.state(one), f"oriented {oriented}",
+        str(one.loop), times.ago(now - times.epoch(one.completed_at, now)), words.state(one), f"oriented {oriented}",
         f"${one.usage.usd:.2f}", words.outcome(one),
     )  # fmt: skip
 

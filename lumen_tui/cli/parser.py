@@ -3,58 +3,47 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from lumen_tui.cli import (
-    af,
-    approvals,
-    archive,
-    attention,
-    blocks,
-    budget,
-    capsule,
-    context,
-    doctor,
-    engine,
-    evolve,
-    export,
-    facts,
-    fading,
-    hooks,
-    imports,
-    knowledge,
-    memory,
-    nodes,
-    packets,
-    recall,
-    relay,
-    resume,
-    roles,
-    search,
-    sessions,
-    since,
-    state,
-    tasks,
-    triage,
-    why,
-    work,
-)
 from lumen_tui.engine.actions.checks import nearest
 
-COMMANDS = (
-    "init", "status", "task", "role", "signal", "inbox", "create", "triage", "wu", "events", "undo", "redo", "import",
-    "start", "session", "checkpoint", "ready", "decide", "handoff", "context", "recover", "link", "decay", "summarize",
-    "cleanup", "signal-cleanup", "archive", "unarchive", "pin", "touch", "delete", "promote", "why", "export", "doctor",
-    "hook", "hooks", "profile", "index", "approve", "deny", "approvals", "budget", "kill", "unkill", "pause", "resume",
-    "stop", "beat", "fact", "evolve", "claude-md", "constitution", "relay", "blocks", "af", "capsule", "packets",
-    "since", "search", "recall", "archive-insert", "archive-list", "archive-withdraw", "attention",
-)  # fmt: skip
-PARTS = (
-    state, tasks, engine, approvals, roles, memory, triage, work, imports, sessions, resume, context, fading,
-    nodes, why, export, doctor, hooks, budget, knowledge, facts, evolve, relay, capsule, packets, since, blocks,
-    af, search, recall, archive, attention,
-)  # fmt: skip
+PARTS = {  # modules beside this one, in the order of the help, and the commands that each declares
+    "state": ("init", "status", "events", "undo", "redo"),
+    "tasks": ("task",),
+    "engine": ("pause", "resume", "stop", "beat"),
+    "approvals": ("approve", "deny", "approvals"),
+    "roles": ("role",),
+    "memory": ("signal", "inbox", "create"),
+    "triage": ("triage",),
+    "work": ("wu", "link"),
+    "imports": ("import",),
+    "sessions": ("start", "session", "decide", "handoff"),
+    "resume": ("checkpoint", "ready"),
+    "context": ("context", "recover"),
+    "fading": ("decay", "summarize", "cleanup", "signal-cleanup"),
+    "nodes": ("archive", "unarchive", "pin", "touch", "delete", "promote"),
+    "why": ("why",),
+    "export": ("export",),
+    "doctor": ("doctor",),
+    "hooks": ("hook", "hooks"),
+    "budget": ("budget", "kill", "unkill"),
+    "knowledge": ("profile", "index"),
+    "facts": ("fact",),
+    "evolve": ("evolve", "claude-md", "constitution"),
+    "relay": ("relay",),
+    "capsule": ("capsule",),
+    "packets": ("packets",),
+    "since": ("since",),
+    "blocks": ("blocks",),
+    "af": ("af",),
+    "search": ("search",),
+    "recall": ("recall",),
+    "archive": ("archive-insert", "archive-list", "archive-withdraw"),
+    "attention": ("attention",),
+}
+COMMANDS = tuple(name for names in PARTS.values() for name in names)
 ELSEWHERE = ("run",)  # commands that do not come through here
 
 
@@ -78,6 +67,9 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized arguments: "):
             word = message.removeprefix("unrecognized arguments: ").split()[0]
             candidates = nearest(word, self._option_string_actions)
+        if message.endswith("required: COMMAND") and self._subparsers is not None:
+            names = [name for action in self._subparsers._group_actions for name in action.choices or ()]
+            message = f"{self.prog.partition(' ')[2] or 'lumen-tui'} needs one of {', '.join(names)}"
         raise Usage(f"{message}; see `{self.prog} --help`", candidates)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -115,8 +107,8 @@ class Group:
         return Group(parser, "COMMAND")
 
 
-def build_parser() -> Parser:
-    """Everything the command line understands."""
+def build_parser(verb: str = "") -> Parser:
+    """Everything the command line understands, or only the part with this verb: the others cost time to load."""
     parser = Parser(
         prog="lumen-tui",
         description="Drive a Lumen state folder from the shell.",
@@ -124,6 +116,7 @@ def build_parser() -> Parser:
         "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found",
     )
     commands = Group(parser, "COMMAND")
-    for part in PARTS:
-        part.declare(commands)
+    for part, names in PARTS.items():
+        if verb in names or verb not in COMMANDS:
+            importlib.import_module(f"lumen_tui.cli.{part}").declare(commands)
     return parser

@@ -75,12 +75,12 @@ def run_list(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _role(session: Session, name: str, *, target: bool = False) -> Role:
-    return roles.load_role(session.layout, checks.role_name(session.layout, name, target=target))
+def _role(session: Session, name: str) -> Role:
+    return roles.load_role(session.layout, checks.role_name(session.layout, name))
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    role = _role(session, args.name, target=True)
+    role = _role(session, args.name)
     if args.json:
         document(role)
         return 0
@@ -103,7 +103,7 @@ def _text(session: Session, name: str, like: str, args: Namespace) -> str:
         return read_text(args.file)
     if not given and like == name:
         raise ActionError("nothing to change: give --file, --tier, --tools, --purpose or --prompt")
-    return roles.render_role(msgspec.structs.replace(_role(session, like, target=like == name), **given))
+    return roles.render_role(msgspec.structs.replace(_role(session, like), **given))
 
 
 def _span(text: str) -> float:
@@ -127,7 +127,7 @@ def run_hire(session: Session, args: Namespace) -> int:
 def run_adjust(session: Session, args: Namespace) -> int:
     if args.dry_run:
         text = _text(session, args.name, args.name, args)
-        rolestats.foresee(session, args.name, text, before=_role(session, args.name, target=True))
+        rolestats.foresee(session, args.name, text, before=_role(session, args.name))
         return 0
     say(session.perform("role.adjust", name=args.name, text=_text(session, args.name, args.name, args)).summary)
     return 0
@@ -135,7 +135,7 @@ def run_adjust(session: Session, args: Namespace) -> int:
 
 def run_fire(session: Session, args: Namespace) -> int:
     if args.dry_run:
-        rolestats.foresee_firing(session, _role(session, args.name, target=True).name)
+        rolestats.foresee_firing(session, _role(session, args.name).name)
         return 0
     say(session.perform("role.fire", name=args.name, reason=args.reason).summary)
     return 0
@@ -154,4 +154,4 @@ def run_stats(session: Session, args: Namespace) -> int:
 
 def _known(session: Session, name: str) -> str:
     """A role in force, or one that worked here before."""
-    return name if rolestats.has_worked(session, name) else checks.role_name(session.layout, name, target=True)
+    return name if rolestats.has_worked(session, name) else checks.role_name(session.layout, name)

@@ -48,7 +48,7 @@ def show(session: Session, name: str, *, as_json: bool) -> None:
 def _row(one: Stats, now: float) -> tuple[str, ...]:
     return (
         safe(one.name), f"{one.tasks:,}", _rate(one), _interval(one), times.span(one.median), times.span(one.p95),
-        f"{one.tokens:,}", f"${one.usd:.2f}", str(one.retries), times.ago(now - one.last_used),
+        f"{one.tokens:,}", f"${one.usd:.2f}", str(one.retries), times.age(now - one.last_used),
         analytics.spark(one.weeks),
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ def _facts(one: Stats, now: float) -> list[tuple[str, str]]:
         ("cost", f"{dollars(one.usd)}; a task: median {dollars(one.usd_median)}, p95 {dollars(one.usd_p95)}"),
         ("tokens", f"{one.tokens:,}"),
         ("retries", str(one.retries)),
-        ("last used", f"{times.ago(now - one.last_used)} ({times.iso(one.last_used)})"),
+        ("last used", f"{times.age(now - one.last_used)} ({times.iso(one.last_used)})"),
         ("by week", f"{analytics.spark(one.weeks)}  the last {analytics.WEEKS} weeks, share done"),
         ("latest", f"{analytics.recent(one.latest)}  the newest at the end"),
     ]

@@ -28,7 +28,7 @@ OPTIONS = {
     "--since": "since", "--until": "until", "--limit": "limit", "-n": "limit",
 }  # fmt: skip
 FLAGS = ("--conversations", "-c", "--json")
-_BAD_INPUT = 2
+_BAD_INPUT, _NOT_FOUND = 2, 3
 
 
 def declare(commands: Group) -> None:
@@ -60,7 +60,9 @@ def light(root: str, options: dict[str, str], flags: list[str], words: list[str]
 
 
 def answer(layout: Layout, query: str, given: dict[str, str], *, conversations: bool, as_json: bool) -> int:
-    """Print what is found. 0 also where that is nothing; 2 where the question cannot be understood."""
+    """Print what is found. 0 also where that is nothing, 2 where the question cannot be understood, 3 where it is about
+    a work unit that nothing is known of.
+    """
     now = time.time()
     wish = wished(query, given, now, conversations=conversations)
     problems = wish.problems or (("say what to look for: some words, or a filter such as --tag",) if wish.empty else ())
@@ -75,7 +77,7 @@ def answer(layout: Layout, query: str, given: dict[str, str], *, conversations: 
     else:
         show(found, now)
     _tell(found)
-    return 0
+    return _NOT_FOUND if found.unknown else 0
 
 
 def wished(query: str, given: dict[str, str], now: float, *, conversations: bool) -> Wish:
@@ -116,7 +118,7 @@ def show(found: Found, now: float) -> None:
 
 def head(hit: Hit, now: float) -> str:
     """What it is, how old, and whose word."""
-    age = times.ago(now - hit.at) if hit.at else "?"
+    age = times.age(now - hit.at) if hit.at else "?"
     told = (hit.type, hit.kind if hit.type == "archival" else "", hit.status if hit.status != "open" else "")
     whose = " ".join(part for part in (f"by {hit.by}" if hit.by else "", f"({hit.trust})" if hit.trust else "") if part)
     tags = " ".join(f"#{tag}" for tag in hit.tags)

@@ -40,6 +40,12 @@ class Session:
         if reason := layouts.distrust(self.root):
             raise StoreError(reason)
 
+    def make_sure(self) -> None:
+        """The same, but a folder that is not there is made and told: a task shall need no preparation."""
+        if self.layout.create():
+            talk(f"lumen-tui: there was no state folder at {self.root}: it was made")
+        self.must_exist()
+
     def perform(self, verb: str, *, by: str = "", **arguments: Any) -> Done:
         """Carry out one verb as the operator."""
         return perform(self.store, verb, arguments, by=by or self.operator, now=self.now)

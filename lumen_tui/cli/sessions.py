@@ -98,7 +98,7 @@ def run_start(session: Session, args: Namespace) -> int:
 
 
 def _handed_over(note: Entry) -> str:
-    return f"hand-off from {note.by}, {ready.ago(note.age_seconds)}: {note.text}"
+    return f"hand-off from {note.by}, {times.ago(note.age_seconds)}: {note.text}"
 
 
 def run_session(session: Session, args: Namespace) -> int:
@@ -122,7 +122,7 @@ def run_session(session: Session, args: Namespace) -> int:
 
 
 def _row(one: WorkSession, now: float) -> tuple[str, ...]:
-    age = ready.ago(max(0.0, now - times.epoch(one.started_at, now)))
+    age = times.ago(max(0.0, now - times.epoch(one.started_at, now)))
     state = f"ended by {one.ended_by}" if one.ended_at else "open"
     return one.session_id, one.active_wu, one.agent, one.agent_type, age, f"{len(one.files_touched)} files", state
 

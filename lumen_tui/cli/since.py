@@ -72,11 +72,11 @@ def _print(found: Digest, *, left: bool) -> None:
     if found.first:
         talk(f"{found.operator} has not looked before; this is the last day")
     cost = f", ${found.usd:.2f} spent on tasks" if found.usd else ""
-    say((shape.line(found, left=left) or f"nothing happened since {times.past(found.until - found.since)}") + cost)
+    say((shape.line(found, left=left) or f"nothing happened since {times.ago(found.until - found.since)}") + cost)
     for group in found.groups:
         say(f"\n{group.title}: {group.count:,}{'+' if group.at_least else ''}")
         for one in group.entries[:_NAMED]:
             about = f"  [{one.target}]" if one.target else ""
-            say(f"  {times.ago(found.until - one.at):>6}  {one.text}{about}")
+            say(f"  {times.age(found.until - one.at):>6}  {one.text}{about}")
         if group.count > _NAMED:
             say(f"          and {group.count - _NAMED:,} more")

@@ -94,5 +94,6 @@ def _time(text: str) -> str:
 def plainly(session: Session, row: Spelling, given: Namespace) -> int:
     from lumen_tui.cli.parser import build_parser
 
-    args = build_parser().parse_args(ours(row, given))
+    words = ours(row, given)
+    args = build_parser(words[0]).parse_args(words)
     return int(args.run(session, args) or 0)

@@ -129,16 +129,13 @@ def _line(picture: Snapshot, now: float) -> str:
     facts = _facts(picture)
     beat = picture.engine.heartbeat
     what = "last" if beat and picture.engine.life is EngineLife.NONE else f"{beat.phase}," if beat else ""
-    phase = f" ({what} beat {_ago(now - times.epoch(beat.at))})" if beat and beat.at else ""
-    parts = [f"{facts[name]} {name}" for name in ("running", "queued", "unread", "discoveries")]
+    phase = f" ({what} beat {times.ago(now - times.epoch(beat.at))})" if beat and beat.at else ""
+    parts = [f"{facts[name]} {name}" for name in ("running", "queued", "unread")]
+    parts.append("1 discovery" if facts["discoveries"] == 1 else f"{facts['discoveries']} discoveries")
     need = len(picture.attention)
     parts.append(f"{need} need{'s' if need == 1 else ''} you")
     parts += [f"{len(picture.snoozed)} snoozed"] if picture.snoozed else []
     return f"engine {facts['engine']}{phase} · " + " · ".join(parts)
-
-
-def _ago(seconds: float) -> str:
-    return "just now" if (age := times.ago(seconds)) == "now" else f"{age} ago"
 
 
 def run_events(session: Session, args: Namespace) -> int:

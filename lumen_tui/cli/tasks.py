@@ -34,6 +34,7 @@ def declare(commands: Group) -> None:
     group = commands.group("task", "Jobs for workers.")
     new = group.add("new", run_new, "Queue a task; prints its id.", 'task new "What are the 5 largest files in /tmp?"')
     _new_options(new)
+    new.set_defaults(without_state=True)  # as for `run`, the folder is made
     listing = group.add("list", run_list, "Tasks: live ones, then the last archived.", "task list --json")
     listing.add_argument("--all", action="store_true", help="with the whole archive")
     listing.add_argument("--json", action="store_true", help="one JSON document")
@@ -48,6 +49,8 @@ def declare(commands: Group) -> None:
     cancel.add_argument("--after", default="", help="step: let the tool call end that runs now")
     retry = group.add("retry", run_retry, "Queue an ended task again; prints the new id.", "task retry 7f2")
     retry.add_argument("id")
+    retry.add_argument("--tokens", type=int, help="the most it may use this time [as before]; 0 for no cap of its own")
+    retry.add_argument("--usd", type=float, help="the most it may cost this time, in dollars [as before]")
     log = group.add("log", run_log, "What the worker did.", "task log 7f2 --follow")
     log.add_argument("id")
     log.add_argument("-f", "--follow", action="store_true", help="go on until the task ends")
@@ -93,6 +96,7 @@ def run_new(session: Session, args: Namespace) -> int:
         given["budget"] = {**given.get("budget", {}), **caps}
     if not given.get("objective"):
         raise ActionError('an objective is needed: lumen-tui task new "What is to be done"')
+    session.make_sure()
     done = session.perform("task.new", **given)
     say(done.target)
     talk(done.summary)
@@ -167,7 +171,7 @@ def _row(view: TaskView, now: float) -> tuple[str, ...]:
     since = view.finished or view.started or times.epoch(view.spec.created_at)
     reason = view.reason.partition("; ")[0] if view.status is Status.QUEUED else view.reason  # `show` says all
     what = view.spec.objective + (f"  ({reason})" if reason else "")
-    return view.id, view.status.value, view.spec.priority, view.spec.role, times.ago(now - since), what
+    return view.id, view.status.value, view.spec.priority, view.spec.role, times.age(now - since), what
 
 
 def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
@@ -207,7 +211,7 @@ def run_cancel(session: Session, args: Namespace) -> int:
 
 
 def run_retry(session: Session, args: Namespace) -> int:
-    done = session.perform("task.retry", task_id=args.id)
+    done = session.perform("task.retry", task_id=args.id, budget=_caps(args))
     say(done.target)
     talk(done.summary)
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.engine.actions import fields
+from lumen_tui.engine.actions import fields, places
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.snapshot import DiscoveryRow
@@ -88,12 +88,16 @@ def _open(session: Session, args: Namespace) -> tuple[list[DiscoveryRow], bool]:
     while index.refresh():
         pass
     unlinked = args.wu == "unlinked"
-    wanted = {"wu_id": "" if unlinked else fields.work_unit(args.wu), "priority": fields.priority(args.priority)}
+    wanted = {"wu_id": "" if unlinked else _known(session, args.wu), "priority": fields.priority(args.priority)}
     every = index.discoveries(session.now)
     limit = len(every) if args.all else args.limit
     fitting = (row for row in every if _fits(row, wanted, args.tag, unlinked))
     found = list(islice(fitting, limit + 1))
     return found[:limit], len(found) > limit
+
+
+def _known(session: Session, wu_id: str) -> str:
+    return places.work_at(session.root, wu_id) if wu_id else ""
 
 
 def _fits(row: DiscoveryRow, wanted: dict[str, Any], tag: str, unlinked: bool) -> bool:
@@ -107,4 +111,4 @@ def _fits(row: DiscoveryRow, wanted: dict[str, Any], tag: str, unlinked: bool) -
 def _row(row: DiscoveryRow, now: float) -> tuple[str, ...]:
     node = row.node
     tags = " ".join(f"#{tag}" for tag in node.tags)
-    return node.id, node.priority or "-", node.wu_id or "-", times.ago(now - row.created), f"{node.title}  {tags}"
+    return node.id, node.priority or "-", node.wu_id or "-", times.age(now - row.created), f"{node.title}  {tags}"

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from lumen_tui.cli.session import Session, document, say
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import whytrace as shape
-from lumen_tui.model.ids import BadId
 from lumen_tui.store.nodes import Ambiguous
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
 
 _WHAT = (
-    "a task, loop, signal, node, note of the archive, text of a relay, approval, packet or work unit; a unique "
-    "beginning will do"
+    "a task, loop, signal, node, note of the archive, text of a relay, approval, packet, work unit or role; a "
+    "unique beginning will do"
 )
 
 
@@ -37,7 +36,7 @@ def run_why(session: Session, args: Namespace) -> int:
     except Ambiguous as error:
         said = f"{args.id!r} is the beginning of several ids: give more of it"
         raise ActionError(said, candidates=error.candidates) from error
-    except (LookupError, BadId):
+    except LookupError:
         raise ActionError(f"there is nothing with the id {args.id!r}", missing=True) from None
     if not tree.node.kind:
         raise ActionError(f"there is nothing with the id {args.id!r}", missing=True)

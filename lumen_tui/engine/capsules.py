@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from lumen_tui.engine.refusal import ActionError
 from lumen_tui.model import agent, capsule, freshness, times
 from lumen_tui.model import packets as packet_words
 from lumen_tui.model.budget import dollars
@@ -126,7 +127,7 @@ def _decided(packets: Sequence[Packet]) -> list[str]:
 
 def _session(one: WorkSession, now: float) -> str:
     touched = f", {len(one.files_touched)} files, last {one.files_touched[-1]}" if one.files_touched else ""
-    active = times.past(now - times.epoch(one.last_activity or one.started_at, now))
+    active = times.ago(now - times.epoch(one.last_activity or one.started_at, now))
     place = " ".join(part for part in (one.active_wu, one.lane) if part) or "no work unit"
     return f"{one.agent or one.session_id} on {place}, active {active}{touched}"
 
@@ -153,7 +154,7 @@ def _lane(lane: str, counts: Counter[tuple[str, str]], config: Config) -> str:
 
 def _loop_line(packet: Packet, now: float) -> str:
     """One loop: how it went, what it left, what it cost."""
-    when = times.past(now - times.epoch(packet.completed_at, now))
+    when = times.ago(now - times.epoch(packet.completed_at, now))
     said = [f"failed: {packet.failed}"] if packet.failed else []
     said += [f"made {one_line(', '.join(one.title or one.path for one in packet.made), 90)}"] if packet.made else []
     said += packet_words.changes(packet, but=("artifacts",))
@@ -200,6 +201,9 @@ def next_loop(layout: Layout) -> int:
 
 
 def loop_named(name: str) -> int:
-    """The loop that a person means by `12`, `loop 12` or `loop-000012`; 0 for none."""
+    """The loop that a person means by `12`, `loop 12` or `loop-000012`. ActionError for anything else."""
     digits = name.lower().removeprefix("loop").strip(" -#") if name[:1] != "-" else ""
-    return int(digits) if digits.isdecimal() and len(digits) < 16 else agent.loop_of(name)
+    number = int(digits) if digits.isdecimal() and len(digits) < 16 else agent.loop_of(name)
+    if not number:
+        raise ActionError(f"{one_line(name, 40)!r} is no loop: write it as 12 or loop-000012")
+    return number

@@ -16,7 +16,7 @@ def start_engine(root: Path) -> subprocess.Popen[bytes]:
     log = files.open_append(Layout(root).engine_log)
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "lumen_tui", "--engine-only", "--state", str(root)],
+            [sys.executable, "-P", "-m", "lumen_tui", "--engine-only", "--state", str(root)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     finally:

@@ -65,11 +65,12 @@ def consequences(role: Role, around: Around) -> tuple[Line, ...]:
 
 def changed(before: Role, after: Role, around: Around) -> tuple[Line, ...]:
     """Those of the consequences that are others than now, with what they are now."""
-    old = dict(consequences(before, around))
+    old, new = dict(consequences(before, around)), consequences(after, around)
+    other_model = old.get("model") != dict(new).get("model") and around.stats is not None
     found = []
-    for name, text in consequences(after, around):
+    for name, text in new:
         if name in ("a task costs", "meets"):
-            found.append((name, text))
+            found.append((name, f"so far, on the model of now: {text}" if other_model and name != "meets" else text))
         elif old.get(name) != text:
             found.append((name, f"{text}  (now: {old.get(name, 'nothing')})"))
     return tuple(found)
@@ -134,21 +135,23 @@ def _writable(role: Role, rules: Rules, config: Config) -> str:
 def _asks(rules: Rules, around: Around) -> str:
     """The calls that wait for a person's word."""
     found = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
-    for group in rules.asks:
-        if group == "custom:high" and not _has_own_tools(rules):
-            continue
-        if group not in ("write", "custom", "custom:high", "shell:any") and group not in rules.tools:
-            continue
-        if group == "write" and not rules.tools & set(WRITE_TOOLS):
-            continue
-        if group == "shell:any" and rules.shell != "any":
-            continue
-        found.append(group)
+    found += [group for group in rules.asks if _can_come(group, rules)]
     if around.sandbox == "ask" and rules.shell == "any":
         found.append("every command that may change something")
     kept = [rule for rule in rules.allows if rule.role == rules.role]
     free = f"; {len(kept)} allowed for good" if kept and found else ""
     return (", ".join(dict.fromkeys(found)) or "nothing") + free
+
+
+def _can_come(group: str, rules: Rules) -> bool:
+    """Whether a call of this group can come at all."""
+    if group == "custom":
+        return True
+    if group == "custom:high":
+        return _has_own_tools(rules)
+    if group == "write":
+        return bool(rules.tools & set(WRITE_TOOLS))
+    return rules.shell == "any" if group == "shell:any" else group in rules.tools
 
 
 def _named(tool: str, pattern: str) -> str:

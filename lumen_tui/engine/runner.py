@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
-from lumen_tui.store import files
+from lumen_tui.store import files, program
 
 _TICK = 1.0  # seconds between two looks at the clocks
 _POLL = 0.25  # the same where the system tells nothing of new files
@@ -48,7 +48,9 @@ class Runner:
         self._woken.set()
 
     async def run(self) -> int:
-        """Beat until the end; returns the exit code (128 + n after a signal, 1 where the folder went away)."""
+        """Beat until the end; returns the exit code: 128 + n after a signal, 1 where the folder or the program is not
+        the one any more that this began with.
+        """
         codes = self._hear_signals() if self.options.signals else {}
         try:
             await self._beats()
@@ -57,9 +59,18 @@ class Runner:
         except StateGone as error:
             self.stop_reason = str(error)
             return 1
+        except (ImportError, OSError):  # what was to be loaded now is gone with the old program
+            if not self._superseded():
+                raise
         finally:
             self.engine.close(self.stop_reason or "done")
-        return codes.get(self.stop_reason, 0)
+        return 1 if self.stop_reason == program.REPLACED else codes.get(self.stop_reason, 0)
+
+    def _superseded(self) -> bool:
+        """Ask for the end where the program was replaced: tasks wait for the next engine, which is of one piece."""
+        if why := program.replaced():
+            self.request_stop(why)
+        return bool(why)
 
     def _hear_signals(self) -> dict[str, int]:
         """Let each ending signal stop this; returns their exit codes by name."""
@@ -70,7 +81,7 @@ class Runner:
 
     async def _beats(self) -> None:
         reason = "start"
-        while not self.stop_reason:
+        while not (self._superseded() or self.stop_reason):
             report = await self._beat(reason)
             if self._finished(report):
                 return
@@ -182,6 +193,8 @@ class Runner:
 
     def _look(self) -> bool:
         """Commands and tasks at once; True where a whole beat was asked for."""
+        if self._superseded():
+            return False
         try:
             wishes, tended = self.engine.look()
             arrived = self.engine.arrivals.look(self.engine.config)

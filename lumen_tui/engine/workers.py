@@ -113,7 +113,7 @@ def _after_failure(folder: Path, held: list[int]) -> Started | None:
 def _cold(folder: Path, lock: int, log: int, env: dict[str, str]) -> Started:
     try:
         child = subprocess.Popen(
-            [sys.executable, "-m", "lumen_tui.worker", str(folder)],
+            [sys.executable, "-P", "-m", "lumen_tui.worker", str(folder)],
             cwd=folder, env=env | {"LUMEN_LOCK_FD": str(lock)}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             pass_fds=(lock,), start_new_session=True,
         )  # fmt: skip

@@ -81,7 +81,7 @@ class Zygote:
         log = files.open_append(self._log)
         try:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "lumen_tui.worker.zygote", str(its.fileno()), kind, str(idle)],
+                [sys.executable, "-P", "-m", "lumen_tui.worker.zygote", str(its.fileno()), kind, str(idle)],
                 cwd="/", env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(its.fileno(),),
                 start_new_session=True,
             )  # fmt: skip

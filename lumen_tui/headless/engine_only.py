@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,12 @@ class Output:
 
     @staticmethod
     def _text(line: str) -> None:
-        print(line, flush=True)
+        """A log that has no room must not end the engine: what could not be said is left out."""
+        try:
+            print(line, flush=True)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever reads has gone, and with it the wish to be told
+                raise
 
 
 def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:

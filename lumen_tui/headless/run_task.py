@@ -45,7 +45,8 @@ def run_task(root: Path, operator: str, arguments: dict[str, Any]) -> int:
     """
     port = RemotePort(root, operator)
     try:
-        Layout(root).create()
+        if Layout(root).create():
+            _say(f"there was no state folder at {root}: it was made")
         task_id = port.submit("task.new", **arguments).target
         return asyncio.run(_see_through(port, root, task_id))
     except ActionError as error:

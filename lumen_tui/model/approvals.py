@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -117,6 +118,13 @@ def allows(rule: AllowRule, *, tool: str, role: str, target: str, folder: str = 
     return rule.pattern == target or fnmatch.fnmatchcase(target, rule.pattern)
 
 
+def also_covered(rule: AllowRule, waiting: Iterable[Approval]) -> list[Approval]:
+    """The questions that would not have been asked under this rule. One without a narrow rule of its own is none:
+    what stands there may not be all of the call.
+    """
+    return [one for one in waiting if allows(rule, tool=one.tool, role=one.role, target=one.rule, folder=one.folder)]
+
+
 def _covers_command(pattern: str, command: str) -> bool:
     if not pattern.endswith(" *"):
         return pattern == command
@@ -134,5 +142,10 @@ def preview_rule(request: Approval, pattern: str = "") -> str:
     wanted = pattern or request.rule
     if not wanted:
         return ""
-    where = f" in {request.folder}" if request.folder else ""
-    return f"{request.role} may always use {request.tool} on: {wanted}{where}, without asking"
+    return rule_words(AllowRule(request.tool, request.role, wanted, request.folder))
+
+
+def rule_words(rule: AllowRule) -> str:
+    """A rule as a sentence."""
+    where = f" in {rule.folder}" if rule.folder else ""
+    return f"{rule.role} may always use {rule.tool} on: {rule.pattern}{where}, without asking"

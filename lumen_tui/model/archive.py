@@ -31,6 +31,7 @@ class Passage(Struct, frozen=True, omit_defaults=True):
     wu_id: str = ""
     lane: str = ""
     session_id: str = ""
+    task_id: str = ""  # the task, or loop of the main agent, that wrote it
     status: str = ""
     schema: int = 1
 
@@ -45,7 +46,7 @@ def new_id(key: str = "") -> str:
 def passage(
     text: str, *, by: str, now: float, tags: tuple[str, ...] = (), importance: float = USUAL,
     kind: str = "semantic", source: str = "", trust: str = "person", wu_id: str = "", lane: str = "",
-    session_id: str = "", key: str = "",
+    session_id: str = "", task_id: str = "", key: str = "",
 ) -> Passage:  # fmt: skip
     """A new note, checked. ValueError (BadId is one) says what to write instead."""
     return Passage(
@@ -54,6 +55,7 @@ def passage(
         trust=_one_of(trust, TRUSTS, "trust"), created_by=ids.check_label(by, "author"),
         wu_id=ids.check_wu(wu_id.upper()) if wu_id else "", lane=ids.check_label(lane, "lane") if lane else "",
         session_id=ids.check_file_name(session_id, "session id") if session_id else "",
+        task_id=ids.check_name(task_id, "task id") if task_id else "",
     )  # fmt: skip
 
 

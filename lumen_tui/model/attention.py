@@ -19,11 +19,13 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.relay import Submission
 from lumen_tui.model.snapshot import Attention, DiscoveryRow, EngineLife, EngineView, Need, Problem, SpendView
 from lumen_tui.model.tasks import Status, TaskView
+from lumen_tui.model.text import one_line
 
 _ORDER = list(Need)
 _UNTIL = " until "
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_OBJECTIVE = 120  # characters
 _BEFORE_NO = 300.0  # seconds before a question counts as no at which it is shown again
 # Single events. The others end with their cause, and what was put aside once would stay silent the next time.
 _SETTLED = frozenset(
@@ -64,7 +66,8 @@ def collect(
     found += [Attention(Need.EXPIRED, one.id, one.text, one.since) for one in overdue]
     found += [item for view in tasks if (item := _task(view))]
     for signal in p0_signals:
-        found.append(Attention(Need.P0_SIGNAL, signal.id, signal.message, times.epoch(signal.created_at)))
+        text = f"{signal.sender}: {signal.message}" if signal.sender else signal.message
+        found.append(Attention(Need.P0_SIGNAL, signal.id, text, times.epoch(signal.created_at)))
     for row in p0_discoveries:
         found.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
     found += [_fact(state) for state in facts]
@@ -155,7 +158,8 @@ def _engine(engine: EngineView) -> list[Attention]:
     if engine.life in (EngineLife.LATE, EngineLife.HUNG):
         return [Attention(Need.ENGINE, "engine", f"the engine is {engine.life}: {engine.why}", since)]
     if engine.life is EngineLife.NONE and beat is not None and beat.phase != "stopped":
-        return [Attention(Need.ENGINE, "engine", f"the engine {engine.why}", since)]
+        text = f"the engine {engine.why}; `lumen-tui --engine-only` starts one"
+        return [Attention(Need.ENGINE, "engine", text, since)]
     if beat is not None and beat.phase == "degraded" and engine.life is EngineLife.ALIVE:
         return [Attention(Need.ENGINE, "engine", f"the engine cannot write: {beat.note}", since)]
     return []
@@ -224,4 +228,5 @@ def _task(view: TaskView) -> Attention | None:
         return None
     reason = f": {view.reason}" if view.reason else ""
     since = view.last_event if need is Need.STALLED else view.finished
-    return Attention(need, view.id, f"{view.spec.objective} {view.status}{reason}", since)
+    objective = one_line(view.spec.objective, _OBJECTIVE)  # the reason is to be seen, too
+    return Attention(need, view.id, f"{objective} {view.status}{reason}", since)

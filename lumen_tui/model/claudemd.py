@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -14,6 +14,8 @@ BEGIN, END = "<!-- lumen: begin -->", "<!-- lumen: end -->"
 CONSTITUTION = "constitution.md"
 _BEGINS = re.compile(rf"^{BEGIN}[ \t\r]*$", re.M)  # marks count where they begin a line: a text may well speak of them
 _ENDS = re.compile(rf"^{END}", re.M)
+ENTRY_ID = re.compile(r"<!-- (evo-[0-9a-z]+) -->")
+Worth = tuple[bool, float, float]  # nothing speaks against it; its confidence; when it was seen last, in seconds
 _NOTE = "Learnt from sessions; `lumen-tui evolve` and the evolution screen change it, not this file."
 
 
@@ -23,6 +25,7 @@ class Cut(Struct, frozen=True):
     part: str
     lines: int
     bytes: int
+    own: int = 0  # of these lines, those that a person wrote: they go last
 
 
 class Assembled(Struct, frozen=True):
@@ -34,24 +37,31 @@ class Assembled(Struct, frozen=True):
     cuts: tuple[Cut, ...] = ()
 
 
-def assemble(constitution: str, texts: Mapping[str, str], budget: int) -> Assembled:
-    """Put the parts together. The constitution is never cut; of the others whole lines are, the last ones first.
+def _all_alike(_: str) -> Worth:
+    return (True, 0.0, 0.0)
 
+
+def assemble(
+    constitution: str, texts: Mapping[str, str], budget: int, worth: Callable[[str], Worth] = _all_alike
+) -> Assembled:
+    """Put the parts together. The constitution is never cut; of the others whole lines are.
+
+    What was learnt goes first, by its `worth` (asked with the id of an observation), then a person's own last lines.
     No part is cut while it takes no more than its even share of the room: one long part crowds out no other.
     """
     made = f"{BEGIN}\n<!-- {_NOTE} -->\n"
     if principles := evolvedfiles.plain(constitution):
         made += f"\n# Constitution\n\n{principles}\n"
-    found = [(title, evolvedfiles.plain(texts.get(name, ""))) for name, title in TARGETS.items()]
-    parts = [(title, text) for title, text in found if text]
-    sizes = [len(f"\n# {title}\n\n{text}\n".encode()) for title, text in parts]
+    parts = [(title, text) for name, title in TARGETS.items() if evolvedfiles.plain(text := texts.get(name, ""))]
+    sizes = [_size(title, evolvedfiles.plain(text)) for title, text in parts]
     spare, cuts = 0, []
     for (title, text), share in zip(parts, _shares(sizes, budget - len(f"{made}{END}\n".encode())), strict=True):
-        kept, lost = _fitting(title, text, share + spare)
+        text, learnt = _without_the_least(text, _size(title, evolvedfiles.plain(text)) - share - spare, worth)
+        kept, own = _fitting(title, evolvedfiles.plain(text), share + spare)
         spare += share - len(kept.encode())
         made += kept
-        if lost:
-            cuts.append(Cut(title, lost.count("\n") + 1, len(lost.encode())))
+        if lost := [*learnt, *own]:
+            cuts.append(Cut(title, len(lost), len("\n".join(lost).encode()), len(own)))
     made += f"{END}\n"
     return Assembled(made, len(made.encode()), budget, tuple(cuts))
 
@@ -67,9 +77,30 @@ def _shares(sizes: Sequence[int], room: int) -> list[int]:
     return shares
 
 
-def _fitting(title: str, text: str, room: int) -> tuple[str, str]:
-    """As many whole lines of a section as fit, and the rest."""
+def _size(title: str, text: str) -> int:
+    """The bytes of a section; none without a text."""
+    return len(f"\n# {title}\n\n{text}\n".encode()) if text else 0
+
+
+def _without_the_least(text: str, over: int, worth: Callable[[str], Worth]) -> tuple[str, list[str]]:
+    """The text without those learnt lines that are worth least, `over` bytes of them, and these lines."""
+    if over <= 0:
+        return text, []
     lines = text.split("\n")
+    learnt = {number: found[1] for number, line in enumerate(lines) if (found := ENTRY_ID.search(line))}
+    gone: dict[int, str] = {}
+    for number in sorted(learnt, key=lambda number: worth(learnt[number])):
+        if over <= 0:
+            break
+        gone[number] = evolvedfiles.plain(lines[number])
+        over -= len(gone[number].encode()) + 1
+    kept = [line for number, line in enumerate(lines) if number not in gone]
+    return "\n".join(kept), [gone[number] for number in sorted(gone)]
+
+
+def _fitting(title: str, text: str, room: int) -> tuple[str, list[str]]:
+    """As many whole lines of a section as fit, and the rest."""
+    lines = text.split("\n") if text else []
     used = len(f"\n# {title}\n\n".encode())
     kept = 0
     for line in lines:
@@ -77,8 +108,9 @@ def _fitting(title: str, text: str, room: int) -> tuple[str, str]:
         if used > room:
             break
         kept += 1
-    rest = "\n".join(lines[kept:])
-    return (f"\n# {title}\n\n" + "\n".join(lines[:kept]) + "\n" if kept else ""), rest.strip()
+    rest = "\n".join(lines[kept:]).strip()
+    section = f"\n# {title}\n\n" + "\n".join(lines[:kept]) + "\n" if kept else ""
+    return section, rest.split("\n") if rest else []
 
 
 def placed(old: str, section: str) -> str:

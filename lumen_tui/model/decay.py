@@ -70,4 +70,4 @@ def protection(*, node_type: str, lifecycle: str, status: str, pinned: bool, sen
         pinned, sensitive, lifecycle == "project" and node_type != "summary", node_type == "summary",
         node_type == "discovery" and status == "open", node_type == "session" and active,
     )  # fmt: skip
-    return next((name for name, held in zip(PROTECTIONS, holds, strict=True) if held), "")
+    return PROTECTIONS[holds.index(True)] if True in holds else ""

@@ -123,6 +123,6 @@ def line(digest: Digest, *, left: bool = True) -> str:
     said = [words(by_name[name]) for name in _FIRST if name in by_name][:_SAID]
     if not said:
         return ""
-    past = times.ago(digest.until - digest.since)
+    past = times.age(digest.until - digest.since)
     when = f"since you left, {past}" if left and not digest.first else f"in the last {past}"
     return one_line(f"{when}: {', '.join(said)}", 200)

@@ -19,6 +19,7 @@ TARGETS = {
     RECOVERY: "Error recovery",
 }  # in the order in which they stand in CLAUDE.md
 _MOST_SOURCES = 20  # of one observation; the count goes on
+OBJECTION = "the model that judges: "  # begins the reason of what a model turned away
 
 
 class Kind(StrEnum):
@@ -100,6 +101,22 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     def instructs(self) -> bool:
         """Whether it tells an agent what to do."""
         return self.kind in INSTRUCTIONS
+
+
+def objections(one: Observation) -> tuple[str, ...]:
+    """What a model that judges holds against it; a person may have taken it over all the same."""
+    return tuple(reason for reason in one.reasons if reason.startswith(OBJECTION))
+
+
+def objected(one: Observation) -> bool:
+    """Whether a model turned it away, and no person has decided since."""
+    return one.status is Status.REJECTED and bool(objections(one))
+
+
+def why_rows(one: Observation) -> list[tuple[str, str]]:
+    """Its reasons under their name, for those who look at it; none where there are none."""
+    name = "objection" if one.status is Status.ACCEPTED else "why"
+    return [(name, "; ".join(one.reasons))] if one.reasons else []
 
 
 class EvolutionView(Struct, frozen=True):

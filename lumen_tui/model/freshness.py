@@ -83,11 +83,11 @@ def mark(state: FactState, now: float) -> str:
         return ""
     if phase is Phase.DRIFTED:
         seen = f", now {one_line(state.value, 80)}" if state.value else ""
-        since = f" {_ago(now - state.drifted)}" if state.drifted else ""
+        since = f" {times.ago(now - state.drifted)}" if state.drifted else ""
         return f"[↯ drifted{since}{seen}]"
     if not state.confirmed:
-        return f"[never confirmed, written {_ago(now - state.fact.written)}]"
-    return f"[{phase}: last confirmed {_ago(now - state.confirmed)}]"
+        return f"[never confirmed, written {times.ago(now - state.fact.written)}]"
+    return f"[{phase}: last confirmed {times.ago(now - state.confirmed)}]"
 
 
 _PLAIN = re.compile(r"[\w.:/+@-]{1,40}")  # a value that can be no sentence
@@ -103,11 +103,6 @@ def dated_mark(state: FactState, now: float) -> str:
         seen = f", now {state.value}" if _PLAIN.fullmatch(state.value) else ""
         return f"[↯ drifted{f' {day}' if state.drifted else ''}{seen}]"
     return f"[{phase}: last confirmed {day}]" if state.confirmed else "[never confirmed]"
-
-
-def _ago(seconds: float) -> str:
-    said = times.ago(seconds)
-    return "just now" if said == "now" else f"{said} ago"
 
 
 def stalest(states: Iterable[FactState]) -> FactState | None:

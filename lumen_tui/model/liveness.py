@@ -49,7 +49,8 @@ def derive_engine(
     if heartbeat is None:
         return EngineView(life=EngineLife.ALIVE, why="starting")
     if process_state in ("T", "t"):
-        return EngineView(life=EngineLife.HUNG, heartbeat=heartbeat, why="the engine process is stopped (SIGSTOP)")
+        why = f"its process {heartbeat.pid} is stopped (SIGSTOP); `kill -CONT {heartbeat.pid}` lets it go on"
+        return EngineView(life=EngineLife.HUNG, heartbeat=heartbeat, why=why)
     life, why = _by_age(heartbeat, _ages(heartbeat, now, clocks))
     if life is not EngineLife.ALIVE:
         why += {"D": "; it waits for the disk", "R": "; it is busy"}.get(process_state, "")
@@ -70,7 +71,7 @@ def _by_age(beat: Heartbeat, ages: _Ages) -> tuple[EngineLife, str]:
 def _why_none(heartbeat: Heartbeat | None, now: float) -> str:
     if heartbeat is None:
         return "no engine has run here yet"
-    age = times.past(now - times.epoch(heartbeat.at, now))
+    age = times.ago(now - times.epoch(heartbeat.at, now))
     if heartbeat.phase == "stopped":
         return f"stopped {age}"
     return f"ended without a word; last heard of {age}"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.archive import KINDS
 
 TYPES = (
@@ -108,6 +108,7 @@ class Found(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     more: bool = False  # conversations are still to be read: the same question later may find more
     dropped: tuple[str, ...] = ()  # words that are too common to tell anything
+    unknown: tuple[str, ...] = ()  # work units that were asked for and that nothing is known of; told in `notes`
 
 
 def spread(text: str) -> str:
@@ -170,7 +171,10 @@ def _tag(wish: Wish, value: str, now: float) -> Wish:
 
 
 def _wu(wish: Wish, value: str, now: float) -> Wish:
-    return replace(wish, wus=(*wish.wus, value.upper()))
+    try:
+        return replace(wish, wus=(*wish.wus, ids.check_wu(value.upper())))
+    except ids.BadId:
+        return _wrong(wish, f"wu:{value[:40]} is no work unit: write it as wu:WU-042")
 
 
 def _lane(wish: Wish, value: str, now: float) -> Wish:

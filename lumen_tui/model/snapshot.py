@@ -38,8 +38,8 @@ class Need(StrEnum):
     FAILED = "failed"
     LOST = "lost"
     STALLED = "stalled"
-    EXPIRED = "expired"  # a question that nobody answered in time: it was denied by itself
     BUDGET = "budget"
+    EXPIRED = "expired"  # a question that nobody answered in time: it was denied by itself
     CONSTITUTION = "constitution"  # it was changed: nothing is learnt
     FACT = "fact"  # one that drifted, and on which something current relies
     P0_DISCOVERY = "discovery"
@@ -116,6 +116,7 @@ class SpendView(Struct, frozen=True):
     waiting: int = 0  # workers that found no room
     warned: str = ""  # the caps that are nearly reached, in words
     full: str = ""  # why nothing new starts, in words
+    closed: bool = False  # the caps cannot be read, so that nothing may be spent; `tokens_cap` says nothing then
 
 
 class Revisions(Struct, frozen=True):

@@ -21,11 +21,11 @@ def iso(seconds: float) -> str:
 
 def parse_iso(text: str) -> float:
     """Seconds since 1970 of an ISO-8601 date; a date without a zone is taken as UTC. ValueError otherwise."""
-    from datetime import UTC, datetime
+    import datetime  # the module: to import names from it takes longer than all the rest here
 
-    moment = datetime.fromisoformat(text)
+    moment = datetime.datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+        moment = moment.replace(tzinfo=datetime.UTC)
     return moment.timestamp()
 
 
@@ -58,7 +58,7 @@ def moment(text: str, now: float) -> float:
     return max(0.0, found)
 
 
-def ago(seconds: float) -> str:
+def age(seconds: float) -> str:
     """An age in one unit: `now`, `12 s`, `5 min`, `3 h`, `9 d`. Ages below zero (a clock moved) are `now`."""
     if seconds < 1:
         return "now"
@@ -68,9 +68,9 @@ def ago(seconds: float) -> str:
     return f"{int(seconds // DAY)} d"
 
 
-def past(seconds: float) -> str:
+def ago(seconds: float) -> str:
     """`5 min ago`, or `just now`."""
-    words = ago(seconds)
+    words = age(seconds)
     return "just now" if words == "now" else f"{words} ago"
 
 

@@ -1,0 +1,1 @@
+"""Models behind one protocol: Anthropic, OpenAI-compatible servers, the `claude` program, offline playbooks."""

@@ -10,16 +10,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.endpoints import Target
 from lumen_tui.providers.history import Counts
+from lumen_tui.providers.overlong import is_overlong
 
-_OVERLONG = (
-    "too long",
-    "too large",
-    "context length",
-    "context window",
-    "context_length",
-    "maximum context",
-    "too many tokens",
-)
 _STATUS_OF = {
     "invalid_request_error": 400, "authentication_error": 401, "permission_error": 403, "not_found_error": 404,
     "request_too_large": 413, "rate_limit_error": 429, "rate_limit_exceeded": 429, "api_error": 500,
@@ -134,15 +126,24 @@ def _of_status(
     headers = getattr(getattr(error, "response", None), "headers", {})
     told = str(headers.get("x-should-retry", "")).lower()
     low = f"{detail} {_code(error)}".lower()
-    if status == 413 or (status == 400 and any(words in low for words in _OVERLONG)):
-        text = f"the conversation is too long for the model ({status}): give a narrower objective or less context"
-        return Failure(text, overlong=True, counts=counts)
+    if status == 413 or (status == 400 and is_overlong(f"{detail} {_name(error)}")):
+        too = (
+            "the request is too large for the server" if status == 413 else "the conversation is too long for the model"
+        )
+        return Failure(f"{too} ({status}): give a narrower objective or less context", overlong=True, counts=counts)
     quota = any(word in low for word in _QUOTA)
     passing = status in _AGAIN or status >= 500
     return Failure(
         _sentence(status, detail, target, quota), again=passing and not quota and told != "false",
         elsewhere=passing, after=retry_after(headers, now), counts=counts,
     )  # fmt: skip
+
+
+def _name(error: BaseException) -> str:
+    """The server's own name for the error: its code and type, and none of the words around them."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    return f"{inner.get('code')} {inner.get('type')}" if isinstance(inner, dict) else ""
 
 
 def _code(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from lumen_tui.store import backwards, files, nodes
 from lumen_tui.store.journal import Journal, encode
 from lumen_tui.store.layout import Layout
 
-_decode = msgspec.json.Decoder(Passage).decode
+decode = msgspec.json.Decoder(Passage).decode
 _ID = re.compile(rb'"id":\s*"([^"\\]+)"')
 
 
@@ -56,7 +56,7 @@ def _standing(fd: int, wanted: Sequence[str]) -> set[str]:
 def read(line: bytes) -> Passage | None:
     """The note on a line; None where it is damaged."""
     try:
-        return _decode(line)
+        return decode(line)
     except UNDECODABLE:
         return None
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
-from lumen_tui.model import freshness
-from lumen_tui.model.claudemd import Assembled, assemble, placed
+from lumen_tui.model import freshness, times
+from lumen_tui.model.claudemd import ENTRY_ID, Assembled, Worth, assemble, placed
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.store import evolved, facts, files, filing
 from lumen_tui.store.constitution import read_standing
 from lumen_tui.store.layout import Layout
 
-_ENTRY_ID = re.compile(r"<!-- (evo-[0-9a-z]+) -->")
 _SHORTEST = 12  # characters of a claim that is looked for in lines
 
 
@@ -29,7 +28,21 @@ def assembled(layout: Layout, config: EvolutionConfig, now: float) -> Assembled:
     """
     by_id, by_claim = _marks(layout, now)
     texts = {target: _marked(evolved.shown(text), by_id, by_claim) for target, text in evolved.texts(layout).items()}
-    return assemble(evolved.shown(read_standing(layout).approved), texts, config.claude_md_kb * 1024)
+    approved = evolved.shown(read_standing(layout).approved)
+    return assemble(approved, texts, config.claude_md_kb * 1024, _worth(layout, by_id))
+
+
+def _worth(layout: Layout, doubted: Mapping[str, str]) -> Callable[[str], Worth]:
+    """What a line is worth by its observation, which are read only where something has to be cut."""
+    known = cache(lambda: evolved.observations(layout))
+
+    def of(name: str) -> Worth:
+        one = known().get(name)
+        if one is None:
+            return (False, 0.0, 0.0)
+        return (name not in doubted, one.confidence, times.epoch(one.updated_at or one.at))
+
+    return of
 
 
 def _marks(layout: Layout, now: float) -> tuple[dict[str, str], dict[str, str]]:
@@ -58,7 +71,7 @@ def _marked(text: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) ->
 
 
 def _mark_of(line: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -> str:
-    found = _ENTRY_ID.search(line)
+    found = ENTRY_ID.search(line)
     if found and found[1] in by_id:
         return by_id[found[1]]
     said = _plain(line)

@@ -9,10 +9,11 @@ from lumen_tui.model.evolution import Observation, Status
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import evolved, versions
 from lumen_tui.store.constitution import read_standing
+from lumen_tui.store.evolved import Rejection
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.versions import Version
 
-_MOST = 2000  # observations that are shown
+_MOST = 2000  # observations that are shown, and rejections
 _ORDER = [Status.PROPOSED, Status.ACCEPTED, Status.SUPERSEDED, Status.WITHDRAWN, Status.REJECTED]
 
 
@@ -23,6 +24,7 @@ class EvolutionPage(Struct, frozen=True):
     versions: tuple[Version, ...] = ()  # newest first
     standing: Standing = Standing("", "")
     turned_away: int = 0
+    rejections: tuple[Rejection, ...] = ()  # newest first
 
 
 def read_page(layout: Layout) -> EvolutionPage:
@@ -35,6 +37,6 @@ def read_page(layout: Layout) -> EvolutionPage:
     ]
     standing = read_standing(layout)
     shown = Standing(safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at)
-    return EvolutionPage(
-        tuple(evolved.clean(one) for one in found), tuple(there), shown, len(evolved.rejections(layout))
-    )
+    away = evolved.rejections(layout)
+    newest_away = tuple(evolved.clean_rejection(one) for one in away[: -_MOST - 1 : -1])
+    return EvolutionPage(tuple(evolved.clean(one) for one in found), tuple(there), shown, len(away), newest_away)

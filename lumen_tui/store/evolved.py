@@ -18,6 +18,7 @@ from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
 
 LOCK = "evolution"
+GATE = "gate"  # who turned it away: the rules, and no model
 _T = TypeVar("_T")
 _MOST_FILE = 4 * 1024 * 1024
 
@@ -60,8 +61,13 @@ class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
     line: int
     kind: str
     reasons: tuple[str, ...]
-    id: str = ""
-    by: str = "gate"
+    id: str = ""  # of the observation, where a model turned it away: a person can take it over
+    by: str = GATE  # or `model` and its name
+
+    @property
+    def whose(self) -> str:
+        """Who turned it away, for people and programs."""
+        return "rules" if self.by == GATE else self.by
 
 
 def reject(layout: Layout, found: Iterable[Rejection]) -> None:
@@ -72,6 +78,11 @@ def reject(layout: Layout, found: Iterable[Rejection]) -> None:
 def rejections(layout: Layout) -> list[Rejection]:
     """All of them, oldest first."""
     return list(_decoded(layout.rejections, Rejection))
+
+
+def clean_rejection(one: Rejection) -> Rejection:
+    """The same with every text made safe to show."""
+    return msgspec.convert(safe_all(msgspec.to_builtins(one)), Rejection)
 
 
 def places(layout: Layout) -> dict[str, Place]:
@@ -129,6 +140,12 @@ def view(layout: Layout) -> EvolutionView:
 def facts(one: Observation) -> dict[str, Any]:
     """The record for people and programs: every text safe."""
     shown: dict[str, Any] = msgspec.to_builtins(clean(one))
+    return shown
+
+
+def rejection_facts(one: Rejection) -> dict[str, Any]:
+    """The record for people and programs: every text safe."""
+    shown: dict[str, Any] = msgspec.to_builtins(clean_rejection(one))
     return shown
 
 

@@ -24,7 +24,14 @@ def parse_toml(text: str, first_line: int = 1) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found.group(1)) + first_line - 1 if found else first_line + text.count("\n")
-        raise BadFile(re.sub(r" \(at .*\)$", "", str(error)), line) from error
+        raise BadFile(_plain(re.sub(r" \(at .*\)$", "", str(error))), line) from error
+
+
+def _plain(said: str) -> str:
+    """What the parser says of a table that a pasted example brought in once more, with what to do."""
+    twice = re.fullmatch(r"Cannot declare \((.*)\) twice", said)
+    name = ".".join(re.findall(r"'([^']*)'", twice[1])) if twice else ""
+    return f"[{name}] stands here a second time: put its lines under the first one" if twice else said
 
 
 def split(text: str) -> tuple[dict[str, Any], str]:

@@ -169,7 +169,7 @@ class HookEvents:
             what = f"the last work for a hook failed: {one_line(self.view.failing, 200)}"
             found.append(Problem(where=name, what=what, hint=hint))
         elif 0 < self.view.waiting_since < now - _PATIENCE:
-            age = times.ago(now - self.view.waiting_since)
+            age = times.age(now - self.view.waiting_since)
             what = f"a hook asked for a checkpoint {age} ago and none was made (see {hookjournal.LOG})"
             found.append(Problem(where=name, what=what, hint=hint))
         return found

@@ -91,15 +91,6 @@ def read_unit(layout: Layout, wu_id: str) -> Tracked | None:
     return None if data is None else _tracked(wu_id, data.decode(errors="replace"))
 
 
-def is_in_progress(layout: Layout, wu_id: str) -> bool:
-    """Whether the unit's own file says so; False where it cannot be read."""
-    try:
-        unit = read_unit(layout, wu_id)
-    except (BadFile, ids.BadId, files.StoreError, OSError):
-        return False
-    return unit is not None and unit.status == "in_progress"
-
-
 def _tracked(wu_id: str, text: str) -> Tracked:
     unit = parse_unit(wu_id, text)
     own = {name for name in Tracked.__struct_fields__ if name not in type(unit).__struct_fields__}

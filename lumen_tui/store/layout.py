@@ -153,16 +153,18 @@ class Layout:
         except PermissionError as error:
             raise files.Refused(f"{self.root} cannot be looked into: {error.strerror}; {_OPEN_IT}") from error
 
-    def create(self) -> None:
-        """Make the folder tree; fine where parts of it are there.
+    def create(self) -> bool:
+        """Make the folder tree; fine where parts of it are there. Returns whether it became a state folder now.
 
-        A folder that becomes a state folder now (the seed of a checkout, under any umask) is closed to others.
+        A folder that becomes one (the seed of a checkout, under any umask) is closed to others.
         """
         filing.make_folder(self.root)
-        if not self.exists():
+        new = not self.exists()
+        if new:
             filing.close_to_others(self.root)
         for name in FOLDERS:
             filing.make_folder(self.root / name)
+        return new
 
 
 def distrust(root: Path) -> str:

@@ -16,8 +16,9 @@ from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, S
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import evolved, files, lease, pauses, process
+from lumen_tui.store import evolved, files, lease, pauses, process, program, space
 from lumen_tui.store.approvalindex import ApprovalIndex
+from lumen_tui.store.archivedamage import ArchiveDamage
 from lumen_tui.store.capsules import packet_in
 from lumen_tui.store.config import load_config
 from lumen_tui.store.expired import ExpiredIndex
@@ -94,6 +95,7 @@ class Reader:
         self._approvals = ApprovalIndex(layout)
         self._expired = ExpiredIndex(layout)
         self.facts = FactIndex(layout)
+        self._archive = ArchiveDamage(layout)
         self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
         self._pause = Stamped(lambda: [layout.pause], lambda: pauses.paused(layout))
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
@@ -161,6 +163,7 @@ class Reader:
         more = self.signals.refresh() if self.signals.changed() else False
         if self.nodes.changed():
             more |= self.nodes.refresh()
+        more = more or self._archive.refresh()  # what the panes show comes first
         return self._proposals.refresh(self.tasks, now) or more
 
     def _look_at_engine(self, now: float) -> None:
@@ -241,8 +244,9 @@ class Reader:
 
     def _problems(self, now: float) -> tuple[Problem, ...]:
         found = [*pauses.stopped_roles(self._pauses.value)]
+        found += program.problems() + space.problems(self.layout.root)
         found += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
-        found += [*self._ledger.problems, *self._relay.problems]
+        found += [*self._ledger.problems, *self._relay.problems, *self._archive.damage.problems()]
         found += self._approvals.problems + self.facts.damage.problems()
         found += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
         return tuple(msgspec.convert(safe_all(msgspec.to_builtins(problem)), Problem) for problem in found)
@@ -253,6 +257,7 @@ class Reader:
             tasks=self.tasks.revision,
             signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
             engine=self._engine_revision + self._kill.revision + self._pause.revision,
-            problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision,
+            problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision
+            + self._archive.revision + bool(program.replaced()) + bool(space.problems(self.layout.root)),
             approvals=self._approvals.revision + self._expired.revision, facts=self.facts.revision,
         )  # fmt: skip

@@ -54,9 +54,12 @@ class Searcher:
         units = self._lane_units(wish.lane)
         with self._turn:
             try:
-                return self._said(wish, now, units) if wish.conversations else self._noted(wish, now, units)
+                found = self._said(wish, now, units) if wish.conversations else self._noted(wish, now, units)
             except NoFullText:
-                return self._read(wish, now, units)
+                found = self._read(wish, now, units)
+        unknown = () if found.hits else tuple(name for name in wish.wus if not self._knows(name))
+        said = (f"no work unit {name} is known here: `wu list` names them" for name in unknown)
+        return replace(found, unknown=unknown, notes=(*found.notes, *said)) if unknown else found
 
     def text(self, ref: str) -> str:
         """The whole text of a hit of the last search, as far as it is indexed."""
@@ -93,6 +96,15 @@ class Searcher:
         if wish.conversations:
             return Found(notes=("this Python's sqlite3 has no FTS5: conversations cannot be searched with it",))
         return scan(self._layout, wish, now, units)
+
+    def _knows(self, wu_id: str) -> bool:
+        """Whether the work unit exists, or any record is about it."""
+        if self._layout.work_unit(wu_id).exists():
+            return True
+        from lumen_tui.store.trail import Trail
+
+        with Trail(self._layout) as trail:
+            return trail.knows(wu_id)
 
     def _lane_units(self, lane: str) -> list[str]:
         if not lane:

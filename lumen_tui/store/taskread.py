@@ -137,10 +137,10 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: s
 
 
 def task_names(folder: Path) -> set[str]:
-    """The names below `folder` that are task ids; links and files are not followed."""
+    """The names below `folder` that are task ids; links and files are not followed. PermissionError."""
     try:
         with os.scandir(folder) as entries:
             named = [entry for entry in entries if _ID(entry.name) and entry.name != "archive"]
             return {entry.name for entry in named if entry.is_dir(follow_symlinks=False)}
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return set()

@@ -6,7 +6,6 @@ second to be as quick (docs/adr/0007).
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import struct
@@ -39,6 +38,8 @@ def wait_for_changes(layout: Layout, stop: threading.Event, busy: Callable[[], b
 
 
 def _by_inotify(folders: list[Path], stop: threading.Event, busy: Callable[[], bool]) -> Iterator[None]:
+    import ctypes  # by now the first picture is on the screen
+
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
     if fd < 0:

@@ -78,6 +78,9 @@ class WhyLinks:
 
     def up(self, name: str) -> Iterator[Link]:
         """What `name` came from."""
+        if name.startswith(whykept.ROLE):
+            yield from whykept.role_links(self.layout, name)
+            return
         yield from self._nodes.up.get(name, ())
         yield from self._of_signals.up.get(name, ())
         yield from self._of_loops.up.get(name, ())
@@ -88,7 +91,9 @@ class WhyLinks:
             yield from _causes(task.spec)
 
     def down(self, name: str) -> Iterator[Link]:
-        """What came of `name`."""
+        """What came of `name`; of a role its tasks are told elsewhere."""
+        if name.startswith(whykept.ROLE):
+            return
         yield from self._nodes.down.get(name, ())
         yield from self._of_signals.down.get(name, ())
         yield from self._of_loops.down.get(name, ())

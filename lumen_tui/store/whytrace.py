@@ -24,7 +24,9 @@ _TITLE = 120
 
 
 def trace(layout: Layout, text: str, now: float) -> Trace:
-    """The tree around the thing that `text` names. LookupError where there is none, Ambiguous for several."""
+    """The tree around the thing that `text` names. LookupError where there is none, Ambiguous for several,
+    BadId for what can be the name of nothing.
+    """
     name = resolve(layout, text.strip())
     with WhyLinks(layout, now) as links:
         known = _Known(links)
@@ -33,12 +35,14 @@ def trace(layout: Layout, text: str, now: float) -> Trace:
 
 
 def resolve(layout: Layout, text: str) -> str:
-    """The id that is meant: itself, a unique beginning, `loop 124` or a packet's for its loop."""
-    digits = text.lower().removeprefix("loop").strip(" -#")
+    """The id that is meant: itself, a unique beginning, `loop 124`, `L124` or a packet's for its loop."""
+    lower = text.lower()
+    digits = lower.removeprefix("loop" if lower.startswith("loop") else "l").strip(" -#")
     if digits.isdecimal() and digits.isascii() and len(digits) < 16:
         return agent.task_id(int(digits))
     if text.upper().startswith("WU-"):
         return ids.check_wu(text.upper())
+    ids.check_file_name(text, "id")
     if text.startswith("pkt-"):
         return _loop_of_packet(layout, nodes.resolve(layout.packets, text, "pkt"))
     if text.startswith("sig-"):
@@ -50,15 +54,20 @@ def resolve(layout: Layout, text: str) -> str:
         return nodes.resolve(layout.memory, text, "mem")
     if text.startswith(whykept.KINDS):
         return whykept.resolve(layout, text)
-    return _task_or_node(layout, text)
+    try:
+        return _task_or_node(layout, text)
+    except Ambiguous:
+        raise
+    except LookupError:
+        return whykept.role_of(layout, text)
 
 
 def _task_or_node(layout: Layout, text: str) -> str:
     try:
         if taskfiles.folder_of(layout, text):
             return text
-    except BadId as error:
-        raise LookupError(text) from error
+    except BadId:
+        return nodes.resolve(layout.memory, text, "mem")  # imported nodes have freer names than tasks
     try:
         return _one(text, set(taskfiles.all_ids(layout)))
     except Ambiguous:
@@ -155,6 +164,8 @@ class _Known:
         return next((hop for hop, made in self.calls(task_id) if child in made), None)
 
     def _look(self, name: str) -> Hop | None:
+        if name.startswith(whykept.ROLE):
+            return whykept.role_hop(self._layout, name)
         if name.startswith("WU-"):
             return self._unit(name)
         if name.startswith("sig-"):
@@ -214,8 +225,10 @@ class _Known:
 def _task_hop(task: TaskParts) -> Hop:
     spec, ended = task.spec, task.exit
     status = ended.status if ended else "running" if task.run else "queued"
+    person = spec.created_by and not (agent.loop_of(spec.created_by) or spec.created_by.startswith("tsk-"))
+    by = one_line(spec.role, 60) + (f", asked by {one_line(spec.created_by, 60)}" if person else "")
     return Hop(
-        spec.id, "task", one_line(spec.objective, _TITLE), status, spec.created_at, one_line(spec.role, 60),
+        spec.id, "task", one_line(spec.objective, _TITLE), status, spec.created_at, by,
         tokens=task.usage.tokens, usd=task.usage.usd,
     )  # fmt: skip
 

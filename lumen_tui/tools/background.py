@@ -18,7 +18,7 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.paths import folder
 from lumen_tui.tools.process import Pipeline
 from lumen_tui.tools.sandbox.admission import admit
-from lumen_tui.tools.shell import home, paths_of_kernel, unchecked
+from lumen_tui.tools.shell import BLANKS, home, paths_of_kernel, unchecked
 
 _AT_ONCE = 4
 _KEEP = 1_000_000  # bytes of output that wait to be asked for; the oldest go first
@@ -77,6 +77,12 @@ class Running:
             if self._pipeline.wait(_POLL):
                 return ""
         return why
+
+    @property
+    def aside(self) -> list[str]:
+        """What it made where programs would run it later, under new names; known after its end, told once."""
+        found, self._pipeline.aside = self._pipeline.aside, []
+        return found
 
     @property
     def state(self) -> str:
@@ -179,6 +185,7 @@ def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
     job = _job(context, arguments.name)
     with context.guard():
         job.stop()
+        process.tell(context, job.aside)
     return ToolResult(f"{arguments.name}: {job.state}", summary=job.state)
 
 
@@ -186,12 +193,14 @@ def stop_all(context: Context) -> None:
     """End everything that runs: the task ends."""
     for job in _jobs(context).values():
         job.stop()
+        process.tell(context, job.aside)
 
 
 SHELL_START = Tool(
     "shell_start", "Start a command that runs on in the background, such as a server or a long build.",
-    StartArguments, shell_start, lambda a: f"in the background: {a.command}", target=lambda c, a: a.command.strip(),
-    folder=lambda a: a.cwd, risk="It runs a command that may change files, and goes on running.",
+    StartArguments, shell_start, lambda a: f"in the background: {a.command}",
+    target=lambda c, a: a.command.strip(BLANKS), folder=lambda a: a.cwd,
+    risk="It runs a command that may change files, and goes on running.",
 )  # fmt: skip
 SHELL_OUTPUT = Tool(
     "shell_output", "Read what a command in the background wrote since the last time, and whether it has ended.",

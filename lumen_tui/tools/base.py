@@ -76,6 +76,8 @@ class Kept:
     running: dict[str, Any] = field(default_factory=dict)  # commands in the background, by name
     outputs: int = 0  # texts kept whole in outputs/
     output_bytes: int = 0
+    env_files: set[str] = field(default_factory=set)  # that were seen where commands work
+    repositories: set[str] = field(default_factory=set)  # the same
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -101,5 +102,7 @@ def narrow_rule(call: Call) -> str:
         return ""
     if call.tool == "web_fetch":
         parts = urlsplit(call.target)
-        return f"{parts.scheme}://{parts.netloc}/*"
-    return "" if call.tool in _SHELLS and call.target.endswith(" *") else call.target
+        return f"{parts.scheme}://{glob.escape(parts.netloc)}/*"
+    if call.tool in _SHELLS:
+        return "" if call.target.endswith(" *") else call.target
+    return glob.escape(call.target)  # a model may choose names and arguments that would be patterns

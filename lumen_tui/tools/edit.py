@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model.text import one_line
 from lumen_tui.tools import patching, writing
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.redact import UNSEEN, hides
 from lumen_tui.tools.sandbox.paths import may_write
 from lumen_tui.tools.sandbox.policy import workspace
 from lumen_tui.tools.writing import Change
@@ -148,15 +149,22 @@ def diff_of(context: Context, changes: list[Change]) -> str:
 
 def _diff(context: Context, change: Change) -> str:
     name = context.redact(change.path)
-    lines = difflib.unified_diff(
+    text = "\n".join(difflib.unified_diff(
         _lines(change.before), _lines(change.after), name if change.before is not None else "/dev/null",
         name if change.after is not None else "/dev/null", lineterm="",
-    )  # fmt: skip
-    return context.redact("\n".join(lines)) or f"--- {name}\n+++ {name}\n(the same bytes)"
+    ))  # fmt: skip
+    if hides(text):
+        raise ToolError(UNSEEN)
+    same = "the same bytes" if change.before == change.after else "an empty file"
+    return context.redact(text) or f"--- {name}\n+++ {name}\n({same})"
 
 
 def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", "replace").split("\n") if data else []
+    """The lines as git counts them: the last newline ends one, and where it is missing that is said."""
+    if not data:
+        return []
+    *lines, last = data.decode("utf-8", "replace").split("\n")
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
 def _carry_out(context: Context, changes: list[Change]) -> ToolResult:

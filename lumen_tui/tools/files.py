@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from lumen_tui.model import times
+from lumen_tui.tools import opening
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.paths import folder, resolve, special
 
@@ -32,9 +33,9 @@ class ListArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def open_regular(path: str | os.PathLike[str]) -> int:
-    """A descriptor of a regular file; ToolError for anything else. Never waits for a pipe's other end."""
+    """A descriptor of the regular file with that real path; ToolError for anything else."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        fd = opening.file(os.fspath(path))
     except OSError as error:
         raise ToolError(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -110,7 +111,7 @@ def list_dir(context: Context, arguments: ListArguments) -> ToolResult:
     rows: list[tuple[str, str, int, float]] = []
     total = 0
     try:
-        with os.scandir(path) as entries:
+        with opening.folder(str(path)) as fd, os.scandir(fd) as entries:
             for entry in entries:
                 total += 1
                 if total % 256 == 1:

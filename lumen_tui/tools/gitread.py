@@ -12,6 +12,7 @@ import re
 import subprocess
 
 from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.below import is_below
 from lumen_tui.tools.paths import forbidden
 from lumen_tui.tools.programs import Program, parse
 
@@ -20,7 +21,7 @@ _OVERRIDES = {
     "core.sshCommand": "false", "core.askPass": "false", "core.editor": "false", "protocol.allow": "never",
     "log.showSignature": "false", "gpg.program": "false", "gpg.openpgp.program": "false", "gpg.x509.program": "false",
     "gpg.ssh.program": "false", "diff.submodule": "short", "diff.ignoreSubmodules": "all", "submodule.recurse": "false",
-    "credential.helper": "",
+    "credential.helper": "", "safe.bareRepository": "explicit",
 }  # fmt: skip
 _OWN_PROGRAMS = re.compile(
     r"filter\..*\.(?:clean|smudge|process)|diff\..*\.(?:command|textconv)|gpg\..*command|remote\..*\.(?:vcs|uploadpack)"
@@ -63,10 +64,12 @@ def prepare(context: Context, argv: list[str], cwd: str) -> tuple[list[str], str
     name, *arguments = rest
     if any("%G" in argument for argument in arguments):
         raise ToolError("git formats with %G run a signature program and are not allowed")
-    list(parse(f"git {name}", _SUBCOMMANDS[name], arguments))
+    operands = list(parse(f"git {name}", _SUBCOMMANDS[name], arguments))
     if why := forbidden(context, os.path.realpath(where)):
         raise ToolError(why)
     _check_repository(context, where)
+    if name == "diff":
+        _check_inside(context, os.path.realpath(where), operands)
     if name == "shortlog" and not [a for a in arguments if not a.startswith("-")]:
         arguments.append("HEAD")  # without a revision it reads its standard input
     drivers = ["--no-ext-diff", "--no-textconv"] if name in _NO_DRIVERS else []
@@ -97,16 +100,32 @@ def environment() -> dict[str, str]:
     return found
 
 
-def _check_repository(context: Context, where: str) -> None:
-    """ToolError where the repository's own configuration names programs that git would run."""
+def _ask(context: Context, where: str, *words: str) -> str:
+    """What git says, empty where it fails."""
     env = {"PATH": context.environ.get("PATH", os.defpath), **environment()}
     try:
-        listed = subprocess.run(
-            ["git", "config", "--list", "--name-only", "-z"], cwd=where, env=env, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=10, check=False,
+        said = subprocess.run(
+            ["git", *words], cwd=where, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False,
         )  # fmt: skip
+    except FileNotFoundError as error:
+        raise ToolError(f"git is not installed here, or {where} is gone: install the package `git`") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolError(f"git cannot be asked about {where}: {error}") from error
-    for name in listed.stdout.decode("utf-8", "replace").split("\0"):
+    return said.stdout.decode("utf-8", "replace")
+
+
+def _check_inside(context: Context, where: str, operands: list[str]) -> None:
+    """ToolError where git would compare any two files: it does where there is no repository, or a path leads out."""
+    top = _ask(context, where, "rev-parse", "--show-toplevel").rstrip("\n")
+    if not top:
+        raise ToolError("git diff needs a repository here: diff compares files")
+    for operand in operands:
+        if not is_below(os.path.normpath(os.path.join(where, operand)), top):
+            raise ToolError(f"git diff {operand[:80]!r} is outside the repository {top}: diff compares files")
+
+
+def _check_repository(context: Context, where: str) -> None:
+    """ToolError where the repository's own configuration names programs that git would run."""
+    for name in _ask(context, where, "config", "--list", "--name-only", "-z").split("\0"):
         if _OWN_PROGRAMS.fullmatch(name):
             raise ToolError(f"the repository's configuration sets {name[:80]!r}, which runs a program: not read here")

@@ -1,94 +1,107 @@
 """What changed in a working tree, asked of git without running anything that the repository names.
 
 Hooks, pagers, diff drivers, filters and monitors are configuration that a repository brings along; `gitread`
-says how each is kept from running. What cannot be found out in time is left out, with the reason.
+says how each is kept from running. What was looked at may be another a moment later, and no walls stand here: so what
+converts files, a diff, sees the repository's objects and index and none of its configuration. What cannot be found out
+in time is left out, with the reason.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import tempfile
 import time
-from collections.abc import Mapping
-
-from msgspec import Struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from lumen_tui.model.text import safe
+from lumen_tui.model.worktree import Changes
 from lumen_tui.tools import gitread
 
 SECONDS = 3.0  # for everything together
 MOST_FILES = 100
 _MOST_STAT = 4000  # characters
 _HEX = frozenset("0123456789abcdef")
-
-
-class GitStat(Struct, frozen=True):
-    """`why` says why nothing is known; it is empty where `stat` and `files` are what git said."""
-
-    root: str = ""
-    branch: str = ""
-    head: str = ""  # the commit on which the working tree stands
-    base: str = ""  # what it was compared with
-    stat: str = ""
-    files: tuple[str, ...] = ()
-    more_files: int = 0
-    why: str = ""
+_TAKEN_OVER = re.compile(r"(core\.(?:filemode|autocrlf|ignorecase|symlinks|eol))\n(true|false|input|lf|crlf|native)")
 
 
 class _Git:
     """git in one folder with a deadline. Raises subprocess.SubprocessError or OSError where it gives no answer."""
 
     def __init__(self, folder: str, environ: Mapping[str, str], seconds: float) -> None:
-        self._folder = folder
+        self._folder, self._settings = os.path.abspath(folder), list[str]()
         self._environ = {"PATH": environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **gitread.environment()}
         self._end = time.monotonic() + seconds
 
     def __call__(self, *words: str) -> bytes:
-        command = ["git", "--no-pager", "--no-optional-locks", *words]
+        command = ["git", "--no-pager", "--no-optional-locks", *self._settings, *words]
         left = max(0.01, self._end - time.monotonic())
         return subprocess.run(
             command, cwd=self._folder, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True,
             timeout=left, check=True,
         ).stdout  # fmt: skip
 
+    @contextmanager
+    def apart(self, root: str, settings: list[str]) -> Iterator[_Git]:
+        """git on the same objects, index and working tree, with these settings and no others."""
+        form = _line(self("rev-parse", "--show-object-format"))
+        with tempfile.TemporaryDirectory(prefix="lumen-git-") as own:
+            self("init", "--bare", "--quiet", "--template=", f"--object-format={form}", own)
+            other = _Git(self._folder, self._environ, self._end - time.monotonic())
+            other._settings = [word for setting in settings for word in ("-c", setting)]
+            other._environ |= {
+                "GIT_DIR": own, "GIT_WORK_TREE": root, "GIT_OBJECT_DIRECTORY": self._place("objects"),
+                "GIT_INDEX_FILE": self._place("index"),
+            }  # fmt: skip
+            yield other
+
+    def _place(self, name: str) -> str:
+        said = os.fsdecode(self("rev-parse", "--git-path", name)).removesuffix("\n")
+        return os.path.join(self._folder, said)
+
 
 def look(
     folder: str, *, base: str = "", without: str = "", environ: Mapping[str, str], seconds: float = SECONDS
-) -> GitStat:  # fmt: skip
+) -> Changes:  # fmt: skip
     """What is different in the repository around `folder` from `base` (a commit, else HEAD), new files included.
 
     `without` is a folder whose changes do not count. Never raises.
     """
     if not folder or not os.path.isdir(folder):
-        return GitStat(why="no folder")
+        return Changes(why="no folder")
     git = _Git(folder, environ, seconds)
     try:
         return _look(git, base, without)
     except subprocess.TimeoutExpired:
-        return GitStat(why=f"git took longer than {seconds:g} s")
+        return Changes(why=f"git took longer than {seconds:g} s")
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode("utf-8", "replace").strip().splitlines()
         missing = any("not a git repository" in line for line in said)
-        return GitStat(why="not a git repository" if missing else safe(said[-1] if said else "git failed")[:200])
+        return Changes(why="not a git repository" if missing else safe(said[-1] if said else "git failed")[:200])
     except OSError as error:
-        return GitStat(why=f"git cannot be run: {error.strerror}")
+        return Changes(why=f"git cannot be run: {error.strerror}")
 
 
-def _look(git: _Git, base: str, without: str) -> GitStat:
+def _look(git: _Git, base: str, without: str) -> Changes:
     root = _line(git("rev-parse", "--show-toplevel"))
     paths = ("--", ":/", *_excluded(root, without))
-    if program := _own_program(git("config", "--list", "--name-only", "-z")):
-        return GitStat(root=root, why=f"the repository's configuration sets {program}, which runs a program")
+    listed = git("config", "--list", "-z").decode("utf-8", "replace").split("\0")
+    if program := _own_program(listed):
+        return Changes(root=root, why=f"the repository's configuration sets {program}, which runs a program")
     head = _try(git, "rev-parse", "--verify", "--quiet", "HEAD")
     start = _known(git, base) or head
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--no-renames")
     stat = changed = b""
     if start:
-        stat = git("diff", *options, "--stat=100,70,40", start, *paths)
-        changed = git("diff", *options, "--name-only", "-z", start, *paths)
+        settings = ["=".join(found.groups()) for found in map(_TAKEN_OVER.fullmatch, listed) if found]
+        with git.apart(root, settings) as own:
+            stat = own("diff", *options, "--stat=100,70,40", start, *paths)
+            changed = own("diff", *options, "--name-only", "-z", start, *paths)
     new = git("ls-files", "--others", "--exclude-standard", "-z", "--full-name", *paths)
     names = [safe(name.decode("utf-8", "replace")) for name in (changed + new).split(b"\0") if name]
-    return GitStat(
+    return Changes(
         root=root, branch=_try(git, "symbolic-ref", "--quiet", "--short", "HEAD"), head=head, base=start,
         stat=safe(stat.decode("utf-8", "replace")).rstrip()[-_MOST_STAT:], files=tuple(names[:MOST_FILES]),
         more_files=max(0, len(names) - MOST_FILES),
@@ -103,9 +116,9 @@ def _excluded(root: str, without: str) -> list[str]:
     return [f":(top,exclude,literal){inside}"]
 
 
-def _own_program(names: bytes) -> str:
+def _own_program(listed: list[str]) -> str:
     """The first setting of the repository that names a program, or the empty string."""
-    for name in names.decode("utf-8", "replace").split("\0"):
+    for name in (setting.partition("\n")[0] for setting in listed):
         if gitread._OWN_PROGRAMS.fullmatch(name):
             return safe(repr(name[:80]))
     return ""

@@ -20,6 +20,8 @@ OWN_FILES = "files"  # in the task's folder: where it may always write
 _PROCESS_SECRETS = re.compile(
     r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
 )
+_OF_A_PROCESS = re.compile(r"/proc/(?:self|thread-self)/(?:cwd|root|fd|fdinfo|task|map_files|exe)(?:/|$)")
+_MOST_LINKS = 40  # as in the kernel
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
 )  # fmt: skip
@@ -50,6 +52,21 @@ def _from_here(context: Context, text: str) -> str:
     """A relative path counts from the task's own files where it is there, else from its folder."""
     own = os.path.join(context.folder, OWN_FILES, text)
     return own if os.path.lexists(own) else os.path.join(context.folder, text)
+
+
+def differs(path: str) -> bool:
+    """Whether an absolute path leads through what is another for each process that opens it, such as its own folder."""
+    done, left, links = "/", path.split("/")[::-1], 0
+    while left and links < _MOST_LINKS:
+        part = left.pop()
+        done = os.path.normpath(os.path.join(done, part))
+        if _OF_A_PROCESS.match(done):
+            return True
+        if done not in ("/proc/self", "/proc/thread-self") and os.path.islink(done):
+            links += 1
+            left += os.readlink(done).split("/")[::-1]
+            done = os.path.dirname(done) if left[-1] else "/"
+    return bool(left)
 
 
 def folder(context: Context, text: str) -> Path:

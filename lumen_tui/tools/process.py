@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
+from lumen_tui.tools.programs import reads_at_large
 from lumen_tui.tools.sandbox import cell, limits
 from lumen_tui.tools.sandbox.admission import Admission, admit
 
@@ -51,6 +52,7 @@ class Pipeline:
         self.admission = admission
         self._commands: list[cell.Started] = []
         self._group = 0
+        self.aside: list[str] = []  # what they made where programs would run it later, under new names
         self._watch = limits.Watch(admission.policy.caps, admission.policy.writable)
         self.output, sink = os.pipe()
         try:
@@ -109,6 +111,7 @@ class Pipeline:
         self._signal(signal.SIGKILL)
         for one in self._commands:
             one.close()
+            self.aside += one.aside
             if one.child.stdout:
                 one.child.stdout.close()
 
@@ -139,9 +142,11 @@ def started(
 ) -> Iterator[Pipeline]:  # fmt: skip
     """A pipeline that is ended on every way out, and not interrupted while it starts or ends.
 
-    `checked` is for commands that were found to change nothing: where there are no walls, all others ask first.
+    `checked` is for commands that were found to change nothing: where there are no walls, all others ask first, and
+    those of them that read whatever stands in a folder.
     """
-    admission = admit(context, _words(commands), cwd, checked=checked)
+    named = checked and not any(reads_at_large(argv, cwd) for argv in commands)
+    admission = admit(context, _words(commands), cwd, checked=named)
     pipeline: Pipeline | None = None
     try:
         with context.guard():
@@ -151,6 +156,13 @@ def started(
         with context.guard():
             if pipeline:
                 pipeline.end()
+                tell(context, pipeline.aside)
+
+
+def tell(context: Context, aside: list[str]) -> None:
+    """For the record: what was put aside."""
+    for path in aside:
+        context.progress(f"put aside as {one_line(path, 300)}: other programs would run or obey it where it stood")
 
 
 def _words(commands: list[list[str]]) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below
-from lumen_tui.tools.paths import forbidden, special
+from lumen_tui.tools.paths import differs, forbidden, special
 
 
 class Program(Struct, frozen=True):
@@ -109,6 +109,7 @@ PROGRAMS: dict[str, Program] = {
 _PS_WORD = re.compile(
     r"a?u?x?f?w{0,2}|axu|-A|-ef?|-eF|-f|-F|-l|-w{1,2}|-H|-eo|-o|-p|-C|--sort=[\w%,+-]+|--no-headers|--forest"
 )
+_RECURSIVE = re.compile(r"--recursive|-[^-]*[rR].*", re.DOTALL)
 _PS_VALUE = re.compile(r"\w[\w,%=.-]*")
 _FIND_PLAIN = _long(
     "-print -print0 -ls -empty -not ! -o -or -a -and ( ) -prune -xdev -mount -true -false -readable -writable "
@@ -198,6 +199,8 @@ def _check_operand(context: Context, name: str, program: Program, operand: str, 
 def check_file(context: Context, operand: str, cwd: str) -> None:
     """ToolError where a file operand is a pipe, a device or out of bounds; a missing one is left to the program."""
     path = os.path.realpath(os.path.join(cwd, operand))
+    if differs(os.path.join(os.path.realpath(cwd), operand)):
+        raise ToolError(f"{operand[:80]!r} is another file for each program: name the file itself")
     if why := forbidden(context, path):
         raise ToolError(why)
     try:
@@ -208,6 +211,14 @@ def check_file(context: Context, operand: str, cwd: str) -> None:
         raise ToolError(f"{operand[:80]!r} is {kind}; only files are read")
     if is_below(path, "/proc") and os.path.isdir(path):
         raise ToolError(f"{operand[:80]!r}: folders below /proc hold the secrets of processes; name a file there")
+
+
+def reads_at_large(argv: list[str], cwd: str) -> bool:
+    """Whether a command of the table reads files that nobody named, and so nobody checked: all those of a folder."""
+    name, *arguments = argv
+    if name == "diff":
+        return any(os.path.isdir(os.path.join(cwd, argument)) for argument in arguments)
+    return name == "grep" and any(_RECURSIVE.fullmatch(argument) for argument in arguments)
 
 
 def _check_find(arguments: list[str]) -> None:

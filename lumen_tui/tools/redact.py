@@ -6,6 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 
 MASK = "[redacted]"
+UNSEEN = (
+    "a person would have to be asked, and would not see all of this: a private key, or the password in an address, is "
+    "masked. Leave it out"
+)
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$|S$)", re.IGNORECASE)
 _SHORTEST = 8  # shorter values are words, and masking them would spoil the text
 _SHAPES = re.compile(
@@ -20,6 +24,19 @@ _SHAPES = re.compile(
 )
 _BEARER = re.compile(r"(\bBearer\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
 _IN_URL = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:)[^\s/@]{3,200}(?=@)", re.IGNORECASE)
+
+_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_PLAIN = re.compile(r"[A-Za-z0-9._~%+=,-]*")
+
+
+def hides(text: str) -> bool:
+    """Whether masking could take out of a text what is no key: a person who is asked would not see it.
+
+    Most shapes of keys hold letters and digits only. Between two lines, and before an @, there could be a command.
+    """
+    if _BLOCK.search(text):
+        return True
+    return any(not _PLAIN.fullmatch(found[0].removeprefix(found[1])) for found in _IN_URL.finditer(text))
 
 
 def secret_values(environ: Mapping[str, str]) -> list[str]:

@@ -14,6 +14,7 @@ from lumen_tui.tools.below import is_below
 from lumen_tui.tools.paths import folder
 from lumen_tui.tools.sandbox.paths import ready_workspace
 
+BLANKS = " \t\n"  # all that a shell passes over at both ends of a command
 _KEEP = 200_000  # bytes of output
 _WALL = re.compile(rb"Read-only file system|Permission denied|Operation not permitted|not permitted", re.IGNORECASE)
 
@@ -113,6 +114,6 @@ SHELL = Tool(
     "Run a command and get its output and exit code. Roles that only read get plain commands with pipes (ls, cat, "
     "head, tail, wc, du, df, stat, sort, uniq, cut, grep, find, ps, git log/show/diff/status/blame and others): no "
     "redirection, no lists, no substitution, nothing that writes.",
-    ShellArguments, shell, describe, target=lambda context, arguments: arguments.command.strip(),
+    ShellArguments, shell, describe, target=lambda context, arguments: arguments.command.strip(BLANKS),
     folder=lambda arguments: arguments.cwd, risk="It runs a command that may change files.",
 )  # fmt: skip

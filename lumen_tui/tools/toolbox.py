@@ -27,6 +27,7 @@ from lumen_tui.tools.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files import LIST_DIR, READ_FILE
 from lumen_tui.tools.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
 from lumen_tui.tools.outputs import Outputs
+from lumen_tui.tools.redact import UNSEEN, hides
 from lumen_tui.tools.relay import RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.rules import Rules, check, derive
@@ -209,7 +210,9 @@ class Toolbox:
         return Answer(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
     def _request(self, asked: Asked, request: Request) -> Request:
-        """The whole question: what the asking part knows, and what is known of every call."""
+        """The whole question: what the asking part knows, and what is known of every call. ToolError for none."""
+        if hides(msgspec.json.encode(asked.canonical).decode()):
+            raise ToolError(UNSEEN)
         summary = one_line(self._context.redact(asked.tool.describe(asked.arguments)), 300)
         return msgspec.structs.replace(
             request, tool=asked.tool.name, summary=summary, arguments=asked.canonical, folder=asked.call.folder,

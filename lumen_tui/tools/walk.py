@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from lumen_tui.tools import opening
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError, plural
 from lumen_tui.tools.paths import forbidden
 
@@ -22,7 +23,7 @@ _PSEUDO = {
 class Walk:
     """Iterate once; then read the counters.
 
-    Yields (path, stat) of everything but the root itself. ToolError where the root cannot be listed.
+    Yields (path, stat) of everything but the root itself, a real path. ToolError where the root cannot be listed.
     """
 
     def __init__(
@@ -53,12 +54,13 @@ class Walk:
 
     def _list(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
-            with os.scandir(folder) as entries:
+            with opening.folder(folder) as fd, os.scandir(fd) as entries:
                 for entry in entries:
                     if self._over():
                         return
-                    if found := self._stat(entry):
-                        yield entry.path, found
+                    path = os.path.join(folder, entry.name)
+                    if found := self._stat(entry, path):
+                        yield path, found
         except FileNotFoundError:
             return  # removed while we looked
         except OSError as error:
@@ -66,13 +68,13 @@ class Walk:
                 raise ToolError(f"{folder} cannot be listed: {error.strerror}") from error
             self._failed(folder)
 
-    def _stat(self, entry: os.DirEntry[str]) -> os.stat_result | None:
+    def _stat(self, entry: os.DirEntry[str], path: str) -> os.stat_result | None:
         try:
             return entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             return None  # removed while we looked
         except OSError:
-            self._failed(entry.path)
+            self._failed(path)
             return None
 
     def _over(self) -> bool:

@@ -32,6 +32,7 @@ _PORTS = {"http": 80, "https": 443}
 _READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript",
              "application/x-ndjson", "application/toml", "application/yaml")  # fmt: skip
 _MOVED = (301, 302, 303, 307, 308)
+_GIVEN_OUT = ipaddress.ip_network("2000::/3")  # all of IPv6 that is; elsewhere stand site-local and translated ones
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address is behind it
 
 
@@ -98,6 +99,8 @@ def is_public(text: str) -> bool:
             address = address.sixtofour
         elif address in _TRANSLATED:
             address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        elif address not in _GIVEN_OUT:
+            return False
     return address.is_global and not address.is_multicast
 
 

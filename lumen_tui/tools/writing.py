@@ -7,16 +7,16 @@ links, so that nobody can put a link in the way between the check and the write.
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from msgspec import Struct
 
 from lumen_tui.model.text import one_line
+from lumen_tui.tools import opening
 from lumen_tui.tools.base import ToolError
 
-_MODE, _FOLDER_MODE = 0o644, 0o755
+_MODE = 0o644
 MAX_BYTES = 4 * 1024 * 1024  # of a file that is changed as a whole
 
 
@@ -31,7 +31,7 @@ class Change(Struct, frozen=True):
 def read_whole(path: str) -> bytes | None:
     """The content of a file that is to be changed; None where there is none. ToolError where it cannot be one."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY)
+        fd = opening.file(path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -43,33 +43,6 @@ def read_whole(path: str) -> bytes | None:
         if found.st_size > MAX_BYTES:
             raise ToolError(f"{one_line(path)} has {found.st_size:,} bytes; files up to {MAX_BYTES:,} are changed")
         return stream.read(MAX_BYTES + 1)
-
-
-@contextmanager
-def _folder(path: str, *, make: bool) -> Iterator[int]:
-    """A descriptor of the folder with the real path `path`; parts that are missing are made. No link is followed."""
-    fd = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for part in filter(None, path.split("/")):
-            fd = _enter(fd, part, make=make)
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _enter(parent: int, name: str, *, make: bool) -> int:
-    """The folder `name` in an open folder, which is closed."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        try:
-            return os.open(name, flags, dir_fd=parent)
-        except FileNotFoundError:
-            if not make:
-                raise
-        os.mkdir(name, _FOLDER_MODE, dir_fd=parent)
-        return os.open(name, flags, dir_fd=parent)
-    finally:
-        os.close(parent)
 
 
 def _stat(fd: int, name: str) -> os.stat_result | None:
@@ -108,7 +81,7 @@ def _put(fd: int, name: str, data: bytes) -> None:
 
 def _apply(path: str, data: bytes | None) -> None:
     folder, name = os.path.split(path)
-    with _folder(folder, make=data is not None) as fd:
+    with opening.folder(folder, make=data is not None) as fd:
         if data is None:
             os.unlink(name, dir_fd=fd)
         else:
@@ -143,3 +116,18 @@ def _put_back(done: list[Change]) -> str:
         except OSError:
             failed.append(one_line(change.path))
     return f"could not be put back: {', '.join(failed)}" if failed else "nothing was changed"
+
+
+def put_aside(paths: tuple[str, ...]) -> list[str]:
+    """Rename those of these files and folders that are there; their new names. Nothing is lost, and nothing runs it."""
+    made = []
+    for path in paths:
+        above, name = os.path.split(path)
+        new = f"{name}.aside-{secrets.token_hex(3)}"
+        try:
+            with opening.folder(above) as fd:
+                os.rename(name, new, src_dir_fd=fd, dst_dir_fd=fd)
+        except OSError:
+            continue  # it is not there, or the folder is closed to us as well
+        made.append(os.path.join(above, new))
+    return made

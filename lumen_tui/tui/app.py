@@ -10,28 +10,32 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import NoColor
+from textual.screen import Screen
 
 from lumen_tui.engine.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.store import lastframe
-from lumen_tui.tui import fewer_bytes, hung_up, theme
+from lumen_tui.store import lastframe, program
+from lumen_tui.tui import fewer_bytes, fewer_lines, hung_up, theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.guard import AsciiTwins, Guard
 from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
 
-_ROOM_ALONE = 2  # screens: Textual's own and the room
+if TYPE_CHECKING:
+    from lumen_tui.tui.screens.base import Dialog
+
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _SOON = 0.05  # seconds
+_PATIENCE = 0.1  # seconds that the first paint waits for the first picture
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
 
 
@@ -58,8 +62,11 @@ class LumenApp(App[int], inherit_bindings=False):
         self.lean = lean
         self.look = theme.NO_LOOK
         fewer_bytes.install()
+        fewer_lines.install()
         hung_up.install()
         super().__init__(ansi_color=True if self.mono else None)
+        if theme.dumb():  # Rich takes such a terminal for one of 80x25, whatever it is: two sizes in turn, for ever
+            self.console._environ = {**self.console._environ, "TERM": "vt100"}
         self.port = port
         self.operator = operator
         self.read_only = read_only
@@ -80,13 +87,28 @@ class LumenApp(App[int], inherit_bindings=False):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.variable_defaults()
 
+    def get_default_screen(self) -> Screen[None]:
+        """The room itself: an empty screen of Textual's below it would be laid out and painted for nothing."""
+        return self.room
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """As Textual has it; before the first screen the colours are enough, and the style sheets are parsed once."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
     def on_mount(self) -> None:
-        self.push_screen(self.room)
         loop = asyncio.get_running_loop()
         for number in _ENDING:
             loop.add_signal_handler(number, self._end_by, number)
         self._bridge = Bridge(self.port, loop, self.show, self._tell)
         self._bridge.start()
+
+    def await_picture(self) -> None:
+        """Give the first picture a moment: a room that opens with its content is laid out and painted once."""
+        if self._bridge is not None:
+            self._bridge.await_picture(_PATIENCE)
 
     def on_unmount(self) -> None:
         if self._bridge is not None:
@@ -103,6 +125,14 @@ class LumenApp(App[int], inherit_bindings=False):
         self._keep_screen()
         self.presence.leave()
         super().exit(result, return_code, message)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """As Textual has it; but where an upgrade took the files away, one sentence tells more than the traceback."""
+        if why := program.replaced():
+            self._return_code = 1
+            self.panic(f"lumen-tui: {why}")
+        else:
+            super()._handle_exception(error)
 
     def _keep_screen(self) -> None:
         """Leave the room's last screen for the first paint of the next one."""
@@ -122,8 +152,8 @@ class LumenApp(App[int], inherit_bindings=False):
             if slip := slip_in(snapshot.config.keys):
                 self._tell(slip)
         self.room.show(snapshot, self.clock())
-        if len(self.screen_stack) > _ROOM_ALONE:
-            self._show_above(snapshot)
+        for screen in self.above():
+            screen.show(snapshot)
         self._name_terminal(snapshot)
         if snapshot.loading >= 1:
             self.presence.begin(snapshot.root)
@@ -131,13 +161,13 @@ class LumenApp(App[int], inherit_bindings=False):
             gc.enable()  # off since before the imports
             gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
 
-    def _show_above(self, snapshot: Snapshot) -> None:
-        """Hand the picture to whatever is open over the room."""
+    def above(self) -> list[Dialog[Any]]:
+        """What is open over the room, the topmost last."""
+        if self.screen is self.room:
+            return []
         from lumen_tui.tui.screens.base import Dialog
 
-        for screen in self.screen_stack:
-            if isinstance(screen, Dialog) and screen.is_mounted:
-                screen.show(snapshot)
+        return [screen for screen in self.screen_stack if isinstance(screen, Dialog) and screen.is_mounted]
 
     @property
     def drives(self) -> bool:

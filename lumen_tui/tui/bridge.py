@@ -12,6 +12,7 @@ from typing import Any
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.store import program
 
 _TRY_AGAIN = 2.0  # seconds
 
@@ -38,6 +39,7 @@ class Bridge:
         self._context = contextvars.copy_context()
         self._stop = threading.Event()
         self._latest: Snapshot | None = None
+        self._came = threading.Event()
         self._lock = threading.Lock()
         self._asked: queue.SimpleQueue[tuple[str, dict[str, Any], Answer] | None] = queue.SimpleQueue()
 
@@ -63,13 +65,19 @@ class Bridge:
                 for snapshot in self._port.changes(self._stop):
                     self._offer(snapshot)
             except Exception as error:  # noqa: BLE001
-                self._call(self._tell, f"the state folder cannot be followed: {error}")
+                self._call(self._tell, program.replaced() or f"the state folder cannot be followed: {error}")
             self._stop.wait(_TRY_AGAIN)
+
+    def await_picture(self, patience: float) -> None:
+        """Wait for the first picture, at most so many seconds, and show it. To be called in the event loop."""
+        if self._came.wait(patience):
+            self._fetch()
 
     def _offer(self, snapshot: Snapshot) -> None:
         """Hand the newest picture over; one that was not fetched yet is replaced."""
         with self._lock:
             waiting, self._latest = self._latest is not None, snapshot
+        self._came.set()
         if not waiting:
             self._call(self._fetch)
 
@@ -92,7 +100,7 @@ class Bridge:
             near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
             return None, f"{error}{near}"
         except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
-            return None, reason_first(verb, str(error))
+            return None, program.replaced() or reason_first(verb, str(error))
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 EVERYWHERE = "everywhere"
 LOOP, WAKE = "loop", "wake"
@@ -11,8 +12,7 @@ WORKERS, SIGNALS, DISCOVERIES, DECAY = "workers", "signals", "discoveries", "dec
 ROWS = "rows"  # any pane or screen with a list
 
 
-@dataclass(frozen=True)
-class RoomCommand:
+class RoomCommand(msgspec.Struct, frozen=True):
     """One thing the operator can do. A handler's method `do_<action>` does it, `why_<action>` may refuse it."""
 
     action: str

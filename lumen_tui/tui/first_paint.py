@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from lumen_tui.model.times import past
+from lumen_tui.model.times import ago
 from lumen_tui.store import lastframe
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ class FirstPaint:
 
 def frame(lines: list[str], kept: float, now: float, columns: int, rows: int) -> str:
     """The bytes of the first screen: a header that tells the age, then the lines in grey."""
-    age = f"as it was {past(now - kept)} · opening …" if lines else "opening …"
+    age = f"as it was {ago(now - kept)} · opening …" if lines else "opening …"
     head = f" lumen   {age}"[:columns]
     colour, plain = ("", "") if os.environ.get("NO_COLOR") else (_GREY, _PLAIN)
     # `isprintable` knows every control, format and private character; `re`, which `safe` needs, costs 5 ms

@@ -14,6 +14,9 @@ from lumen_tui.store.layout import Layout, distrust
 
 # xterm's window operations 22 and 23: the terminal's title is ours while the room is open
 _KEEP_TITLE, _TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
+# Seconds. The event loop gives its turn away whenever it looks for a key; at the usual 5 ms a thread that reads a large
+# folder makes each of a hundred steps to the first screen so much longer.
+_TURN = 0.0005
 _ASKED_FOR = "the room was opened with --read-only"
 
 
@@ -25,6 +28,7 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
     """
     layout = Layout(root)
     engine = None if read_only else _start(layout)
+    sys.setswitchinterval(_TURN)
     gc.disable()  # importing makes nothing that could be collected; the application turns it on again
     from lumen_tui.engine.port import RemotePort
     from lumen_tui.tui.app import LumenApp

@@ -15,8 +15,6 @@ from lumen_tui.store import files, presence
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.presence import Seen
 from lumen_tui.tui.commands import BY_ACTION, shown_key
-from lumen_tui.tui.widgets.footer import Notice
-from lumen_tui.tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from lumen_tui.tui.app import LumenApp
@@ -39,8 +37,10 @@ class Presence:
 
     def begin(self, root: str) -> None:
         """The room shows everything: say what happened, and begin to note."""
+        if self._layout is not None or not root:
+            return
         layout = Layout(Path(root))
-        if self._layout is None and root and layout.exists():
+        if layout.exists():
             self._layout, self._touched = layout, self._app.clock()
             self._app.run_worker(self._come(layout), group="presence")
 
@@ -100,12 +100,4 @@ class Presence:
             return
         key = shown_key(BY_ACTION["since"], room.snapshot.config.keys)
         told = f"{text} · {key} to read" if room.size.width >= _WIDE else f"{key} reads: {text}"  # its end may be cut
-        notice = room.notice = Notice(told)
-        room.query_one("#footer", Lines).redraw()
-        self._app.set_timer(_SHOWN, lambda: self._hush(notice))
-
-    def _hush(self, notice: Notice) -> None:
-        room = self._app.room
-        if room.notice is notice:
-            room.notice = None
-            room.query_one("#footer", Lines).redraw()
+        room.around.say(told, seconds=_SHOWN)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from rich.segment import Segment
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -13,10 +12,12 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.around import Around
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
-from lumen_tui.tui.layout import Layout, arrange, pane_line
+from lumen_tui.tui.layout import Layout, arrange
 from lumen_tui.tui.likeness import LikenessFinder
+from lumen_tui.tui.one_frame import OneFrame
 from lumen_tui.tui.panes.base import NOTHING, Pane
 from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.detail import DetailColumn
@@ -27,15 +28,12 @@ from lumen_tui.tui.panes.wake import WakePane
 from lumen_tui.tui.panes.workers import WorkersPane
 from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.filter_bar import FilterBar, FilterLine
-from lumen_tui.tui.widgets.footer import Notice, footer, footer_commands
-from lumen_tui.tui.widgets.header import header
 from lumen_tui.tui.widgets.line_list import LineList
 from lumen_tui.tui.widgets.lines import ClickedLines, Lines, ScrolledLines
 
 if TYPE_CHECKING:
     from lumen_tui.tui.app import LumenApp
 
-_SAID_FOR = 6.0  # seconds that a notice stays
 _FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
 _LOOKED_AT = 20  # tasks, of which the live ones stand near the front
 
@@ -47,7 +45,7 @@ def pace(snapshot: Snapshot, lean: bool) -> float:
     return _FAST if lively and not lean else _SLOW
 
 
-class Room(Screen[None], inherit_bindings=False):
+class Room(OneFrame, Screen[None], inherit_bindings=False):
     """The main screen. Facts come down through `show`; commands are looked up in the handlers."""
 
     AUTO_FOCUS = ""  # the room itself gives the focus, once it is laid out
@@ -62,13 +60,12 @@ class Room(Screen[None], inherit_bindings=False):
         self.current: Pane = self.panes[2]
         self.zoomed = False
         self.arranged = Layout()
-        self.notice: Notice | None = None
+        self.around = Around(self)
         self.detail = DetailColumn()
         self._handlers = Handlers(self)
         self._likeness = LikenessFinder(self)
         self._timer: Timer | None = None
         self._pace = _FAST
-        self._silence: Timer | None = None
 
     @property
     def lumen(self) -> LumenApp:
@@ -77,8 +74,8 @@ class Room(Screen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         loop, wake, workers, signals, discoveries, decay = self.panes
-        yield Lines(self._header, id="header")
-        yield ClickedLines(self._others, id="others")
+        yield Lines(self.around.header, id="header")
+        yield ClickedLines(self.around.others, id="others")
         with Vertical(id="columns"):
             with Vertical(id="left"):
                 yield from (loop, wake, decay)
@@ -86,9 +83,13 @@ class Room(Screen[None], inherit_bindings=False):
                 yield from (workers, signals, discoveries)
             yield self.detail
         yield FilterLine()
-        yield Lines(self._footer, id="footer")
+        yield Lines(self.around.footer, id="footer")
 
     def on_mount(self) -> None:
+        """All that the first paint shows is there before it: an empty one, and one without a focus, are saved."""
+        arrange(self, self.app.size)
+        self._keep_focus()
+        self.lumen.await_picture()
         self._timer = self.set_timer(self._pace, self._tick)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -117,27 +118,20 @@ class Room(Screen[None], inherit_bindings=False):
         now = self.lumen.clock()
         for pane in self.panes:
             pane.tick(now)
+        for screen in self.lumen.above():
+            screen.tick(now)
         self._lines_again()
         self._pace = pace(self.snapshot, self.lumen.lean)
         self._timer = self.set_timer(self._pace, self._tick)
 
     def _lines_again(self) -> None:
-        for name in ("#header", "#footer", "#others"):
-            self.query_one(name, Lines).redraw()
+        self.around.redraw()
         if self.arranged.wide:
             self.detail.show(self.current.detail())
 
     def say(self, text: str, *, bad: bool = False) -> None:
         """Words about what was just done, in the footer for some seconds."""
-        self.notice = Notice(text, bad)
-        self.query_one("#footer", Lines).redraw()
-        if self._silence is not None:
-            self._silence.stop()
-        self._silence = self.set_timer(_SAID_FOR, self._hush)
-
-    def _hush(self) -> None:
-        self.notice = None
-        self.query_one("#footer", Lines).redraw()
+        self.around.say(text, bad=bad)
 
     # Requests up.
 
@@ -185,8 +179,9 @@ class Room(Screen[None], inherit_bindings=False):
     @on(Pane.Changed)
     def changed(self, event: Pane.Changed) -> None:
         """A cursor moved."""
+        event.stop()
         if event.pane is self.current:
-            self.query_one("#footer", Lines).redraw()  # what works depends on the row
+            self.around.redraw_footer()  # what works depends on the row
         if self.arranged.wide and event.pane is self.current:
             self.detail.show(self.current.detail())
         if isinstance(event.pane, DiscoveriesPane):
@@ -212,18 +207,3 @@ class Room(Screen[None], inherit_bindings=False):
         if not event.keep and self.current.rows is not None:
             self.current.rows.set_filter("")
         self.go_to(self.current)
-
-    # The lines around the panes.
-
-    def _header(self, width: int, height: int) -> list[list[Segment]]:
-        return [header(self.snapshot, self.lumen.clock(), width, self.lumen.look, here=self.lumen.drives)]
-
-    def _others(self, width: int, height: int) -> list[list[Segment]]:
-        if height == 1:
-            return [pane_line(self, width)]
-        return [pane.summary(width) for pane in self.panes if pane is not self.current]
-
-    def _footer(self, width: int, height: int) -> list[list[Segment]]:
-        offered = footer_commands(self.current.scope, self.current.rows is not None)
-        commands = [command for command in offered if not self.why_not(command)]
-        return [footer(commands, self.snapshot.config.keys, self.notice, width, self.lumen.look)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import PurePath
 
+import msgspec
 from rich.style import Style
 from textual.theme import Theme
 
@@ -15,8 +15,7 @@ from lumen_tui.store.shipped import shipped
 LUMEN, LIGHT, PLAIN = "lumen", "lumen-light", "ansi-dark"
 
 
-@dataclass(frozen=True)
-class Ink:
+class Ink(msgspec.Struct, frozen=True):
     """The styles that text is drawn in. None has a ground of its own."""
 
     text: Style
@@ -29,8 +28,7 @@ class Ink:
     heading: Style
 
 
-@dataclass(frozen=True)
-class Shapes:
+class Shapes(msgspec.Struct, frozen=True):
     """The marks that carry a state without colour."""
 
     status: dict[Status, str]
@@ -65,8 +63,7 @@ ASCII = Shapes(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What a renderer needs to draw."""
 
     ink: Ink

@@ -1,0 +1,1 @@
+"""One task in a process of its own, from spec.json to exit.json."""

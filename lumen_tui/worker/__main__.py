@@ -25,7 +25,7 @@ import msgspec  # noqa: E402
 from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
-from lumen_tui.store import files, locks  # noqa: E402
+from lumen_tui.store import files, locks, program  # noqa: E402
 from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.redact import redactor  # noqa: E402
 from lumen_tui.worker import orphans  # noqa: E402
@@ -87,7 +87,7 @@ def _attempt(world: World, tally: Tally, started: list[Task]) -> tuple[str, str]
         return "failed", str(error)
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was becomes an exit
         sys.stderr.write(world.redact(traceback.format_exc()))
-        return "failed", f"{type(error).__name__}: {error}"
+        return "failed", program.replaced() or f"{type(error).__name__}: {error}"
     return ("done", "") if outcome.ok else ("failed", outcome.reason)
 
 

@@ -105,6 +105,7 @@ class Asking:
         allowed = answer.allowed and answer.hash == call
         reason = answer.reason if fits else _OTHER_CALL
         said = "allowed" if allowed else "refused"
-        text = f"{said} by {answer.by}" + (f": {reason}" if reason else "")
+        by = "" if answer.ended else answer.by
+        text = said + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
         self._events.event("answered", text, tool=approval.tool, ok=allowed, approval=approval.id)
-        return Answer(allowed=allowed, reason=reason, by=answer.by)
+        return Answer(allowed=allowed, reason=reason, by=by)

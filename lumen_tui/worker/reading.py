@@ -54,6 +54,16 @@ class _Refusal(msgspec.Struct):
     data: dict[str, object] = {}
 
 
+class Said(msgspec.Struct):
+    """How a conversation ended; `problem` says why there is no answer."""
+
+    text: str = ""
+    problem: str = ""
+    brain: str = ""
+    usd: float = 0.0
+    tokens: int = 0
+
+
 class Spender:
     """Sets the cost of each call aside before it is made, and settles it after."""
 
@@ -95,20 +105,27 @@ class Spender:
 
 def read(order: Order, store: Store, environ: dict[str, str]) -> Answer:
     """Ask, and take the answer apart. Whatever goes wrong is said in it."""
+    said = ask(store, order.session, _job(order, environ), environ)
+    found = None if said.problem else candidates(said.text)
+    problem = said.problem or ("" if found is not None else "its answer is no JSON array")
+    return Answer(tuple(found or ()), problem, said.brain, said.usd, said.tokens)
+
+
+def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> Said:
+    """One conversation of the tier haiku without tools, paid from the ledger."""
     config = load_config(store.layout)[0]
     role, spec = Role(name=NAME, purpose="reads sessions", tools=()), Spec(id=NAME, objective="read a session")
-    spender = Spender(store, config, order.session)
+    spender = Spender(store, config, session)
     try:
         name = targets(config.models, role, spec, environ)[0].endpoint.name
         if name in ("offline", "claude"):
-            return Answer(problem=f"no server of models is set (the provider is {name})")
+            return Said(problem=f"no server of models is set (the provider is {name})")
         provider = choose_provider(config.models, role, spec, environ)
-        outcome = _converse(provider.converse(_job(order, environ)), spender)
+        outcome = _converse(provider.converse(job), spender)
     except (ProviderError, NoRoom) as error:
-        return Answer(problem=one_line(str(error), 300), usd=spender.usd, tokens=spender.tokens)
-    found = candidates(outcome.text)
-    problem = "" if outcome.ok and found is not None else outcome.reason or "its answer is no JSON array"
-    return Answer(tuple(found or ()), problem, provider.brain, spender.usd, spender.tokens)
+        return Said(problem=one_line(str(error), 300), usd=spender.usd, tokens=spender.tokens)
+    problem = "" if outcome.ok else outcome.reason or "it gave no answer"
+    return Said(outcome.text, problem, provider.brain, spender.usd, spender.tokens)
 
 
 def _job(order: Order, environ: dict[str, str]) -> Job:

@@ -146,6 +146,17 @@ def test_what_failed_and_is_tried_again_needs_nobody_until_that_is_taken_back(de
     assert [need.target for need in Reader(desk.store.root).snapshot(desk.now).attention] == [old]
 
 
+def test_retry_can_have_more_to_spend(desk):
+    old = desk.do("task.new", objective="count", budget={"tokens": 10, "usd": 0.5}).target
+    (desk.store.layout.task(old) / "exit.json").write_text(
+        f'{{"task_id": "{old}", "status": "failed", "finished_at": "2026-01-01T00:00:00Z"}}'
+    )
+    same = taskfiles.read_spec(desk.store.layout, desk.do("task.retry", task_id=old).target)
+    assert (same.budget.tokens, same.budget.usd) == (10, 0.5)
+    more = taskfiles.read_spec(desk.store.layout, desk.do("task.retry", task_id=old, budget={"tokens": 0}).target)
+    assert (more.budget.tokens, more.budget.usd) == (0, 0.5)
+
+
 def test_retry_is_a_new_task_that_names_the_old_one(desk):
     old = desk.do("task.new", objective="count", priority="P0").target
     (desk.store.layout.task(old) / "exit.json").write_text(

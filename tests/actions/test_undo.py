@@ -70,6 +70,34 @@ def test_undo_refuses_with_who_and_when_where_it_was_changed_since(desk):
     assert desk.files() == before
 
 
+def test_a_refusal_names_the_action_and_the_one_before_it(desk):
+    one, two = desk.discovery("the first thing"), desk.discovery("the second thing")
+    first = desk.do("triage.archive", node_ids=one, reason="r", by="ana")
+    desk.do("triage.archive", node_ids=two, reason="r", by="ana")
+    desk.do("node.unarchive", node_ids=two, by="bo")
+    desk.do("triage.archive", node_ids=two, reason="another", by="bo")
+    with pytest.raises(ActionError) as refused:
+        desk.do("undo", by="ana")
+    said = str(refused.value)
+    assert (
+        said.index("the second thing") < said.index("not undone") < said.index("by bo") < said.index("the first thing")
+    )
+    assert f"`undo {first.action_id}`" in said
+    desk.do("undo", by="ana", action_id=first.action_id[:9])
+    with pytest.raises(ActionError) as refused:
+        desk.do("undo", by="ana")
+    assert "the one before" not in str(refused.value)
+
+
+def test_an_action_that_is_not_there_is_told_apart_from_none_at_all(desk):
+    with pytest.raises(ActionError, match="nothing of yours to undo"):
+        desk.do("undo", action_id="act-zzzz")
+    desk.do("triage.archive", node_ids=desk.discovery(), reason="r")
+    with pytest.raises(ActionError, match="no action 'act-zzzz' of yours") as refused:
+        desk.do("undo", action_id="act-zzzz")
+    assert refused.value.missing
+
+
 def test_undo_of_a_promote_refuses_where_the_work_unit_was_edited(desk):
     node = desk.discovery()
     done = desk.do("triage.promote", node_ids=node, lane="Core")

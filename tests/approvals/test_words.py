@@ -90,6 +90,36 @@ def test_rules_of_the_operator_are_kept_beside_the_new_one(store, ask, do):
     assert [one.pattern for one in load_config(store.layout)[0].allow] == ["make test", "make deploy"]
 
 
+def test_always_answers_the_other_questions_that_the_rule_covers_and_no_more(store, ask, do):
+    first, same, other = ask("make a"), ask("make a", task="tsk-two"), ask("make b", task="tsk-two")
+    masked = ask("make a", task="tsk-three", rule="")  # what is hidden in it may be another call
+    done = do("approval.allow_always", approval_id=first.id)
+    assert done.summary.startswith("allowed: builder: make a, and 1 more that waits; saved:")
+    answer = approvals.decision(store.layout, same.id)
+    assert answer is not None
+    assert (answer.allowed, answer.reason) == (True, "always: make a")
+    assert [one.id for one in approvals.undecided(store.layout)] == sorted((masked.id, other.id))
+    assert do("undo").summary.startswith("undone: saved:")
+
+
+def test_a_rule_is_taken_out_by_its_number_and_comes_back_with_undo(store, ask, do):
+    store.layout.config.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')
+    do("approval.allow_always", approval_id=ask("make deploy").id)
+    assert do("approval.forget", number=1).summary.startswith("taken out: builder may always use shell on: make test")
+    assert [one.pattern for one in load_config(store.layout)[0].allow] == ["make deploy"]
+    do("approval.forget", number=1)
+    assert load_config(store.layout)[0].allow == ()  # those of lumen.toml do not come back behind one's back
+    do("undo")
+    assert [one.pattern for one in load_config(store.layout)[0].allow] == ["make deploy"]
+    with pytest.raises(ActionError, match="no rule 2"):
+        do("approval.forget", number=2)
+
+
+def test_a_beginning_that_holds_another_command_says_so(store, ask, do):
+    with pytest.raises(ActionError, match="may hold none of"):
+        do("approval.allow_always", approval_id=ask("make a > b").id, pattern="make *")
+
+
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [("*", "nearly everything"), (" / * ", "nearly everything"), ("make test", "does not cover the call"),
@@ -161,6 +191,13 @@ def test_always_from_the_shell_shows_the_rule(run, waiting, store):
     assert code == 0
     assert err == "builder may always use shell on: make a, without asking\n"
     assert "saved: builder may always" in out
+    listed = "1  builder may always use shell on: make a, without asking  by ann 2027-01-15\n"
+    assert run("approvals", "rules")[1] == listed
+    assert run("approvals", "forget", "7")[0] == 3
+    assert run("approvals", "forget", "1")[0] == 0
+    code, out, err = run("approvals", "rules")
+    assert (code, out) == (0, "")
+    assert err.startswith("no rule is in force")
     assert run("approve", waiting[0].id, waiting[1].id, "--always")[0] == 2
     assert run("approve", waiting[1].id, "--pattern", "x")[0] == 2
 

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.archive import LONGEST, parts, passage
 from lumen_tui.store import archive
 from lumen_tui.store.damage import DamageScan
+from lumen_tui.store.reader import Reader
+from lumen_tui.store.whytrace import trace
 
 
 def test_a_note_keeps_what_was_said_of_it(library: Any) -> None:
@@ -75,6 +78,25 @@ def test_bad_input_writes_nothing(library: Any, given: dict[str, Any], says: str
     assert not library.layout.archival.exists() and not library.layout.actions.exists()
 
 
+def test_a_note_names_the_task_that_wrote_it(library: Any, capsys: Any) -> None:
+    library.task("tsk-a1", "look", "found")
+    library.task("loop-000003", "a loop", "done")
+    named = library.insert("the port is 8443", task_id="tsk-a")
+    own = library.do("archive.insert", by="loop-000003", text="nobody uses it").target
+    plain = library.insert("by hand")
+    strange = library.do("archive.insert", by="tsk-none", text="of a task that is gone").target
+    found = {one.id: (one.task_id, one.trust) for one in archive.passages(library.layout)}
+    assert (found[named], found[own]) == (("tsk-a1", "agent"), ("loop-000003", "agent"))
+    assert (found[plain], found[strange]) == (("", "person"), ("", "agent"))
+    lines = library.layout.archival.read_bytes().splitlines()
+    assert [b"task_id" in line for line in lines] == [True, True, False, False]
+    up = [(hop.id, hop.link) for hop in trace(library.layout, named, library.now).up]
+    assert up == [("tsk-a1", "written by")]
+    assert named in [hop.id for hop in trace(library.layout, "tsk-a1", library.now).down]
+    with pytest.raises(ActionError, match="no task 'tsk-zz'"):
+        library.insert("x", task_id="tsk-zz")
+
+
 def test_damaged_lines_hide_only_themselves(library: Any) -> None:
     library.insert("alpha one")
     with library.layout.archival.open("ab") as out:
@@ -82,6 +104,23 @@ def test_damaged_lines_hide_only_themselves(library: Any) -> None:
     library.insert("alpha two")
     assert [one.content for one in archive.passages(library.layout)] == ["alpha one", "alpha two"]
     assert len(library.ids("alpha")) == 2
+
+
+def test_the_room_names_them_until_they_are_mended(library: Any) -> None:
+    library.insert("alpha one")
+    with library.layout.archival.open("ab") as out:
+        out.write(b"not json\n")
+    reader = Reader(library.root)
+    first = reader.snapshot(library.now)
+    assert [one.where for one in first.problems] == ["memory/archival.jsonl"]
+    assert first.problems[0].what.startswith("1 damaged line, the first at byte ")
+    with library.layout.archival.open("ab") as out:
+        out.write(b'{"id":3}\n')
+    second = reader.snapshot(library.now)
+    assert second.problems[0].what.startswith("2 damaged lines")
+    assert second.revisions.problems != first.revisions.problems
+    examine(library.store, now=library.now, fix=True)
+    assert reader.snapshot(library.now).problems == ()
 
 
 def _append(library: Any, who: int) -> None:

@@ -77,6 +77,9 @@ def test_a_note_goes_in_and_is_listed(run: Any, filled: Any) -> None:
     assert code == 0 and out.startswith("arc-")
     listed = run("archive", "list", "--tag", "db")[1]
     assert listed.split()[:3] == [out.strip(), "procedural", "0.70"] and "Vacuum on Sundays" in listed
+    filled.task("tsk-dry", "measure", "11 %")
+    assert run("archive", "insert", "Air is dry", "--task", "tsk-dry")[0] == 0
+    assert "agent (tsk-dry)" in run("archive", "list")[1] and run("undo")[0] == 0
     assert run("archive", "mem-lock", "-r", "old")[0] == 0  # that `archive` is another one
     assert run("undo")[0] == 0 and run("undo")[0] == 0
     assert run("archive", "list", "--tag", "db")[0] == 3

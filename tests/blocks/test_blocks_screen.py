@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from blocks_desk import Memory
 from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import times
 from lumen_tui.tui.screens import editor
+from lumen_tui.tui.screens.base import Facts
 from lumen_tui.tui.screens.blocks_screen import BlocksScreen
 
 
@@ -108,3 +112,32 @@ async def test_a_locked_block_opens_no_editor(written: Memory, monkeypatch: pyte
         await until(pilot, lambda: "locked" in app.shown)
         await pilot.press("e")
         await until(pilot, lambda: "l unlocks it" in app.shown)
+
+
+async def test_ages_go_on_with_the_rooms_clock_and_nothing_else_is_painted(
+    written: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = on_stage(written)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "Never guesses." in app.shown)
+        sheet = app.sheet
+        assert isinstance(sheet, BlocksScreen)
+        now = times.epoch(written.block("persona").at) + 60
+        sheet.tick(now)
+        await until(pilot, lambda: "1 min" in app.shown)
+        painted: list[object] = []
+        for widget in (sheet.rows, sheet.query_one(Facts)):
+            monkeypatch.setattr(widget, "refresh", recording(widget.refresh, painted))
+        sheet.tick(now + 1)
+        assert painted == []
+        sheet.tick(now + 2 * 3600)
+        assert len(painted) == 2  # the age in the row, and the line beside it
+        await until(pilot, lambda: app.shown.count("2 h") == 2)
+
+
+def recording(refresh: Callable[..., object], painted: list[object]) -> Callable[..., object]:
+    def recorded(*regions: object, **how: object) -> object:
+        painted.append(regions)
+        return refresh(*regions, **how)
+
+    return recorded

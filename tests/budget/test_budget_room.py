@@ -6,9 +6,11 @@ import asyncio
 import time
 
 import pytest
+from lumen_clock import HandClock
 from textual.app import App
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import ids
 from lumen_tui.model.spendbook import SPENT
 from lumen_tui.model.times import iso
 from lumen_tui.tui.app import LumenApp
@@ -16,17 +18,6 @@ from lumen_tui.tui.screens.budget_form import KillForm, UnkillForm
 from lumen_tui.tui.screens.budget_screen import BudgetScreen
 
 HOSTILE = "[/] [@click=app.quit]x[/] \x1b]52;c;QUJD\x07"
-
-
-class Still:
-    def __init__(self, now):
-        self._now = now
-
-    def now(self):
-        return self._now
-
-    def running(self):
-        return time.monotonic()
 
 
 def text(app: App[None]) -> str:
@@ -44,7 +35,7 @@ async def until(pilot, true):
 @pytest.fixture
 def open_room(purse, now):
     def opened():
-        return LumenApp(RemotePort(purse.root, "ann", clock=Still(now)), operator="ann", clock=lambda: now)
+        return LumenApp(RemotePort(purse.root, "ann", clock=HandClock(now)), operator="ann", clock=lambda: now)
 
     return opened
 
@@ -83,6 +74,23 @@ async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, ope
         await until(pilot, lambda: "$4.20 of $15.00" in text(app))
         await pilot.press("u")
         await until(pilot, lambda: "$4.20 of $5.00" in text(app))
+
+
+async def test_a_task_is_named_by_what_it_is_about(purse, a_hold, now, open_room):
+    purse.settings("[budget]\nday_tokens = 100000\n")
+    task = purse.do("task.new", objective="count the lines").target
+    purse.ledger.append(a_hold("spd-1", 99_000, kind=SPENT, at=iso(now - 600), task=task))
+    app = open_room()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.room.snapshot.spend.tokens)
+        await pilot.press("dollar_sign")
+        await until(pilot, lambda: "by task" in text(app))
+        assert f"{ids.short(task)}  count the lines" in text(app)
+        assert "in calls" in text(app)
+        await pilot.press("w")
+        await until(pilot, lambda: "Who spent today" in text(app) and "99 k tokens" in text(app))
+        await pilot.press("w")
+        await until(pilot, lambda: "Why" in text(app) and "this" in text(app))
 
 
 async def test_the_switch_wants_the_name_typed_and_is_lifted_only_by_an_answer(purse, now, open_room):

@@ -113,6 +113,16 @@ def test_a_person_is_asked_only_where_waiting_does_not_help():
     assert budget.view(book_of(held, waits), config, NOW, alive=()).waiting == 0
 
 
+def test_a_full_cap_is_not_warned_of_as_well_but_another_one_is():
+    config = BudgetConfig(day_tokens=100, roles={"reviewer": RoleBudget(tokens=50)})
+    waits = Entry("w", WAIT, times.iso(NOW), DAY, "u", role="builder", tokens=70)
+    found = budget.view(book_of(spent(90, role="builder"), waits), config, NOW)
+    assert (bool(found.full), found.warned) == (True, "")
+    found = budget.view(book_of(spent(90)), config, NOW)
+    assert "role reviewer" in found.full
+    assert found.warned.startswith("today's budget: 90 of 100")
+
+
 def test_the_warning_comes_at_its_share_and_goes_at_the_end():
     config = BudgetConfig(day_tokens=100, day_usd=0)
     assert [bool(budget.view(book_of(spent(gone)), config, NOW).warned) for gone in (79, 80, 99, 100)] == [

@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import pytest
+from lumen_clock import HandClock
 
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.outcome import ActionError
@@ -16,32 +17,12 @@ from lumen_tui.store.reader import Reader
 NO_SERVER = "http://127.0.0.1:9"  # nobody listens
 
 
-class Still:
-    """A clock that the test moves."""
-
-    def __init__(self, now):
-        self.wall = self.ran = now
-
-    def now(self):
-        return self.wall
-
-    def running(self):
-        return self.ran
-
-    def awake(self):
-        return self.ran
-
-    def pass_time(self, seconds):
-        self.wall += seconds
-        self.ran += seconds
-
-
 @pytest.fixture
 def engine(purse, now, monkeypatch):
     """An engine whose tasks would use a model, and no worker of which gets anywhere."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", NO_SERVER)
-    made = Engine(purse.root, Still(now))
+    made = Engine(purse.root, HandClock(now))
     made.open()
     yield made
     made.close("over")
@@ -79,7 +60,7 @@ def test_nothing_starts_at_the_cap_and_a_raise_lets_it_go_on(purse, engine, a_ho
     ]
     need = Reader(purse.root).snapshot(now).attention[0]
     assert (need.need.value, need.target) == ("budget", "budget")
-    engine.clock.pass_time(60)
+    engine.clock.wall += 60
     purse.do("budget.raise", tokens=500, now=engine.clock.now(), reason="the report is due")
     beat(engine)
     assert started(purse) == [name]
@@ -95,7 +76,7 @@ def test_a_new_day_lets_it_go_on(purse, engine, a_hold):
     spend(purse, a_hold, 1000)
     purse.do("task.new", objective="x")
     beat(engine)
-    engine.clock.pass_time(86_400)
+    engine.clock.wall += 86_400
     beat(engine)
     assert len(started(purse)) == 1
     assert "a new day began" in purse.events("budget_resumed")[0]
@@ -115,7 +96,7 @@ def test_without_a_model_no_budget_holds_anything_back(purse, a_hold, now, monke
     purse.settings("[budget]\nday_tokens = 1000\n")
     spend(purse, a_hold, 1000)
     name = purse.do("task.new", objective="What are the 3 largest files in /etc?").target
-    engine = Engine(purse.root, Still(now))
+    engine = Engine(purse.root, HandClock(now))
     engine.open()
     beat(engine)
     engine.close("over")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_program import Child, start_worker
 from msgspec import Struct, field
 
 from lumen_tui.model.modelsconfig import ModelsConfig
@@ -129,7 +129,7 @@ class Work:
         self.program, self.environ = program, environ
         self.settings()
         self.spec()
-        self.child: subprocess.Popen[bytes] | None = None
+        self.child: Child | None = None
 
     def settings(self, more: str = "") -> None:
         models = f'[models]\nprovider = "claude"\ntries = 2\n[models.claude]\nprogram = "{self.program}"\n'
@@ -145,12 +145,8 @@ class Work:
         files.replace(path, text.encode())
         self.spec(name)
 
-    def start(self) -> subprocess.Popen[bytes]:
-        with open(self.folder / "worker.log", "ab") as log:
-            self.child = subprocess.Popen(
-                [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder, env=self.environ,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
+    def start(self) -> Child:
+        self.child = start_worker(self.folder, self.environ)
         return self.child
 
     def run(self) -> dict[str, Any]:

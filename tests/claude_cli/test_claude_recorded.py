@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.model.modelsconfig import ClaudeConfig
+from lumen_tui.providers import claude_program
 from lumen_tui.providers.base import Permit, Ran, Reserve, Spent, ToolCall
 from lumen_tui.store import files
 
@@ -183,7 +184,8 @@ def test_a_program_that_dies_is_no_result_and_its_call_counts(fake):
     assert talk.of(Spent)[0].usage.tokens > 1000
 
 
-def test_a_program_that_says_nothing_is_ended(fake):
+def test_a_program_that_says_nothing_is_ended(fake, monkeypatch):
+    monkeypatch.setattr(claude_program, "_ASK_SECONDS", 0.1)
     fake.settings |= {"first_byte_seconds": 0.1, "silence_seconds": 0.1}
     fake.plays("whole", lambda steps: [*steps[:3], {"sleep": 60}])
     assert "was silent for 0.2 seconds" in fake.talk().error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -36,6 +37,17 @@ def test_off_aside_and_back(run):
     assert run("attention", "aside", signal)[0] == 0
     assert run("undo")[0] == 0
     assert run("status", "-q")[0] == 1
+
+
+def test_what_is_put_off_can_be_put_off_anew_for_less(run):
+    signal = run("signal", "the disk is full", "-p", "P0")[1].strip()
+    run("attention", "snooze", signal, "--for", "9d")
+    assert f"{signal}  signal  until 20" in run("attention", "list")[1]
+    first = json.loads(run("attention", "list", "--json")[1])["snoozed"][0]["until"]
+    assert run("attention", "snooze", signal, "--for", "30m")[0] == 0
+    assert json.loads(run("attention", "list", "--json")[1])["snoozed"][0]["until"] < first
+    assert re.search(r" UTC  \S+: the disk is full", run("attention", "list")[1])
+    assert run("attention", "snooze", signal, "--for", "0s")[0] == 2
 
 
 @pytest.mark.parametrize(

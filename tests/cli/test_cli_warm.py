@@ -127,14 +127,14 @@ def test_a_session_named_by_the_environment_is_the_one(working):
 
 @pytest.mark.parametrize("verb", [("checkpoint", "x"), ("ready",)])
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [(("--wu", "WU-024"), "did you mean: WU-042"), (("--wu", "x"), "write it as WU-042"),
-     (("--from", " x"), "not usable")],
+    ("given", "code", "said"),
+    [(("--wu", "WU-024"), 3, "did you mean: WU-042"), (("--wu", "x"), 2, "write it as WU-042"),
+     (("--from", " x"), 2, "not usable")],
 )  # fmt: skip
-def test_what_is_wrong_is_said_and_nothing_is_written(working, verb, given, said):
+def test_what_is_wrong_is_said_and_nothing_is_written(working, verb, given, code, said):
     before = working.files()
     ran = working(*verb, *given)
-    assert (ran.returncode, ran.stdout) == (2, "")
+    assert (ran.returncode, ran.stdout) == (code, "")
     assert said in ran.stderr
     assert working.files() == before
 

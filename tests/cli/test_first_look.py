@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from lumen_tui.__main__ import main
+from lumen_tui.headless import run_task
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Pause
 from lumen_tui.store import pauses
@@ -99,3 +100,25 @@ def test_status_says_why_nothing_runs(here, capsys):
     told = json.loads(capsys.readouterr().out)["held_back"]
     assert [f"  {reason}" for reason in told] == lines[1:4]
     assert sum("wild" in line for line in lines) == 1  # though it is among what needs somebody as well
+
+
+@pytest.mark.parametrize("words", [["task", "new", "Disk usage of /etc"], ["run", "Disk usage of /etc"]])
+def test_a_task_needs_no_preparation_and_the_new_folder_is_told(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.setenv("LUMEN_STATE", str(tmp_path / "new"))
+    monkeypatch.setattr(run_task, "_see_through", _done)  # the engine's part is not what is looked at
+    assert main(words) == 0
+    told = f"there was no state folder at {tmp_path / 'new'}: it was made"
+    assert told in capsys.readouterr().err
+    assert len(list(Layout(tmp_path / "new").tasks.glob("tsk-*/spec.json"))) == 1
+    assert main(words) == 0
+    assert "it was made" not in capsys.readouterr().err
+
+
+def test_a_task_without_an_objective_makes_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("LUMEN_STATE", str(tmp_path / "new"))
+    assert main(["task", "new"]) == 2
+    assert not (tmp_path / "new").exists()
+
+
+async def _done(*_: object) -> int:
+    return 0

@@ -44,8 +44,10 @@ def test_the_capsule_that_a_loop_woke_with_can_be_read_later(home, run):
     Capsules(home.layout).wake(2, Config(), time.time())
     for name in ("2", "loop 2", "loop-000002"):
         assert run("capsule", "--loop", name)[1].startswith("# Capsule for loop 2\n")
-    code, _, err = run("capsule", "--loop", "-5")
+    code, _, err = run("capsule", "--loop", "5")
     assert code == 3 and "loops 2 to 2" in err
+    code, _, err = run("capsule", "--loop", "-5")
+    assert code == 2 and "'-5' is no loop: write it as 12" in err
 
 
 def test_packets_lists_newest_first_and_shows_one_whole(home, run):

@@ -44,9 +44,9 @@ async def test_after_five_hours_one_line_says_what_happened_and_a_key_shows_it(h
     Capsules(home.layout).wake(3, Config(), now)
     home.packets(home.packet(3, at=now - 20, abandoned=(LeftOut("the cache", "slow"),)))
     async with room(home) as (app, pilot):
-        await until(pilot, lambda: app.room.notice)
-        assert app.room.notice is not None
-        said = app.room.notice.text
+        await until(pilot, lambda: app.room.around.notice)
+        assert app.room.around.notice is not None
+        said = app.room.around.notice.text
         assert said.startswith("since you left, 5 h: 12 tasks ended, 1 failed, 1 loop") and said.endswith("o to read")
         await until(pilot, lambda: presence.read(home.layout, "ann").at >= now - 1)
         await pilot.press("o")
@@ -70,7 +70,7 @@ async def test_a_short_absence_says_nothing_and_leaving_is_noted(home):
     home.ended("tsk-a", at=began - 30)
     async with room(home) as (app, pilot):
         await until(pilot, lambda: presence.read(home.layout, "ann").at >= began - 1)
-        assert app.room.notice is None
+        assert app.room.around.notice is None
         presence.path(home.layout, "ann").unlink()
         app.exit(0)
         seen = presence.read(home.layout, "ann")
@@ -93,8 +93,8 @@ async def test_a_room_left_open_overnight_counts_from_the_last_key(home):
         app.presence.leave()
         assert presence.read(home.layout, "ann").at < clock[0] - 8 * 3600, "nobody looked"
         await pilot.press("j")
-        await until(pilot, lambda: app.room.notice)
-        assert app.room.notice.text.startswith("since you left, 9 h: 1 failed")
+        await until(pilot, lambda: app.room.around.notice)
+        assert app.room.around.notice.text.startswith("since you left, 9 h: 1 failed")
         await until(pilot, lambda: presence.read(home.layout, "ann").at == clock[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,9 @@ from evolution_desk import Mind, SessionFile
 
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.claudemd import BEGIN, END, assemble, placed
-from lumen_tui.model.evolution import TARGETS
-from lumen_tui.store import claudemd
+from lumen_tui.model.evolution import TARGETS, Kind, Observation, Source, Status, Trust
+from lumen_tui.model.times import iso
+from lumen_tui.store import claudemd, evolved
 from lumen_tui.store.files import StoreError
 
 OURS = f"{BEGIN}\nnew\n{END}\n"
@@ -45,6 +47,63 @@ def test_a_long_part_crowds_out_no_short_one() -> None:
     assert 3000 - made.size < 40
     assert [cut.part for cut in made.cuts] == ["Domain knowledge"]
     assert all(f"only line of {title}" in made.text for name, title in TARGETS.items() if name != first)
+
+
+def learnt(*numbers: int, own: str = "") -> dict[str, str]:
+    lines = "".join(f"- lesson number {number:03d} <!-- evo-{number} -->\n" for number in numbers)
+    return {"persona.md": f"# Persona\n\n{own}{evolvedfiles.BEGIN}\n{lines}{evolvedfiles.END}\n"}
+
+
+def numbers_in(text: str) -> list[int]:
+    return [int(found) for found in re.findall(r"lesson number (\d+)", text)]
+
+
+def test_what_is_doubted_least_sure_and_oldest_is_cut_first() -> None:
+    worth = {"evo-1": (True, 0.9, 1.0), "evo-2": (True, 0.5, 9.0), "evo-3": (False, 0.99, 9.0),
+             "evo-4": (True, 0.5, 2.0), "evo-5": (True, 0.9, 5.0)}  # fmt: skip
+    left = []
+    for budget in range(330, 140, -1):
+        made = assemble("", learnt(1, 2, 3, 4, 5), budget, worth.__getitem__)
+        assert made.size <= budget or not numbers_in(made.text)
+        if (found := numbers_in(made.text)) not in left:
+            left.append(found)
+        assert sum(cut.lines for cut in made.cuts) == 5 - len(found)
+        assert all(cut.own == 0 for cut in made.cuts)
+    assert left == [[1, 2, 3, 4, 5], [1, 2, 4, 5], [1, 2, 5], [1, 5], [5], []]
+
+
+def test_a_persons_words_stay_before_all_that_was_learnt() -> None:
+    mine = "".join(f"My word {number}.\n" for number in range(5))
+    whole = assemble("", learnt(1, 2, own=mine), 10_000)
+    less = assemble("", learnt(1, 2, own=mine), whole.size - 20)
+    assert less.text.count("My word") == 5 and less.text.count("lesson") == 1 and less.cuts[0].own == 0
+    least = assemble("", learnt(1, 2, own=mine), whole.size - 80)
+    assert "My word 0." in least.text and "lesson" not in least.text
+    assert (least.cuts[0].lines, least.cuts[0].own) == (
+        2 + 5 - least.text.count("My word"),
+        5 - least.text.count("My word"),
+    )
+    assert 0 < least.cuts[0].own < 5
+
+
+def test_the_surest_and_newest_stay_in_the_file_itself(mind: Mind) -> None:
+    made = [
+        Observation(
+            f"evo-{number}", iso(mind.now - number * 86_400), Kind.RULE, f"Rule {number} " + "word " * 20, "persona.md",
+            "q", (Source("s", 1),), Trust.PERSON, confidence=0.5 if number % 2 else 0.9, status=Status.ACCEPTED,
+        )
+        for number in range(1, 41)
+    ]  # fmt: skip
+    evolved.add(mind.layout, made)
+    path = evolved.path_of(mind.layout, "persona.md")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(evolvedfiles.render("persona.md", "", made))
+    text = claudemd.assembled(mind.layout, msgspec.structs.replace(mind.config, claude_md_kb=4), mind.now)
+    kept = [int(found) for found in re.findall(r"Rule (\d+) ", text.text)]
+    unsure = [number for number in kept if number % 2]
+    assert [number for number in kept if not number % 2] == list(range(2, 41, 2))
+    assert 0 < len(unsure) < 20 and unsure == list(range(1, 2 * len(unsure), 2))
+    assert text.cuts[0].lines == 40 - len(kept)
 
 
 def test_a_budget_smaller_than_the_constitution_cuts_all_else() -> None:

@@ -76,10 +76,10 @@ async def test_one_is_edited_in_the_operators_editor_and_taken_back(taught: Mind
         await until(pilot, lambda: "Use pnpm in every folder." in taught.texts())
         edited = taught.one("in every folder")
         assert (edited.trust, edited.contradicts, edited.quote) == ("person", "", "Use npm instead of pnpm.")
-        assert "Use pnpm in every folder." in taught.claude_md
+        await until(pilot, lambda: "Use pnpm in every folder." in taught.claude_md)
         await pilot.press("u")
         await until(pilot, lambda: taught.texts("proposed") == ["Use npm instead of pnpm."])
-    assert "in every folder" not in taught.claude_md
+        await until(pilot, lambda: "in every folder" not in taught.claude_md)
 
 
 async def test_what_must_not_be_learnt_is_not_edited_in_and_the_screen_says_why(taught: Mind, monkeypatch) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lumen_clock import HandClock
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.engine import Engine
@@ -22,26 +23,11 @@ from lumen_tui.store.store import Store
 START = 1_790_000_000.0
 
 
-class FakeClock:
-    """Wall time and running time, moved by hand."""
-
-    def __init__(self) -> None:
-        self.wall = START
-
-    def now(self) -> float:
-        return self.wall
-
-    def running(self) -> float:
-        return self.wall - START + 1000
-
-    awake = running
-
-
 class World:
     """A state folder, a clock, one engine."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.root, self.clock = folder, folder / "state", FakeClock()
+        self.folder, self.root, self.clock = folder, folder / "state", HandClock(START)
         self.layout, self.store = Layout(self.root), Store(self.root)
         self.layout.create()
         self._engine: Engine | None = None

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from lumen_clock import HandClock
 
 from lumen_tui.cli.main import main
 from lumen_tui.engine.port import RemotePort
@@ -53,7 +54,7 @@ def test_a_fact_from_the_shell_with_its_own_probes(world, shell, tmp_path: Path,
         (("fact", "add", "x", "-p", "smell /etc"), 2, "there is no probe 'smell'"),
         (("fact", "add", "x", "-p", "json /nowhere.json a"), 2, "cannot say what is there now"),
         (("fact", "add", "x", "--class", "eternal"), 2, "eternal"),
-        (("fact", "confirm", "mem-nothing"), 2, "there is no node"),
+        (("fact", "confirm", "mem-nothing"), 3, "there is no node"),
         (("fact", "check"), 3, "no fact has a probe"),
         (("fact", "list"), 3, "nothing to list"),
     ],
@@ -62,12 +63,6 @@ def test_what_cannot_be_done_says_why(shell, words: tuple[str, ...], code: int, 
     found = shell(*words)
     assert found[0] == code
     assert said in found[2]
-
-
-class Still:
-    def __init__(self, now: float) -> None:
-        self.now = lambda: now
-        self.running = self.awake = time.monotonic
 
 
 def text(app: LumenApp) -> str:
@@ -87,7 +82,7 @@ async def test_the_screen_shows_both_clocks_and_acts(world, tmp_path: Path) -> N
     fact = world.fact("[/] \x1b[2J [@click=app.quit]the sky is blue", by="lumen")
     gone = world.fact(f"a marker stands at {tmp_path}", f"file {tmp_path}/marker", by="ann")
     world.layout.claude_md.write_text(f"{gone}\n")
-    port = RemotePort(world.root, "ann", clock=Still(world.clock.wall + 40 * 86_400))
+    port = RemotePort(world.root, "ann", clock=HandClock(world.clock.wall + 40 * 86_400))
     app = LumenApp(port, operator="ann", clock=port._clock.now)
     async with app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.room.snapshot.facts.current == 2)

@@ -92,6 +92,13 @@ def test_modules_that_the_architecture_names_are_there(root: Path) -> None:
     assert [name for name in named if not (root / "lumen_tui" / name).exists() and not (root / name).exists()] == []
 
 
+def test_the_architecture_names_every_folder(root: Path) -> None:
+    text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = [path.parent.relative_to(root / "lumen_tui") for path in (root / "lumen_tui").glob("*/**/__init__.py")]
+    assert len(folders) > 15
+    assert [str(folder) for folder in folders if f"`{folder}/" not in text] == []
+
+
 def test_the_readme_names_the_key_of_every_command(root: Path) -> None:
     """Panes are a range there, and what goes the other way stands beside its partner."""
     keys = (root / "README.md").read_text(encoding="utf-8").partition("## Keys")[2].partition("\n## ")[0]

@@ -173,6 +173,7 @@ async def test_a_cancel_reaches_a_worker_whose_run_json_names_another_process(wo
     world.name(task_id, bystander.pid)
     run = msgspec.json.decode((world.layout.task(task_id) / "run.json").read_bytes())
     files.replace(world.layout.task(task_id) / "run.json", msgspec.json.encode({**run, "start_ticks": 1}))
+    await world.beat()
     engine = world.open()
     view = engine.tending.index.find(task_id)
     engine.tending.end(view, status="cancelled", reason="no more", now=world.clock.now())

@@ -146,9 +146,10 @@ def test_a_unit_without_anything_is_told_apart_from_one_that_is_not_there(desk, 
     work(desk)
     desk.do("wu.new", title="empty", id="WU-010")
     before = desk.files()
-    assert cli("summarize", "--wu", "WU-010")[0] == 3
+    code, _, err = cli("summarize", "--wu", "WU-010")
+    assert (code, "nothing to summarize on WU-010 yet" in err) == (3, True)
     code, _, err = cli("summarize", "--wu", "WU-0011")
-    assert (code, "WU-001" in err) == (2, True)
+    assert (code, "there is no work unit WU-0011" in err, "did you mean: WU-001" in err) == (3, True, True)
     assert cli("summarize", "--wu", "../x")[0] == 2
     with pytest.raises(ActionError):
         desk.do("summary.make", wu_id="WU-999")

@@ -107,7 +107,7 @@ def test_thinking_goes_back_to_the_model_as_it_came(desk, api):
     ("status", "words", "said", "tries"),
     [
         (401, "invalid x-api-key", "ANTHROPIC_API_KEY was refused", 1), (404, "model", "set its id under", 1),
-        (400, "prompt is too long: 300000 tokens", "too long for the model", 1), (413, "x", "too long", 1),
+        (400, "prompt is too long: 300000 tokens", "too long for the model", 1), (413, "x", "too large for", 1),
         (400, "bad", "refused (400): bad", 1), (429, "slow", "rate limit", 3), (529, "busy", "overloaded", 3),
         (500, "oops", "failed (500)", 3), (403, "not you", "may not do this (403): not you", 1),
         (400, "Your credit balance is too low", "no credit left", 1), (402, "pay", "no credit left", 1),

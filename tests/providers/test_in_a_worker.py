@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 from lumen_apiserver import fail, text, tool
+from lumen_program import Child, start_worker
 
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
@@ -35,14 +34,10 @@ class Work:
             '[models]\nprovider = "anthropic"\ntries = 2\n[models.fallback]\nsonnet = ["box:qwen"]\n'
             f'[models.endpoints.box]\nbase_url = "{api.openai_url}"\nkey_env = "BOX_KEY"\n'
         )
-        self.child: subprocess.Popen[bytes] | None = None
+        self.child: Child | None = None
 
-    def start(self) -> subprocess.Popen[bytes]:
-        with open(self.folder / "worker.log", "ab") as log:
-            self.child = subprocess.Popen(
-                [sys.executable, "-m", "lumen_tui.worker", str(self.folder)], cwd=self.folder, env=self.environ,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
+    def start(self) -> Child:
+        self.child = start_worker(self.folder, self.environ)
         return self.child
 
     def run(self) -> dict[str, Any]:

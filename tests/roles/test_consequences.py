@@ -11,6 +11,7 @@ from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.tenure import Tenure
 from lumen_tui.model import times
+from lumen_tui.model.analytics import Stats
 from lumen_tui.model.config import ApprovalsConfig, Config, SandboxConfig
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role
@@ -70,6 +71,16 @@ def test_an_adjustment_says_only_what_becomes_different():
     assert found["may change"] == "nothing  (now: /srv/shop)"
     assert found["commands"].startswith("commands that only read")
     assert "model" not in found
+
+
+def test_a_cheaper_model_is_not_credited_with_what_the_dear_one_cost():
+    config = Config(models=ModelsConfig(provider="ollama", haiku="small", sonnet="large"))
+    around = rolepreview.Around(config=config, stats=Stats("smith", tasks=3, done=3, usd_median=0.5))
+    before = msgspec.structs.replace(BUILDER, tier="sonnet")
+    cheaper = dict(rolepreview.changed(before, msgspec.structs.replace(before, tier="haiku"), around))
+    assert cheaper["a task costs"].startswith("so far, on the model of now: median $0.50")
+    same = dict(rolepreview.changed(before, msgspec.structs.replace(before, write=False), around))
+    assert same["a task costs"].startswith("median $0.50")
 
 
 def test_firing_names_tasks_in_flight_and_what_is_orphaned(house):

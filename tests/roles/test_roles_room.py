@@ -3,78 +3,26 @@
 from __future__ import annotations
 
 import stat
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.app import App
+from lumen_clock import HandClock
+from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.store import files
 from lumen_tui.store.roles import load_role
-from lumen_tui.tui import theme
-from lumen_tui.tui.screens.fields import Line, Prose
+from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.prose import Prose
 from lumen_tui.tui.screens.role_diff import difference
 from lumen_tui.tui.screens.role_form import RoleForm
 from lumen_tui.tui.screens.roles_screen import RolesScreen
 
 
-class Stage(App[None]):
-    """The room's theme and styles with one screen; an editor gets no terminal."""
-
-    CSS_PATH = str(Path(__file__).resolve().parents[2] / "styles" / "screens.tcss")
-
-    def __init__(self, screen: RolesScreen) -> None:
-        super().__init__()
-        self._first = screen
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return theme.variable_defaults()
-
-    def on_mount(self) -> None:
-        for each in theme.themes():
-            self.register_theme(each)
-        self.theme = theme.LUMEN
-        self.push_screen(self._first)
-
-    def suspend(self) -> Any:
-        import contextlib
-
-        return contextlib.nullcontext()
-
-    @property
-    def shown(self) -> str:
-        strips = self.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-class StoodStill:
-    """The time of the house."""
-
-    def __init__(self, now: float) -> None:
-        self._now = now
-
-    def now(self) -> float:
-        return self._now
-
-    def running(self) -> float:
-        return 1.0
-
-    awake = running
-
-
 def stage(house: Any, at: str = "") -> Stage:
-    port = RemotePort(house.root, clock=StoodStill(house.now))
+    port = RemotePort(house.root, clock=HandClock(house.now))
     return Stage(RolesScreen(port, port.snapshot(), at=at))
-
-
-async def until(pilot: Any, condition: Any) -> None:
-    ends = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < ends, pilot.app.shown
-        await pilot.pause(0.01)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_clock import HandClock
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -22,25 +23,12 @@ NOW = 1_800_000_000.0
 RULE = DecayRule()
 
 
-class Clock:
-    """A clock that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.time = NOW
-
-    def now(self) -> float:
-        return self.time
-
-    def running(self) -> float:
-        return 1.0
-
-
 class Memory:
     """A state folder with nodes of known ages."""
 
     def __init__(self, root: Path) -> None:
         Store(root).layout.create()
-        self.store, self.clock = Store(root), Clock()
+        self.store, self.clock = Store(root), HandClock(NOW)
         self.port = RemotePort(root, "someone", clock=self.clock)
 
     def add(self, name: str, age: float, kind: str = "note", **metadata: Any) -> str:
@@ -157,10 +145,10 @@ def test_the_foresight_and_the_command_agree_to_the_second(memory: Memory, half_
     port.submit(
         "setting.change", changes={"memory.decay.half_life_days": half_life, "memory.decay.threshold": threshold}
     )
-    memory.clock.time = moment - 0.5
+    memory.clock.wall = moment - 0.5
     port.submit("decay.apply", force=True)
     assert memory.status("mem-later") == "open"
-    memory.clock.time = moment + 0.5
+    memory.clock.wall = moment + 0.5
     assert port.submit("decay.apply", force=True).summary == "1 node archived"
     assert memory.status("mem-later") == "archived"
 

@@ -68,6 +68,14 @@ def test_the_days_tokens_and_the_loops_are_told_apart() -> None:
     assert rows(shown)["today"] == "0 tokens, no limit"
 
 
+def test_the_forecast_is_not_cut_and_a_closed_budget_is_called_so() -> None:
+    spend = SpendView(tokens=265_000, tokens_cap=2_300_000, reached_at=NOW + 7.5 * 3600)
+    narrow = msgspec.structs.replace(picture((packet(),)), spend=spend)
+    assert rows(narrow, 40)["today"] == "265 k of 2.3 M, full in 7 h"
+    closed = SpendView(tokens=126_000, tokens_cap=1, closed=True, full="today's budget is closed")
+    assert rows(msgspec.structs.replace(narrow, spend=closed), 40)["today"] == "126 k tokens, budget closed"
+
+
 def test_a_session_that_waits_for_budget_says_so() -> None:
     tail = (TaskEvent(iso(NOW - 5), "waiting", "today's budget has no room", data={"budget": True}),)
     spec = Spec(id="loop-000008", objective="x", role=agent.ROLE)
@@ -101,7 +109,7 @@ async def test_enter_on_the_loop_opens_its_packet(open_room: Any, busy_snapshot:
         for words in ("Loop 1486", "a signal", "a report", "tsk-a: look", "to look", "no answer", "too dear", "disk"):
             assert words in room.text
         await room.press("escape", "2", "enter")
-        assert len(room.app.screen_stack) == 2
+        assert len(room.app.screen_stack) == 1
 
 
 async def test_enter_before_the_first_loop_says_so(open_room: Any, empty_snapshot: Snapshot) -> None:

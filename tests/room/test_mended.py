@@ -14,20 +14,23 @@ from lumen_tui.model.tasks import Exit, Status, TaskEvent
 from lumen_tui.model.times import iso
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
+from lumen_tui.tui import around
 from lumen_tui.tui import room as room_module
 from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.handlers import running
+from lumen_tui.tui.screens.attention_screen import AttentionScreen
+from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.widgets.query import indices, parse
 
 NOW = 1_800_000_000.0
 
 
 async def test_a_notice_goes_away_and_the_room_is_left_with_0(open_room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room_module, "_SAID_FOR", 0.05)
+    monkeypatch.setattr(around, "_SAID_FOR", 0.05)
     async with open_room() as room:
         await room.pane("discoveries").focus().press("l")
-        await room.until(lambda: room.port.asked and room.app.room.notice is None)
+        await room.until(lambda: room.port.asked and room.app.room.around.notice is None)
         assert "triage.keep done" not in room.footer
         await room.press("q")
         assert (room.app.return_value, room.app.return_code) == (0, 0)
@@ -234,3 +237,14 @@ async def test_help_lists_what_works_first(open_room: Any) -> None:
         refused = [room.app.room.why_not(BY_ACTION[action]) != "" for action in listed]
         assert refused == sorted(refused)
         assert any(refused)
+
+
+async def test_ages_in_an_open_list_go_on_with_the_rooms_clock(open_room: Any) -> None:
+    async with open_room() as room:
+        await room.press("exclamation_mark")
+        sheet = room.app.screen
+        assert isinstance(sheet, AttentionScreen)
+        assert isinstance(sheet.rows.view, Rows)
+        room.app.clock = lambda: NOW + 7200
+        room.app.room._tick()
+        assert sheet.rows.view.now == NOW + 7200

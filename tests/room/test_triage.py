@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_clock import HandClock
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -28,23 +29,13 @@ _TEXT = """
 _WORDS = _TEXT.split()
 
 
-class Stopped:
-    """A clock that stands still."""
-
-    def now(self) -> float:
-        return NOW
-
-    def running(self) -> float:
-        return 1.0
-
-
 class Desk:
     """A state folder, and what stands in it."""
 
     def __init__(self, root: Path) -> None:
         Store(root).layout.create()
         self.store = Store(root)
-        self.port = RemotePort(root, "someone", clock=Stopped())
+        self.port = RemotePort(root, "someone", clock=HandClock(NOW))
         self.count = 0
 
     def add(
@@ -119,8 +110,8 @@ async def test_a_bulk_decision_is_taken_back_from_the_journal_after_a_restart(de
     keys = [desk.add(f"{word} looks odd") for word in _WORDS[:6]]
     desk.port.submit("triage.archive", node_ids=keys[:4], reason="seen before")
     desk.port.submit("triage.keep", node_ids=keys[4:5])
-    RemotePort(desk.port.root, "bob", clock=Stopped()).submit("triage.archive", node_ids=keys[5], reason="no")
-    again = RemotePort(desk.port.root, "someone", clock=Stopped())
+    RemotePort(desk.port.root, "bob", clock=HandClock(NOW)).submit("triage.archive", node_ids=keys[5], reason="no")
+    again = RemotePort(desk.port.root, "someone", clock=HandClock(NOW))
     async with open_room(port=again) as room:
         await room.press("J")
         await room.until(lambda: "3 actions" in room.text)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_clock import HandClock
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import Done
@@ -22,30 +23,17 @@ from lumen_tui.tui.app import LumenApp
 NOW = 1_800_000_000.0
 
 
-class Stopped:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.time = NOW
-
-    def now(self) -> float:
-        return self.time
-
-    def running(self) -> float:
-        return 1.0 + self.time - NOW
-
-
 class Desk:
     """A state folder, what stands in it, and a port on it."""
 
     def __init__(self, root: Path) -> None:
         self.store = Store(root)
         self.store.layout.create()
-        self.clock = Stopped()
+        self.clock = HandClock(NOW)
         self.port = RemotePort(root, "ann", clock=self.clock)
 
     def do(self, verb: str, **arguments: Any) -> Done:
-        return perform(self.store, verb, arguments, by="ann", now=self.clock.time)
+        return perform(self.store, verb, arguments, by="ann", now=self.clock.wall)
 
     def task(self, objective: str = "ship it") -> str:
         return self.do("task.new", objective=objective, role="builder").target
@@ -56,7 +44,7 @@ class Desk:
             "task_id": task_id,
             "status": status,
             "reason": reason,
-            "finished_at": times.iso(self.clock.time - 60),
+            "finished_at": times.iso(self.clock.wall - 60),
         }
         self.write(f"tasks/{task_id}/exit.json", record)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from lumen_tui.model.times import iso
 from lumen_tui.store import approvals
 from lumen_tui.store.config import load_config
 from lumen_tui.tui.screens import approval_answers
@@ -132,7 +134,7 @@ async def test_an_answer_is_taken_back_until_a_worker_took_it(desk: Any, open_ro
         await room.rested()
         await room.press("y")
         await room.until(lambda: desk.answer(request))
-        approvals.take(desk.store.layout, request, 1, desk.clock.time)
+        approvals.take(desk.store.layout, request, 1, desk.clock.wall)
         await room.press("u")
         await room.sees("a worker has acted on this answer already")
 
@@ -192,7 +194,7 @@ async def test_a_failed_task_is_run_again_or_put_off(desk: Any, open_room: Any) 
         await room.rested()
         await room.press("l")
         await room.sees("Nothing needs you.")
-        desk.clock.time += 86_400
+        desk.clock.wall += 86_400
         assert [need.target for need in desk.port.snapshot().attention] == [later]
 
 
@@ -216,3 +218,36 @@ async def test_a_room_that_only_reads_says_so(desk: Any, open_room: Any) -> None
             await room.press(key)
             await room.sees("--read-only")
         assert desk.answer(request) is None
+
+
+async def test_a_full_budget_is_given_room_where_it_is_listed(desk: Any, open_room: Any) -> None:
+    (desk.store.root / "lumen.toml").write_text("[budget]\nday_tokens = 100\n")
+    spent = {"id": "spd-1", "kind": "spent", "at": iso(NOW), "day": iso(NOW)[:10], "task": "tsk-a", "tokens": 100}
+    (desk.store.root / "spend.jsonl").write_text(json.dumps(spent) + "\n")
+    async with open_room(desk, size=(80, 24)) as room:
+        await room.press("exclamation_mark")
+        await room.sees("budget", "is used up", "r raise the budget")
+        await room.press("r")
+        await room.sees("More room for today")
+        await room.press("tab", *"500", "f2")
+        await room.sees("today's budget raised by 500 tokens", "Nothing needs you.")
+
+
+async def test_why_a_task_failed_is_seen_however_long_its_objective(desk: Any, open_room: Any) -> None:
+    task = desk.task("a very long objective " * 20)
+    desk.ended(task, reason="429 three times over, then it gave up")
+    async with open_room(desk, size=(80, 24)) as room:
+        await room.press("exclamation_mark")
+        await room.sees("Needs you: 1", "failed: 429 three times over, then it gave up")
+
+
+async def test_always_says_how_many_other_calls_it_answers(desk: Any, open_room: Any) -> None:
+    first, second = desk.ask("make one"), desk.ask("make one", at=NOW - 200)
+    async with open_room(desk) as room:
+        await room.press("exclamation_mark")
+        await room.sees("Needs you: 2")
+        await room.press("A")
+        await room.sees("Allow always?", "It also allows 1 other call that waits now.")
+        await room.press("a")
+        await room.until(lambda: desk.answer(first) and desk.answer(second))
+        await room.sees("and 1 more that waits; saved:")

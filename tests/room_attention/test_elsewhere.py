@@ -21,7 +21,7 @@ NOW = 1_800_000_000.0
 
 
 def by_bob(desk: Any, verb: str, request: Approval, **more: Any) -> None:
-    perform(desk.store, verb, {"approval_ids": [request.id], **more}, by="bob", now=desk.clock.time)
+    perform(desk.store, verb, {"approval_ids": [request.id], **more}, by="bob", now=desk.clock.wall)
 
 
 async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: Any, open_room: Any) -> None:
@@ -36,7 +36,7 @@ async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: 
         await room.press("y")
         await room.sees("It has its answer: refused by bob")
         assert desk.answer(request).by == "bob"
-        perform(desk.store, "undo", {}, by="bob", now=desk.clock.time)
+        perform(desk.store, "undo", {}, by="bob", now=desk.clock.wall)
         await room.sees("A worker asks: 1 of 1", "y allow", "counts as no")
 
 
@@ -113,15 +113,15 @@ async def test_n_goes_on_from_a_sheet_and_not_out_of_a_form(desk: Any, open_room
         await room.press("L")
         await room.press("n")
         await room.sees("A worker asks: 1 of 1")
-        assert len(room.app.screen_stack) == 3
+        assert len(room.app.screen_stack) == 2
         await room.press("enter")
         await room.sees("Task tsk-")
         await room.press("N")
         await room.sees("A worker asks: 1 of 1")
-        assert len(room.app.screen_stack) == 3
+        assert len(room.app.screen_stack) == 2
         await room.press("escape", "t", "n")
         assert room.app.screen.query_one("TextArea, Input")
-        assert len(room.app.screen_stack) == 3
+        assert len(room.app.screen_stack) == 2
 
 
 async def test_n_says_why_where_there_is_nothing(desk: Any, open_room: Any) -> None:
@@ -130,7 +130,7 @@ async def test_n_says_why_where_there_is_nothing(desk: Any, open_room: Any) -> N
         room.app.notify = lambda text, **_: told.append(text)
         await room.press("L", "n")
         assert told == ["next: nothing needs you"]
-        assert len(room.app.screen_stack) == 3
+        assert len(room.app.screen_stack) == 2
 
 
 def test_a_rule_of_another_pattern_is_on_file_as_it_was_shown(desk: Any) -> None:

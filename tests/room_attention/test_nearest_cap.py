@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.model.snapshot import SpendView
-from lumen_tui.model.times import past
+from lumen_tui.model.times import ago
 from lumen_tui.tui.widgets.header import spend_words
 
 
@@ -18,6 +18,7 @@ from lumen_tui.tui.widgets.header import spend_words
         (SpendView(usd=0.001, usd_cap=0.0015), "today $0.0010 of 0.0015"),
         (SpendView(usd_cap=5, tokens_cap=100_000), "today 0 of 100 k tokens"),
         (SpendView(tokens=300), "today 300 tokens"),
+        (SpendView(tokens=126_000, tokens_cap=1, closed=True), "today 126 k tokens, budget closed"),
     ],
 )
 def test_the_nearest_cap_is_said(spend: SpendView, said: str) -> None:
@@ -25,4 +26,4 @@ def test_the_nearest_cap_is_said(spend: SpendView, said: str) -> None:
 
 
 def test_a_moment_ago_is_just_now() -> None:
-    assert [past(0.3), past(-9), past(300)] == ["just now", "just now", "5 min ago"]
+    assert [ago(0.3), ago(-9), ago(300)] == ["just now", "just now", "5 min ago"]

@@ -9,7 +9,7 @@ import pytest
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
-from lumen_tui.tui.screens.approval_risk import high, whole_call
+from lumen_tui.tui.screens.approval_risk import Walls, high, whole_call
 from lumen_tui.tui.screens.approval_view import minutes, page
 from lumen_tui.tui.theme import ASCII, NO_LOOK, Look
 
@@ -60,7 +60,7 @@ def test_the_page_stands_still_within_a_minute() -> None:
     assert drawn(question(), now=NOW + 1) == drawn(question(), now=NOW + 59)
     assert drawn(question(), now=NOW + 1) != drawn(question(), now=NOW + 61)
     assert any("ran out" in text for text in drawn(question(), now=NOW + 9000))
-    assert (minutes(30), minutes(61), minutes(7500)) == ("less than a minute", "1 min", "2 h 5 min")
+    assert (minutes(30), minutes(61), minutes(7500)) == ("under 1 min", "1 min", "2 h 5 min")
 
 
 def test_a_diff_is_told_apart_by_sign_and_weight() -> None:
@@ -98,6 +98,14 @@ def test_other_tools_by_what_they_reach() -> None:
     assert high(question(tool="write_file", arguments={"path": "/etc/x", "text": ""}))
     assert high(question(tool="write_file", arguments={"path": "a/../../x", "text": ""}))
     assert high(question(tool="apply_patch", arguments={"patch": "--- a/x\n+++ /dev/null\n"}))
+    walls = Walls("bubblewrap", network=False, roots=("~/site", "/srv/x/"))
+    for path in ("/srv/x/a.md", "/srv/x", "~/site/b"):
+        assert not high(question(tool="write_file", arguments={"path": path, "text": ""}), walls)
+    for path in ("/srv/xy/a.md", "/srv/x/../y", "~/sites", "../site/b"):
+        assert high(question(tool="write_file", arguments={"path": path, "text": ""}), walls)
+    assert not high(question("make site", folder="/srv/x"), walls)
+    assert high(question("make site", folder="/srv/x"), walls._replace(tier="ask"))
+    assert high(question("cp a /etc/x", folder="/srv/x"), walls)
     assert not high(question(tool="write_file", arguments={"path": "notes/a.md", "text": "/ and ~ are fine\n.. too"}))
     assert whole_call(question(tool="web_fetch", arguments={"url": "https://example.org"})) == "https://example.org"
 

@@ -25,9 +25,9 @@ def test_for_an_hour_and_no_longer(desk: Any) -> None:
     desk.ended(other)
     desk.do("attention.snooze", targets=[task])
     assert targets(desk) == ([other], [task])
-    desk.clock.time += HOUR - 1
+    desk.clock.wall += HOUR - 1
     assert targets(desk) == ([other], [task])
-    desk.clock.time += 1
+    desk.clock.wall += 1
     shown, off = targets(desk)
     assert (set(shown), off) == ({task, other}, [])
 
@@ -54,14 +54,14 @@ def test_a_time_that_is_none_is_refused(desk: Any, seconds: float) -> None:
 def test_a_question_comes_back_before_it_counts_as_no(desk: Any) -> None:
     desk.ask("make deploy")  # 55 minutes are left
     picture = desk.port.snapshot()
-    need, now = picture.attention[0], desk.clock.time
+    need, now = picture.attention[0], desk.clock.wall
     assert for_an_hour(need, picture.approvals, now) == (50 * 60.0, "")
     seconds, why = for_an_hour(need, picture.approvals, now + 50 * 60)
     assert (seconds, why) == (0.0, "it counts as no too soon to be put off")
 
 
 async def test_z_in_the_list_and_on_the_page_of_a_question(desk: Any, open_room: Any) -> None:
-    first, second = desk.ask("make one", at=desk.clock.time - 400), desk.ask("make two")
+    first, second = desk.ask("make one", at=desk.clock.wall - 400), desk.ask("make two")
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
         await room.sees("Needs you: 2")
@@ -87,7 +87,7 @@ def test_back_brings_what_was_put_off_or_aside_to_the_list_and_undo_takes_that_b
     desk.do("attention.snooze", targets=[task])
     desk.do("attention.dismiss", targets=[other])
     off = desk.port.snapshot().snoozed[0]
-    assert off.until == times.iso(desk.clock.time + HOUR)
+    assert off.until == times.iso(desk.clock.wall + HOUR)
     desk.do("attention.back", targets=[task, other])
     shown, off = targets(desk)
     assert (set(shown), off) == ({task, other}, [])

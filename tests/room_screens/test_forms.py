@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Input
@@ -11,9 +12,11 @@ from textual.widgets import Input
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
 from lumen_tui.tui.screens.budget_form import RaiseForm
+from lumen_tui.tui.screens.caps import caps_of, caps_typed
 from lumen_tui.tui.screens.confirm import ConfirmKey, ConfirmName
-from lumen_tui.tui.screens.fields import Choice, Line, Prose
+from lumen_tui.tui.screens.fields import Choice, Line
 from lumen_tui.tui.screens.promote_form import PromoteForm
+from lumen_tui.tui.screens.prose import Prose
 from lumen_tui.tui.screens.quit_ask import QuitAsk
 from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
 from lumen_tui.tui.screens.role_form import RoleForm
@@ -66,6 +69,14 @@ async def test_keys_that_come_all_at_once_end_up_where_they_were_meant(room):
         assert app.answers == [{"tokens": 7009, "minutes": 5.0}]
 
 
+async def test_more_room_is_meant_for_the_role_that_has_none(room):
+    form = RaiseForm(("builder", "scout"), "today's budget of role scout is used up: 9 of 9 tokens")
+    async with room(form) as (app, pilot):
+        put(app.screen, "tokens", "700")
+        await pilot.press("f2")
+        assert app.answers == [{"tokens": 700, "role": "scout"}]
+
+
 async def test_enter_in_an_objective_of_one_line_sends_it_and_in_a_longer_one_breaks_the_line(room):
     async with room(TaskForm(ROLES)) as (app, pilot):
         put(app.screen, "objective", "one\ntwo")
@@ -105,6 +116,36 @@ async def test_a_task_form_takes_defaults_and_shows_the_rest_of_the_fields_where
         assert "work unit" in app.shown
         await pilot.press("f2")
         assert app.answers == [given]
+
+
+async def test_a_task_form_takes_a_budget_in_dollars_or_tokens(room):
+    given = {"objective": "again", "role": "builder", "priority": "P2", "budget": {"tokens": 100_000, "usd": 0.5}}
+    async with room(TaskForm(ROLES, given), size=(80, 24)) as (app, pilot):
+        assert "at most 100,000 tokens, $0.50" in " ".join(app.shown.replace("│", " ").split())
+        put(app.screen, "budget", "5")
+        await pilot.press("f2")
+        assert "write $5 for dollars" in app.shown
+        assert app.screen.query_one("#budget", Line).has_focus
+        put(app.screen, "budget", "$2 and 1.5m tokens")
+        await pilot.press("f2")
+        assert app.answers == [given | {"budget": {"usd": 2.0, "tokens": 1_500_000}}]
+
+
+@pytest.mark.parametrize(
+    ("typed", "caps"),
+    [
+        ("", {}), ("$.5", {"usd": 0.5}), ("100k", {"tokens": 100_000}), ("20,000 tokens, $0.10", {"tokens": 20_000,
+        "usd": 0.1}), ("$1 50 k tokens", None), ("0", {}), ("lots", None), ("$1e9", None), ("-5k", None),
+        ("99999999999999999", None),
+    ],
+)  # fmt: skip
+def test_a_budget_is_read_as_it_is_typed_or_refused(typed, caps):
+    if caps is None:
+        with pytest.raises(ValueError):
+            caps_of(typed)
+        return
+    assert caps_of(typed) == caps
+    assert caps_of(caps_typed(caps)) == caps
 
 
 async def test_a_task_form_without_roles_says_so(room):

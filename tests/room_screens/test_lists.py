@@ -75,7 +75,7 @@ async def test_the_log_is_newest_first_and_opens_an_event(room, port, until, hos
     ]
     data = b"".join(msgspec.json.encode(event) + b"\n" for event in events)
     files.append(Layout(port.root).events, data)
-    async with room(LogScreen(port)) as (app, pilot):
+    async with room(LogScreen(port, NOW)) as (app, pilot):
         await until(pilot, lambda: "2 events" in app.shown)
         lines = app.shown.splitlines()
         assert "task.failed" in lines[2]

@@ -10,7 +10,8 @@ import pytest
 
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.store import files
-from lumen_tui.tui.screens.fields import Line, Prose
+from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.prose import Prose
 from lumen_tui.tui.screens.role_form import RoleForm
 from lumen_tui.tui.screens.roles_screen import RolesScreen
 
@@ -53,6 +54,8 @@ async def test_the_list_shows_who_is_in_force_and_what_the_role_may_do(room, sco
         assert "Looks ahead." in app.shown
         assert "1 retired" not in app.shown
         assert "0 retired" in app.shown
+        assert "tier    tasks  done 12 weeks       used" in app.shown
+        assert "what for" in app.shown
 
 
 async def test_firing_previews_what_it_means_asks_why_and_can_be_taken_back(room, scouted, until):

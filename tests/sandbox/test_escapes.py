@@ -24,6 +24,11 @@ def _attacks() -> dict[str, str]:
 ATTACKS = _attacks()
 
 
+def got_through(text: str) -> bool:
+    """Whether the program said so; a traceback that shows its source says nothing (Python 3.13 shows that of `-c`)."""
+    return "GOT-THROUGH" in text.splitlines()
+
+
 def places(machine):
     import lumen_tui
 
@@ -36,7 +41,7 @@ def test_it_leads_nowhere(name, machine):
     places(machine)
     before = machine.kept()
     result = machine.run(ATTACKS[name])
-    assert "GOT-THROUGH" not in result.text, result.text
+    assert not got_through(result.text), result.text
     assert "could not be set up" not in result.text, result.text
     assert SECRET not in result.text.replace(f"grep: {SECRET}", ""), result.text
     assert machine.kept() == before
@@ -77,7 +82,7 @@ OVER = {
     ),
     "shared memory": (
         "@py@ 'import mmap,time; m=mmap.mmap(-1,400<<20); "
-        "[m.seek(i) or m.write(b\"x\") for i in range(0,400<<20,4096)]; time.sleep(9)'",
+        "[(m.seek(i), m.write(b\"x\")) for i in range(0,400<<20,4096)]; time.sleep(9)'",
         "more than 128 MiB of memory",
     ),
     "a busy loop": ("while :; do :; done", "exit code 137"),
@@ -139,6 +144,6 @@ def test_a_role_that_only_reads_writes_nowhere(machine):
 
 def test_the_network_is_there_for_whom_it_is_granted(machine):
     result = machine.run(ATTACKS["a TCP port of this machine"], network=True)
-    assert "GOT-THROUGH" in result.text
+    assert got_through(result.text)
     for attack in ("the socket of docker", "an abstract socket", "a raw socket"):
-        assert "GOT-THROUGH" not in machine.run(ATTACKS[attack], network=True).text, attack
+        assert not got_through(machine.run(ATTACKS[attack], network=True).text), attack

@@ -96,6 +96,27 @@ def test_nothing_that_the_repository_names_is_run(git, tmp_path, setting):
     assert "a.txt" in found.files or "runs a program" in found.why
 
 
+@pytest.mark.parametrize("setting", ["filter.evil.clean", "filter.evil.process"])
+def test_nor_what_it_names_a_moment_after_it_was_looked_at(git, tmp_path, monkeypatch, setting):
+    mark = tmp_path / "ran"
+    git.commit("a.txt", "one\n")
+    git.write(".gitattributes", "*.txt filter=evil\n")
+    git("config", setting, f"touch {mark}; cat")
+    git.write("a.txt", "two\n")
+    monkeypatch.setattr(gitstat, "_own_program", lambda listed: "")
+    found = look(git.root)
+    assert not mark.exists()
+    assert found.files == ("a.txt", ".gitattributes")
+    assert "a.txt | 2 +-" in found.stat
+
+
+def test_a_tree_without_modes_has_not_changed_for_them(git):
+    git.commit("a.txt", "one\n")
+    git("config", "core.fileMode", "false")
+    (git.root / "a.txt").chmod(0o755)
+    assert look(git.root).files == ()
+
+
 def test_a_git_that_hangs_is_given_up_in_time(desk, tmp_path, git):
     program = tmp_path / "bin" / "git"
     program.parent.mkdir()

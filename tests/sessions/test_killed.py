@@ -42,7 +42,8 @@ def test_a_killed_agent_leaves_nothing_that_stops_the_next(desk):
         agent = subprocess.Popen(
             [sys.executable, "-c", AGENT, str(desk.root), f"agent{number}"], stdout=subprocess.PIPE, text=True
         )
-        acknowledged += agent.stdout.readline().split()[1:]
+        for _ in range(1 if number else 3):  # one of them comes as far as its hand-off, however busy the machine is
+            acknowledged += agent.stdout.readline().split()[1:]
         time.sleep(dice.uniform(0.0, 0.15))
         agent.kill()
         acknowledged += [word for line in agent.communicate(timeout=20)[0].splitlines() for word in line.split()[1:]]

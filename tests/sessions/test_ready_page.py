@@ -21,7 +21,7 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.trail import Trail
 layout = Layout(Path(sys.argv[1]))
 worst = 10**9
-for _ in range(30):
+for _ in range(10):
     with Trail(layout) as look:
         worst = min(worst, len(look.signals("WU-042", 10_000)))
 print(worst)

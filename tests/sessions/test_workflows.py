@@ -97,14 +97,14 @@ def test_the_session_in_the_environment_tells_agents_of_one_name_apart(shell):
 def test_exit_codes_and_words(shell):
     shell.ok("wu", "new", "x", "--lane", "Framework: Core", "--id", "WU-042")
     for words, code, said in (
-        (("start", "--wu", "WU-43"), 2, "WU-042"), (("ready", "--wu", "WU-43"), 2, "WU-042"),
+        (("start", "--wu", "WU-43"), 3, "WU-042"), (("ready", "--wu", "WU-43"), 3, "WU-042"),
         (("ready",), 2, "start --wu"), (("checkpoint", "x"), 2, "start --wu"), (("session", "end"), 3, "no open"),
-        (("start", "--wu", "WU-042", "-c", "ful"), 2, "full"), (("wu", "claim", "WU-420"), 2, "WU-042"),
+        (("start", "--wu", "WU-042", "-c", "ful"), 2, "full"), (("wu", "claim", "WU-420"), 3, "WU-042"),
         (("wu", "block", "WU-042"), 2, "reason"), (("wu", "unblock", "WU-042"), 3, "not blocked"),
         (("link", "WU-042", "block", "WU-042"), 2, "blocks"), (("context", "--wu", "WU-042", "-m", "5"), 2, "200"),
         (("ready", "--wu", "WU-042", "-t", "nots"), 2, "mean: note"), (("checkpoint", "a", "-n", "b"), 2, "twice"),
-        (("decide", "--resolve", "mem-x", "--answer", "y"), 2, "no node"), (("session", "show"), 3, "no open"),
-        (("session", "show", "ses-x"), 2, "no session"), (("wu", "claim", "WU-042", "-l", "framework: cor"), 2, "Core"),
+        (("decide", "--resolve", "mem-x", "--answer", "y"), 3, "no node"), (("session", "show"), 3, "no open"),
+        (("session", "show", "ses-x"), 3, "no session"), (("wu", "claim", "WU-042", "-l", "framework: cor"), 2, "Core"),
     ):  # fmt: skip
         ran = shell(*words)
         assert (ran.returncode, said in ran.stderr) == (code, True), (words, ran.stderr)

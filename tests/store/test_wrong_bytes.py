@@ -46,7 +46,7 @@ def test_the_room_shows_the_rest_and_names_the_damage(store: Store) -> None:
     log = EventLog(store)
     log.add("note", "all the same", NOW)
     snapshot = Reader(store.root).snapshot(NOW)
-    assert {"memory/memory.jsonl"} <= {problem.where for problem in snapshot.problems}
+    assert {"memory/memory.jsonl", "memory/archival.jsonl"} <= {problem.where for problem in snapshot.problems}
     assert [event.text for event in log.since(0)] == ["all the same"]
 
 

@@ -24,6 +24,8 @@ import traceback
 from pathlib import Path
 from typing import IO, Any
 
+import lumen_disk
+
 REPO = Path(__file__).resolve().parents[2]
 _MOST = 1 << 20
 _STATUS, _LOCK = 3, 4  # places among the descriptors of an order, after stdin, stdout and stderr
@@ -163,6 +165,7 @@ def _load(kind: str) -> None:
         names = ["lumen_tui.worker.task", "lumen_tui.worker.world"]
     for name in sorted(names):
         importlib.import_module(name)
+    lumen_disk.never_wait()
     gc.collect()
     gc.freeze()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +12,23 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from lumen_tui.model.text import is_safe
 from lumen_tui.tui import theme
 
 STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
 
 
 class Stage(App[None]):
-    """`sheet` is the screen that is opened at the start."""
+    """Opens `sheet` at the start and keeps what it answers. An editor gets no terminal here: there is none."""
 
     CSS_PATH = str(STYLES)
+    ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, sheet: Screen[Any]) -> None:
         super().__init__()
         self.sheet = sheet
+        self.answers: list[Any] = []
+        self.copied: list[str] = []
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.variable_defaults()
@@ -31,18 +37,34 @@ class Stage(App[None]):
         for each in theme.themes():
             self.register_theme(each)
         self.theme = theme.LUMEN
-        self.push_screen(self.sheet)
+        self.push_screen(self.sheet, self.answers.append)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self.copied.append(text)
+
+    @contextlib.contextmanager
+    def suspend(self) -> Iterator[None]:
+        yield
 
     @property
     def shown(self) -> str:
-        lines = self.screen._compositor.render_strips()
+        """What stands on the screen, as text."""
+        lines = self.screen._compositor.render_strips()[: self.size.height]
         return "\n".join("".join(segment.text for segment in line) for line in lines)
 
+    def harmless(self) -> None:
+        """Nothing on the screen could act on the terminal or on the room."""
+        for strip in self.screen._compositor.render_strips():
+            for segment in strip:
+                assert is_safe(segment.text), segment
+                assert not segment.control
+                assert not (segment.style and segment.style.link)
+                assert "@click" not in (segment.style.meta if segment.style else {})
 
-async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    """Wait for threads and the disk; fail with the screen after 4 s."""
-    for _ in range(200):
-        await pilot.pause(0.02)
-        if holds():
-            return
-    raise AssertionError(pilot.app.shown)  # type: ignore[attr-defined]
+
+async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
+    """Wait for threads and the disk; fail with the screen after 5 s."""
+    ends = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < ends, pilot.app.shown  # type: ignore[attr-defined]
+        await pilot.pause(0.01)

@@ -87,12 +87,11 @@ def test_a_patch_is_applied_as_a_whole_or_not_at_all(box, granted):
 
 def test_where_one_file_cannot_be_written_the_others_go_back(granted):
     (granted / "one").write_text("a")
-    (granted / "folder").symlink_to(granted)
-    changes = [Change(str(granted / "one"), b"a", b"b"), Change(str(granted / "folder" / "new"), None, b"x")]
+    changes = [Change(str(granted / "one"), b"a", b"b"), Change("/proc/no-such-place/new", None, b"x")]
     with pytest.raises(ToolError, match="nothing was changed"):
         writing.carry_out(changes)
     assert (granted / "one").read_text() == "a"
-    assert sorted(os.listdir(granted)) == ["folder", "one"]
+    assert os.listdir(granted) == ["one"]
 
 
 def test_what_was_changed_meanwhile_is_not_overwritten(granted):
@@ -105,7 +104,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(granted):
 def test_a_link_put_in_the_way_is_not_followed(granted, tmp_path):
     (tmp_path / "outside").mkdir()
     (granted / "sub").symlink_to(tmp_path / "outside")
-    with pytest.raises(ToolError, match="could not be written"):
+    with pytest.raises(ToolError, match="Not a directory"):
         writing.carry_out([Change(str(granted / "sub" / "x"), None, b"x")])
     assert os.listdir(tmp_path / "outside") == []
 

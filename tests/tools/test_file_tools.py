@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from lumen_tui.tools import opening
 from lumen_tui.tools.base import Stopped
 
 
@@ -45,14 +46,14 @@ def test_disk_usage_by_folder_and_name(make_box, tree):
 
 def test_unreadable_folders_are_counted_and_named(make_box, tree, monkeypatch):
     closed = str(tree / "a")
-    real = os.scandir
+    real = opening.folder
 
-    def scandir(path):
-        if os.fspath(path) == closed:
+    def folder(path):
+        if path == closed:
             raise PermissionError(13, "Permission denied")
         return real(path)
 
-    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(opening, "folder", folder)
     result = make_box().call("disk_usage", {"path": str(tree)})
     assert result.ok
     assert result.data["unreadable"] == 1

@@ -126,10 +126,23 @@ def test_a_person_sees_the_whole_change_before_it_is_made(make_box, granted, sta
     assert (granted / "f").read_text() == "old\n"
     assert box.call("edit_file", arguments).ok
     (first, _) = asked
-    assert f"--- {granted}/f\n+++ {granted}/f\n@@ -1,2 +1,2 @@\n-old\n+new\n" in first.diff
+    assert f"--- {granted}/f\n+++ {granted}/f\n@@ -1 +1 @@\n-old\n+new" in first.diff
     assert first.why == "calls of the kind write need a person's word"
     assert first.rule == f"{granted}/f"
     assert first.arguments == arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\n", "@@ -0,0 +1,2 @@\n+a\n+b"), ("a\nb", "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file"),
+        ("", "(an empty file)"),
+    ],
+)  # fmt: skip
+def test_the_lines_of_a_change_are_counted_as_git_does(make_box, granted, state, asked, answering, text, shown):
+    state.layout.config.write_text(state.layout.config.read_text() + '[approvals]\nask = ["write"]\n')
+    make_box("any", write=True, ask=answering(NO)).call("write_file", {"path": f"{granted}/g", "text": text})
+    assert asked[0].diff.endswith(shown)
 
 
 def test_what_changes_while_a_person_thinks_is_not_overwritten(make_box, granted, state):

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.roles import Limits
 from lumen_tui.store import customtools
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.tools.rules import BadRules
@@ -67,7 +68,7 @@ def test_signals_are_read_once_by_the_role(make_box, state):
 
 @pytest.fixture
 def builder(make_box):
-    box = make_box("any", write=True)
+    box = make_box("any", write=True, limits=Limits(max_steps=1000))  # a look at a flood takes few bytes or many
     yield box
     box.close()
 
@@ -77,6 +78,7 @@ def until_ended(box, name, seconds=10.0):
     text, ends = "", time.monotonic() + seconds
     while time.monotonic() < ends:
         result = box.call("shell_output", {"name": name, "seconds": 1})
+        assert result.ok, result.text
         text += result.data["output"]
         if not result.data["running"]:
             return text, result

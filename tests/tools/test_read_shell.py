@@ -47,6 +47,8 @@ ESCAPES = [
     "tail -F canary", "tail --follow canary", "tail -5f canary", "tail +5f canary", "tail --retry canary",
     "tail --foll canary", "cat /dev/zero", "head -c 1 /dev/random", "cat pipe", "wc pipe", "od -w /dev/zero",
     "cat /proc/self/environ", "strings /proc/1/environ", "ps auxe", "ps e", "ps -auxe", "ps axe -o args",
+    "cat /proc/self/cwd/canary", "cat /proc/thread-self/root/etc/hostname", "cat /dev/fd/0", "cat /dev/stdin",
+    "git diff canary /etc/hostname", "git -C repo diff file /etc/hostname", "git -C repo diff ../canary file",
     "grep -r KEY /proc", "grep -f /dev/stdin x", "cat ../../engine.lock", "cat ../../commands.jsonl",
     # quoting tricks
     "s''h -c id", "\\touch new", '"touch" new', "l\\\ns", "ls 'unclosed", "ls \\", "echo x\x00", "{touch,new}",
@@ -64,7 +66,8 @@ ALLOWED = [
     ("stat -c %s canary", "6"), ("ps aux", "PID"), ("ps -eo pid,comm", "PID"), ("du -a . | sort -rn | head -3", "."),
     ("tr a-z A-Z", ""), ("git -C repo log --oneline", "first"), ("git --no-pager -C repo show --stat HEAD", "first"),
     ("git -C repo status --short", ""), ("git -C repo ls-files", "file"), ("git -C repo blame file", "one"),
-    ("git -C repo log --format='%h %an' -n 5", "Ada"), ("git -C repo diff", ""), ("cat *missing* | wc -l", "0"),
+    ("git -C repo log --format='%h %an' -n 5", "Ada"), ("git -C repo diff", ""),
+    ("git -C repo diff HEAD -- file", ""), ("cat /proc/mounts", "/"), ("cat *missing* | wc -l", "0"),
 ]  # fmt: skip
 
 

@@ -176,6 +176,7 @@ def test_addresses_that_are_none(make_box, url):
         ("8.8.8.8", True), ("127.0.0.1", False), ("10.1.2.3", False), ("169.254.169.254", False), ("::1", False),
         ("::ffff:127.0.0.1", False), ("64:ff9b::7f00:1", False), ("2002:7f00:1::", False), ("fe80::1%eth0", False),
         ("224.0.0.1", False), ("2606:4700:4700::1111", True), ("100.64.0.1", False), ("0.0.0.0", False),
+        ("::127.0.0.1", False), ("::ffff:0:127.0.0.1", False), ("64:ff9b:1::a9fe:a9fe", False), ("fec0::1", False),
     ],
 )  # fmt: skip
 def test_which_addresses_are_public(address, public):

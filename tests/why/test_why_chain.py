@@ -77,6 +77,7 @@ async def test_the_whole_chain_from_both_ends(office, api, capsys):
     assert {"discovery", "signal", "loop"} <= kinds
 
     assert trace(office.layout, "1", now).node.id == "loop-000001"
+    assert trace(office.layout, "L1", now).node.id == "loop-000001"
     assert trace(office.layout, office.packets[0].id, now).node.id == "loop-000001"
 
     assert main(["--state", str(office.root), "why", discovery]) == 0

@@ -60,3 +60,17 @@ def test_what_is_not_there_is_not_found(layout):
         relay.submit(layout, text, text, by="bob", base=0, now=NOW)
     with pytest.raises((Ambiguous, LookupError)):
         resolve(layout, "rly-")
+
+
+def test_a_role_is_what_its_changes_made_it(layout):
+    do(layout, "role.fire", name="analyst", reason="too slow")
+    assert lines(layout, "analyst") == [("up", "change", "made so by"), ("here", "role", "")]
+    found = trace(layout, "analyst", NOW)
+    assert (found.node.status, found.up[0].title, found.up[0].by) == ("retired", "analyst fired: too slow", "ann")
+    do(layout, "undo")
+    assert trace(layout, "analyst", NOW).node.status == "in force"
+    assert len(trace(layout, "analyst", NOW).up) == 2
+    assert lines(layout, "builder") == [("here", "role", "")]
+    for name in ("nobody", "Foo"):
+        with pytest.raises(LookupError):
+            resolve(layout, name)

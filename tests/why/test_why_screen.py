@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-from textual.app import App
+from lumen_stage import Stage, until
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
@@ -21,7 +19,6 @@ from lumen_tui.model.text import is_safe
 from lumen_tui.store import approvals, nodes, taskfiles
 from lumen_tui.store.store import Store
 from lumen_tui.store.whytrace import resolve, trace
-from lumen_tui.tui import theme
 from lumen_tui.tui.screens.why_screen import WhyScreen
 
 AT = "2027-01-15T07:00:00Z"
@@ -120,40 +117,6 @@ def test_links_to_hostile_names_are_only_told(chain):
     assert all(is_safe(line) for line in shape.lines(found))
 
 
-class Stage(App[None]):
-    """The room's theme and styles with one screen."""
-
-    CSS_PATH = str(Path(__file__).resolve().parents[2] / "styles" / "screens.tcss")
-
-    def __init__(self, screen: WhyScreen) -> None:
-        super().__init__()
-        self._first, self.copied = screen, ""
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return theme.variable_defaults()
-
-    def on_mount(self) -> None:
-        for each in theme.themes():
-            self.register_theme(each)
-        self.theme = theme.LUMEN
-        self.push_screen(self._first)
-
-    def copy_to_clipboard(self, text: str) -> None:
-        self.copied = text
-
-    @property
-    def shown(self) -> str:
-        strips = self.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-async def until(pilot: Any, condition: Any) -> None:
-    ends = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < ends, pilot.app.shown
-        await pilot.pause(0.01)
-
-
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_walking_along_the_chain_and_back(chain, size):
     app = Stage(WhyScreen(RemotePort(chain.store.root), chain.signal, NOW))
@@ -167,9 +130,9 @@ async def test_walking_along_the_chain_and_back(chain, size):
         await pilot.press("backspace")
         await until(pilot, lambda: "where you began" in app.shown)
         await pilot.press("y")
-        assert chain.task in app.copied
-        assert is_safe(app.copied)
-        assert all(is_safe(segment.text) for strip in app.screen._compositor.render_strips() for segment in strip)
+        assert chain.task in app.copied[0]
+        assert is_safe(app.copied[0])
+        app.harmless()
 
 
 async def test_nothing_of_that_id_is_said(chain):

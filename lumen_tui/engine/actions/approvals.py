@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,16 @@ import msgspec
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import AllowRule, Approval, Decision, allows, preview_rule, too_wide
+from lumen_tui.model.approvals import (
+    AllowRule,
+    Approval,
+    Decision,
+    allows,
+    also_covered,
+    preview_rule,
+    rule_words,
+    too_wide,
+)  # fmt: skip
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line, plain
 from lumen_tui.store import approvals, files, frontmatter, history
@@ -38,10 +48,13 @@ def deny(
 def allow_always(
     store: Store, *, by: str, now: float, approval_id: str, pattern: str = "", reason: str = "", hash: str = ""
 ) -> Done:
-    """Say yes, and save the rule that `model.approvals.preview_rule` shows: two actions, each undone by itself."""
+    """Say yes, and save the rule that `model.approvals.preview_rule` shows; other questions that it covers are
+    answered with it. Each answer and the rule are undone by themselves, the rule first.
+    """
     (request,) = _open(store, approval_id, hash, now)
     rule = rule_for(request, pattern, by=by, now=now)
     answered = _answer(store, [request], True, reason, by=by, now=now, always=True)
+    also = _answer_others(store, rule, by=by, now=now)
     change = Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule))
     put_rule(store, change)
     said = f"saved: {preview_rule(request, pattern)}"
@@ -51,7 +64,31 @@ def allow_always(
     except files.StoreError:
         put_rule(store, Change(kind="allow", key=change.key, before=change.after, after=None))
         raise
-    return Done(summary=f"{answered.summary}; {said}", target=request.id, action_id=action.id)
+    return Done(summary=f"{answered.summary}{also}; {said}", target=request.id, action_id=action.id)
+
+
+def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str:
+    """Say yes to what waits and is covered by the rule; how many, in words. What another answered is left so."""
+    count = 0
+    for one in also_covered(rule, approvals.undecided(store.layout)):
+        with contextlib.suppress(ActionError):
+            _answer(store, [one], True, f"always: {rule.pattern}", by=by, now=now)
+            count += 1
+    return f", and {count} more that wait{'s' if count == 1 else ''}" if count else ""
+
+
+def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") -> Done:
+    """Take a rule out again, by its place in the list of those in force, from 1: the same calls ask from then on."""
+    rules = load_config(store.layout)[0].allow
+    if not 1 <= number <= len(rules):
+        raise ActionError(f"there is no rule {number}: `approvals rules` numbers them", missing=True)
+    rule = rules[number - 1]
+    change = Change(kind="allow", key=_key(rule), before=msgspec.to_builtins(rule), after=None)
+    put_rule(store, change)
+    said = f"taken out: {rule_words(rule)}"
+    action = edits.new_action("approval.forget", [change], summary=said, by=by, now=now, reason=plain(reason).strip())
+    files.append(store.layout.actions, history.action_lines(action))
+    return Done(summary=said, target=str(number), action_id=action.id)
 
 
 def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:
@@ -63,8 +100,16 @@ def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRu
         raise ActionError(f"{wanted!r} allows nearly everything: name more of the command, path or address")
     rule = AllowRule(request.tool, request.role, wanted, request.folder, by=by, at=times.iso(now))
     if not allows(rule, tool=request.tool, role=request.role, target=_target(request), folder=request.folder):
-        raise ActionError(f"{wanted!r} does not cover the call itself ({one_line(_target(request), 100)})")
+        raise ActionError(_beside(wanted, request))
     return rule
+
+
+def _beside(wanted: str, request: Approval) -> str:
+    """Why a pattern is not about the call; a beginning that fits covers no second command and no other file."""
+    said = f"{wanted!r} does not cover the call itself ({one_line(_target(request), 100)})"
+    if wanted.endswith(" *") and _target(request).startswith(wanted[:-1]):
+        return f"{said}: what ` *` stands for may hold none of ; & | < > $ ( ) {{ }} ` and no line break"
+    return said
 
 
 def _target(request: Approval) -> str:
@@ -122,7 +167,7 @@ def _readable(layout: Layout, approval_id: str) -> Approval:
 
 def _answered(request: Approval, there: Decision, now: float) -> ActionError:
     said = "allowed" if there.allowed else "refused"
-    age = times.past(now - times.epoch(there.at, now))
+    age = times.ago(now - times.epoch(there.at, now))
     return ActionError(f"{request.id} has its answer: {said} by {there.by} ({age}). Undo that first")
 
 
@@ -168,7 +213,7 @@ def put_approval(store: Store, change: Change) -> None:
     try:
         approvals.set_decision(store.layout, change.key, answer)
     except approvals.ActedOn as error:
-        when = f" at {error.acted.at}" if error.acted.at else ""
+        when = f" at {error.acted.at[:10]} {error.acted.at[11:19]} UTC" if error.acted.at else ""
         raise ActionError(f"a worker has acted on this answer already{when}: it cannot be taken back") from error
 
 
@@ -199,4 +244,12 @@ def put_rule(store: Store, change: Change) -> None:
     rules = [rule for rule in _saved(store) if not _is(rule, change.key)]
     if change.after is not None:
         rules.append(change.after)
-    change_operator(store.layout, {"allow": rules or None})
+    change_operator(store.layout, {"allow": rules or ([] if _has_rules_below(store) else None)})
+
+
+def _has_rules_below(store: Store) -> bool:
+    """Whether lumen.toml may have rules: an empty list in operator.toml must go on hiding them."""
+    try:
+        return "allow" in frontmatter.parse_toml((files.read(store.layout.config) or b"").decode())
+    except (frontmatter.BadFile, UnicodeDecodeError):
+        return True

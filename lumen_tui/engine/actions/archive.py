@@ -12,7 +12,7 @@ from lumen_tui.model import ids
 from lumen_tui.model.archive import USUAL, WITHDRAWN, Passage, passage
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import archive, history
+from lumen_tui.store import archive, history, taskfiles
 from lumen_tui.store.store import Store
 
 KIND = "archival"  # of a change
@@ -21,11 +21,14 @@ KIND = "archival"  # of a change
 def insert(
     store: Store, *, by: str, now: float, text: str, tags: Sequence[str] = (), importance: float = USUAL,
     kind: str = "semantic", source: str = "", trust: str = "", wu_id: str = "", lane: str = "", key: str = "",
+    task_id: str = "",
 ) -> Done:  # fmt: skip
     """Keep a note for good. The same `key` again is the same note, and nothing is written then."""
+    writer = _writer(store, by, task_id)
     note = passage(
         text, by=by, now=now, tags=tuple(tags), importance=importance, kind=kind, source=source, lane=lane, key=key,
-        trust=trust or ("agent" if is_agent(store, by) else "person"), wu_id=checks.known_unit(store.layout, wu_id),
+        trust=trust or ("agent" if writer or is_agent(store, by) else "person"), task_id=writer,
+        wu_id=checks.known_unit(store.layout, wu_id),
     )  # fmt: skip
     said = f"kept {_quoted(note)} in the archive"
     change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
@@ -33,6 +36,13 @@ def insert(
     if not archive.append(store.layout, [note], history.action_lines(action)):
         return Done(summary=f"{note.id} is in the archive already: nothing was written", target=note.id)
     return Done(summary=said, target=note.id, action_id=action.id)
+
+
+def _writer(store: Store, by: str, task_id: str) -> str:
+    """The task that a note is from: the one named, or the author where that is one."""
+    if task_id:
+        return checks.task_id(store, task_id)
+    return by if by.startswith(("tsk-", "loop-")) and taskfiles.folder_of(store.layout, by) else ""
 
 
 def withdraw(store: Store, *, by: str, now: float, passage_id: str, reason: str = "") -> Done:

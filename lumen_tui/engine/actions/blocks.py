@@ -9,7 +9,7 @@ import msgspec
 
 from lumen_tui.engine.actions import edits
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.blocks import (
     STANDARD,
     BadEdit,
@@ -173,7 +173,7 @@ def restore(store: Store, *, by: str, now: float, name: str, step: int = 0, at: 
 
 
 def _wanted(store: Store, name: str, step: int, at: str) -> Step:
-    known = blocks.steps(store.layout, name)
+    known = blocks.steps(store.layout, ids.check_name(name, "block"))
     if not known:
         raise ActionError(f"{name} has no history", missing=True)
     if bool(step) == bool(at):

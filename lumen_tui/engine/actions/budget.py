@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import edits
+from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import budget, ids, times
 from lumen_tui.model.budget import Limit
@@ -36,6 +36,8 @@ def raise_cap(
     ledger = Ledger(store.layout)
     more = Limit(tokens, usd, minutes * 60)
     day = budget.day_of(now, config.day_starts)
+    if role and role not in config.roles:
+        checks.role_name(store.layout, role)
     _must_bind(ledger.refresh(), config, day, role, more)
     grant = Entry(
         ids.new_id("grn"), GRANT, times.iso(now), day, role=role, tokens=tokens, usd=usd, seconds=minutes * 60, by=by,

@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.model.plain import Plain
+from lumen_tui.model.worktree import Changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-class Changes(Plain):
-    """`why` says why nothing is known; it is empty where `stat` and `files` are what git said."""
-
-    root: str = ""
-    branch: str = ""
-    head: str = ""  # the commit on which the working tree stands
-    base: str = ""  # what it was compared with
-    stat: str = ""
-    files: tuple[str, ...] = ()
-    more_files: int = 0
-    why: str = ""
-
-    @property
-    def count(self) -> int:
-        """How many files."""
-        return len(self.files) + self.more_files
 
 
 def look(folder: str, *, base: str, without: str) -> Changes:
@@ -40,8 +22,7 @@ def look(folder: str, *, base: str, without: str) -> Changes:
         return Changes(why="not a git repository")
     from lumen_tui.tools import gitstat
 
-    found = gitstat.look(folder, base=base, without=without, environ=os.environ)
-    return Changes(**{name: getattr(found, name) for name in Changes.__annotations__})
+    return gitstat.look(folder, base=base, without=without, environ=os.environ)
 
 
 def _has_repository(folder: str) -> bool:

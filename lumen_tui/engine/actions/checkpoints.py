@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from lumen_tui.engine.actions import changes, fields, places
-from lumen_tui.engine.actions.changes import Changes
 from lumen_tui.engine.actions.places import Place
 from lumen_tui.engine.hooks import known
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
+from lumen_tui.model.worktree import Changes
 from lumen_tui.store import files, nodes, opensessions, rawjson
 from lumen_tui.store.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
 

@@ -55,7 +55,7 @@ def _found(path: Path, text: str, kind: str, what: str) -> str:
             f"{text!r} is the beginning of several ids: give more of it", candidates=error.candidates
         ) from error
     except LookupError:
-        raise ActionError(f"there is no {what} {text!r}", candidates=_alike(path, text)) from None
+        raise ActionError(f"there is no {what} {text!r}", candidates=_alike(path, text), missing=True) from None
 
 
 def _alike(path: Path, text: str) -> tuple[str, ...]:
@@ -101,17 +101,20 @@ def known_unit(layout: Layout, text: str) -> str:
         return ""
     name = ids.check_wu(text.upper())
     if not layout.work_unit(name).exists():
-        raise ActionError(f"there is no work unit {name}", candidates=nearest(name, unit_names(layout)))
+        near = nearest(name, unit_names(layout))
+        raise ActionError(f"there is no work unit {name}", candidates=near, missing=True)
     return name
 
 
-def role_name(layout: Layout, text: str, *, target: bool = False) -> str:
-    """The name of a role in force. As the `target` of a verb it is missing, named beside another it is a slip."""
+def role_name(layout: Layout, text: str) -> str:
+    """The name of a role in force."""
     known = [role.name for role in roles.list_roles(layout)[0]]
-    if text not in known:
-        near = nearest(text, known) or tuple(known[:4])
-        raise ActionError(f"there is no role {text!r} in force", candidates=near, missing=target)
-    return text
+    if text in known:
+        return text
+    near = nearest(text, known)
+    if not near:
+        ids.check_name(text, "role")
+    raise ActionError(f"there is no role {text!r} in force", candidates=near or tuple(known[:4]), missing=True)
 
 
 def lane(known: Iterable[str], text: str) -> str:

@@ -11,7 +11,7 @@ from lumen_tui.engine.actions import checks, fading, putaway
 from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.model.ids import BadId
+from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE
 from lumen_tui.model.retention import Retention, is_pending_decision
 from lumen_tui.store import compaction, judging, sessions, work
@@ -93,8 +93,8 @@ def _why(node: Raw, age: float, wanted: Wish) -> str:
     limit = wanted.retention.of(lifecycle)
     if limit is None or age < limit:
         return ""
-    kept = f"kept for {times.ago(limit)}" if limit else "not kept"
-    return f"{lifecycle} node untouched for {times.ago(age)}, {kept}"
+    kept = f"kept for {times.age(limit)}" if limit else "not kept"
+    return f"{lifecycle} node untouched for {times.age(age)}, {kept}"
 
 
 def known_session(store: Store, text: str) -> str:
@@ -108,7 +108,9 @@ def known_session(store: Store, text: str) -> str:
     known = {str(node["session_id"]) for node in newest_nodes(store.layout, '"session_id"') if node.get("session_id")}
     if text not in known:
         near = checks.nearest(text, known)
-        raise ActionError(f"there is no session {text!r}", candidates=near, missing=not near)
+        if not near:
+            check_name(text, "session id")
+        raise ActionError(f"there is no session {text!r}", candidates=near, missing=True)
     return text
 
 

@@ -131,7 +131,7 @@ def _head(store: Folder, builder: _Builder, wu_id: str, now: float) -> None:
         return
     room = max(20, builder.max_size // 2 - 100)
     builder.add(one_line(f"# {unit.id}: {unit.title}", room))
-    age = ready.ago(max(0.0, now - times.epoch(unit.created_at, now)))
+    age = times.ago(max(0.0, now - times.epoch(unit.created_at, now)))
     facts = [unit.status, unit.type, unit.priority, unit.lane, f"by {unit.created_by or 'unknown'}, {age}"]
     builder.add(one_line(" · ".join(fact for fact in facts if fact), 200))
     builder.section("Acceptance", [f"- {one_line(line, _ENTRY)}" for line in unit.acceptance])
@@ -140,7 +140,7 @@ def _head(store: Folder, builder: _Builder, wu_id: str, now: float) -> None:
 
 def _node_line(node: NodeView, now: float, limit: int = _ENTRY) -> str:
     priority = f"[{node.priority}] " if node.priority else ""
-    age = ready.ago(max(0.0, now - times.epoch(node.created_at, now)))
+    age = times.ago(max(0.0, now - times.epoch(node.created_at, now)))
     return f"- {priority}{one_line(node.content, limit)} ({node.author}, {age}, {node.id})"
 
 
@@ -167,7 +167,7 @@ def _going_on(builder: _Builder, found: Page) -> None:
         facts.append(f"claimed by {found.unit.claimed_by}")
     if found.session:
         facts.append(
-            f"session {found.session.session_id} of {found.session.agent}, {ready.ago(found.session_age_seconds)}"
+            f"session {found.session.session_id} of {found.session.agent}, {times.ago(found.session_age_seconds)}"
         )
     builder.add(one_line(" · ".join(fact for fact in facts if fact) or "no session is open", 300))
 

@@ -70,7 +70,7 @@ def edit_nodes(
 def here(found: dict[str, Raw], node_id: str) -> Raw:
     """The node, or the refusal that it is gone."""
     if node_id not in found:
-        raise ActionError(f"there is no node {node_id!r}")
+        raise ActionError(f"there is no node {node_id!r}", missing=True)
     return found[node_id]
 
 

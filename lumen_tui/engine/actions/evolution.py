@@ -11,9 +11,9 @@ from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.evolution import writing
 from lumen_tui.engine.evolution.rules import gate_rules
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import gate, times
+from lumen_tui.model import gate, ids, times
 from lumen_tui.model.constitution import DEFAULT
-from lumen_tui.model.evolution import Observation, Status, Trust
+from lumen_tui.model.evolution import Observation, Status, Trust, objections
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.store import constitution, evolved, files, history, locks, versions
@@ -34,7 +34,7 @@ def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Do
         if one.status is Status.ACCEPTED:
             raise ActionError(f"{one.id} is accepted already", missing=True)
         _must_pass(store, one)
-        changed = [msgspec.structs.replace(one, status=Status.ACCEPTED, reasons=(), contradicts="")]
+        changed = [msgspec.structs.replace(one, status=Status.ACCEPTED, reasons=objections(one), contradicts="")]
         other = known.get(one.contradicts)
         if other is not None and other.status is Status.ACCEPTED:
             changed.append(msgspec.structs.replace(other, status=Status.SUPERSEDED, reasons=(f"by {one.id}",)))
@@ -128,7 +128,8 @@ def _whole(known: Known, name: str) -> str:
         return name if name in found else found[0]
     if found:
         raise ActionError(f"several observations begin with {name!r}", candidates=tuple(found[:5]))
-    raise ActionError(f"there is no observation {one_line(name, 80)!r}", missing=True)
+    ids.check_name(name, "observation id")
+    raise ActionError(f"there is no observation {name!r}", missing=True)
 
 
 def _named(chosen: list[Observation]) -> str:

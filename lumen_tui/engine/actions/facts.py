@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits, fields
+from lumen_tui.engine.actions import checks, edits, fields, places
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import facts, ids, times
@@ -50,7 +50,8 @@ def add(
     _must_be_new(store, claim)
     made = learned(store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)])
     found = checks.node_ids(store, source_id)[0] if source_id else ""
-    record = node(claim, facts.metadata(span_class, source or found or by, made), by=by, now=now, wu_id=wu_id)
+    work = places.known_work(store, wu_id) if wu_id else ""
+    record = node(claim, facts.metadata(span_class, source or found or by, made), by=by, now=now, wu_id=work)
     actions: list[Action] = []
 
     def edit(_: dict[str, Raw]) -> tuple[list[Raw], bytes]:

@@ -43,7 +43,7 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
     if was is None:
         raise ActionError("nothing is killed here", missing=True)
     lift(store.layout)
-    age = f", {times.past(now - times.epoch(was.at, now))}" if was.at else ""
+    age = f", {times.ago(now - times.epoch(was.at, now))}" if was.at else ""
     return _noted(store, "unkill", f"goes on; it was {was.words}{age}", by, now, "")
 
 

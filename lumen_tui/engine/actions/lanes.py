@@ -35,7 +35,7 @@ def unit_of(store: Store, text: str) -> Tracked:
     """A work unit that exists."""
     unit = lanes.read_unit(store.layout, checks.known_unit(store.layout, text or "?"))
     if unit is None:
-        raise ActionError(f"there is no work unit {text}")
+        raise ActionError(f"there is no work unit {text}", missing=True)
     return unit
 
 

@@ -54,7 +54,7 @@ def work_at(root: StrPath, text: str) -> str:
         if trail.knows(name):
             return name
     hint = f"there is no work unit {name}: make it with `wu new TITLE --id {name}`"
-    raise ActionError(hint, candidates=checks.nearest(name, checks.unit_names(layout)))
+    raise ActionError(hint, candidates=checks.nearest(name, checks.unit_names(layout)), missing=True)
 
 
 def lane_at(root: StrPath, text: str) -> str:
@@ -89,7 +89,7 @@ def session_at(root: StrPath, text: str) -> SessionView:
 
         known = [one.session_id for one in opensessions.live(root)]
         near = checks.nearest(text, known) or tuple(known[:3])
-        raise ActionError(f"there is no session {text!r}", candidates=near)
+        raise ActionError(f"there is no session {text!r}", candidates=near, missing=True)
     return found
 
 

@@ -76,7 +76,7 @@ def refuse_after_jump(store: Store, now: float) -> None:
     """Ages mean nothing right after the clock moved: refuse for an hour."""
     if (moved := last_jump(store, now)) is None:
         return
-    when = times.past(abs(now - times.epoch(moved.at)))
+    when = times.ago(abs(now - times.epoch(moved.at)))
     raise ActionError(
         f"the clock jumped {when} ({moved.text}): ages cannot be trusted for an hour; "
         "look at the clock, then wait or use --force"

@@ -181,13 +181,7 @@ def said(one: Entry) -> str:
     """The text of an entry on one line, with its author and age."""
     to = f" to {one.extra['to']}" if one.kind == "signal" and "to" in one.extra else ""
     mark = f" {one.extra['mark']}" if "mark" in one.extra else ""
-    return f"{one_line(one.text, 600)}{mark}  — {one.by}{to}, {ago(one.age_seconds)} ({one.id})"
-
-
-def ago(seconds: float) -> str:
-    """`now`, or `5 min ago`."""
-    word = times.ago(seconds)
-    return word if word == "now" else f"{word} ago"
+    return f"{one_line(one.text, 600)}{mark}  — {one.by}{to}, {times.ago(one.age_seconds)} ({one.id})"
 
 
 def _unit_lines(found: Page) -> list[str]:
@@ -197,13 +191,14 @@ def _unit_lines(found: Page) -> list[str]:
     first = f"{unit.id}  {one_line(unit.title, 200)}"
     facts = [unit.status, f"lane {unit.lane}" if unit.lane else "no lane", unit.type, unit.priority]
     if unit.claimed_by and unit.status == "in_progress":
-        facts.append(f"claimed by {unit.claimed_by} {ago(_age(unit.claimed_at, times.epoch(found.taken_at)))}")
+        facts.append(f"claimed by {unit.claimed_by} {times.ago(_age(unit.claimed_at, times.epoch(found.taken_at)))}")
     parts = [first, "status: " + ", ".join(facts)]
     if unit.status == "blocked":
-        when = ago(_age(unit.blocked_at, times.epoch(found.taken_at)))
+        when = times.ago(_age(unit.blocked_at, times.epoch(found.taken_at)))
         parts.append(f"blocked by {unit.blocked_by or 'somebody'} {when}: {one_line(unit.blocked_reason)}")
     for one in found.blockers:
-        parts.append(f"waits for {one.id} ({one.status}): {one.title}  — {one.by or 'unknown'}, {ago(one.age_seconds)}")
+        by = f"{one.by or 'unknown'}, {times.ago(one.age_seconds)}"
+        parts.append(f"waits for {one.id} ({one.status}): {one.title}  — {by}")
     return [*parts, *(f"not so any more: {text}" for text in found.drifted)]
 
 
@@ -212,7 +207,7 @@ def _session_lines(found: Page) -> list[str]:
         return ["session: none open"]
     one = found.session
     kind = f" ({one.agent_type})" if one.agent_type != "unknown" else ""
-    parts = [f"session: {one.session_id} of {one.agent}{kind}, started {ago(found.session_age_seconds)}"]
+    parts = [f"session: {one.session_id} of {one.agent}{kind}, started {times.ago(found.session_age_seconds)}"]
     if found.other_sessions:
         parts.append(f"also open: {', '.join(found.other_sessions)}")
     return parts

@@ -113,6 +113,7 @@ VERBS: dict[str, Verb] = {
     "approval.allow": approvals.allow,
     "approval.deny": approvals.deny,
     "approval.allow_always": approvals.allow_always,
+    "approval.forget": approvals.forget,
     "evolution.accept": evolution.accept,
     "evolution.reject": evolution.reject,
     "evolution.edit": evolution.edit,

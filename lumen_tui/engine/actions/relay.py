@@ -9,7 +9,7 @@ from typing import Any
 from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.actions.facts import is_agent
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import relay, times
+from lumen_tui.model import ids, relay, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.relay import Answer, Status, Submission
 from lumen_tui.model.text import one_line
@@ -111,7 +111,8 @@ def _found(store: Store, given: str | Sequence[str]) -> tuple[list[str], list[st
     for text in checks.as_ids(given):
         hits = [one for one in known if one == text] or [one for one in known if one.startswith((text, f"rly-{text}"))]
         if not text.strip() or not hits:
-            raise ActionError(f"there is no submission {one_line(text, 80)!r}: `relay held` names them", missing=True)
+            ids.check_name(text, "submission id")
+            raise ActionError(f"there is no submission {text!r}: `relay held` names them", missing=True)
         if len(hits) > 1:
             raise ActionError(f"several submissions begin with {text!r}", candidates=tuple(hits[:5]))
         wanted.append(hits[0])

@@ -55,7 +55,8 @@ def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
         retired = rolefiles.texts(store.layout, ids.check_name(name, "role"))["retired"]
         if retired is None or name in _in_force(store):
             known = roles.list_roles(store.layout)[1]
-            raise ActionError(f"there is no retired role {name!r}", candidates=checks.nearest(name, known))
+            near = checks.nearest(name, known)
+            raise ActionError(f"there is no retired role {name!r}", candidates=near, missing=True)
         text = _without_past(name, rolefiles.without_mark(retired), now)
         shipped = text == rolefiles.shipped_text(name)
         after: Texts = {"hired": None if shipped else text, "retired": None}
@@ -97,7 +98,7 @@ def _in_force(store: Store) -> list[str]:
 
 def _must_be_in_force(store: Store, name: str) -> None:
     if name not in _in_force(store):
-        checks.role_name(store.layout, name, target=True)
+        checks.role_name(store.layout, name)
 
 
 def _change(

@@ -23,7 +23,8 @@ def plan(store: Store, wu_id: str) -> Draft:
     mine = [node for node in newest_nodes(store.layout, f'"{subject.wu_id}"') if node.get("wu_id") == subject.wu_id]
     if not mine and not subject.status:
         near = checks.nearest(subject.wu_id, checks.unit_names(store.layout))
-        raise ActionError(f"there is no work unit {subject.wu_id}, and no node is about it", candidates=near)
+        what = f"there is no work unit {subject.wu_id}, and no node is about it"
+        raise ActionError(what, candidates=near, missing=True)
     found = draft(subject, mine)
     if found is None:
         raise ActionError(f"there is nothing to summarize on {subject.wu_id} yet", missing=True)

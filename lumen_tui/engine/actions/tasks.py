@@ -113,16 +113,19 @@ def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "",
     return Done(summary=f"{said}{later}", target=found, action_id=action.id)
 
 
-def retry(store: Store, *, by: str, now: float, task_id: str) -> Done:
-    """Queue a new task with the spec of one that ended. That it had failed needs nobody any more."""
+def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[str, Any] | None = None) -> Done:
+    """Queue a new task with the spec of one that ended, with these caps instead of its own where any are given. That it
+    had failed needs nobody any more.
+    """
     found = checks.task_id(store, task_id)
     folder = taskfiles.folder_of(store.layout, found)
     status = taskfiles.status_of(folder) if folder else Status.LOST
     if status.alive or status is Status.QUEUED:
         raise ActionError(f"task {found} is {status.value}: cancel it before you try it again")
     old = _spec(store, found) or Spec(id=found, objective="")
+    caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(budget or {})}, Budget)
     spec = msgspec.structs.replace(
-        old, id=ids.new_id("tsk"), key="", retry_of=found, created_by=by, created_at=times.iso(now)
+        old, id=ids.new_id("tsk"), key="", retry_of=found, created_by=by, created_at=times.iso(now), budget=caps
     )
     queued = _queue(store, _checked(store, spec))
     if status in (Status.FAILED, Status.LOST):

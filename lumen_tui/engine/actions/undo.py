@@ -27,9 +27,10 @@ from lumen_tui.engine.actions import (
     work,
 )
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.tasks import Spec
+from lumen_tui.model.text import one_line
 from lumen_tui.store import history, locks, nodebulk, nodes, rolefiles, taskfiles
 from lumen_tui.store.blocks import HAND
 from lumen_tui.store.blocks import read as read_block
@@ -42,9 +43,26 @@ Side = dict[str, Any] | None
 
 def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     """Take back the operator's last action, or the named one of theirs."""
-    action = _pick(history.stacks(store.layout, by)[0], action_id, "undo")
+    stack = history.stacks(store.layout, by)[0]
+    action = _pick(stack, action_id, "undo")
     turned = [Change(kind=c.kind, key=c.key, before=c.after, after=c.before) for c in reversed(action.changes)]
-    return _apply(store, action, turned, said=f"undone: {action.summary}", undoes=action.id, by=by, now=now)
+    try:
+        return _apply(store, action, turned, said=f"undone: {action.summary}", undoes=action.id, by=by, now=now)
+    except ActionError as error:
+        said = _way_on(str(error), action, stack)
+        raise ActionError(said, candidates=error.candidates, missing=error.missing) from error
+
+
+def _way_on(why: str, action: Action, stack: list[Action]) -> str:
+    """A refusal with the action that it is about, and the one before it, which it need not hold up."""
+    at = stack.index(action)
+    before = stack[at - 1] if at else None
+    rest = f"; `undo {before.id}`, or u in the journal, takes back the one before: {_named(before)}" if before else ""
+    return f"{_named(action)}: not undone, as {why}{rest}"
+
+
+def _named(action: Action) -> str:
+    return one_line(action.summary or action.verb, 60)
 
 
 def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
@@ -55,10 +73,20 @@ def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
 
 
 def _pick(stack: list[Action], action_id: str, verb: str) -> Action:
-    found = [action for action in stack if action.id == action_id] if action_id else stack
-    if not found:
+    if not stack:
         raise ActionError(f"there is nothing of yours to {verb}", missing=True)
-    return found[-1]
+    if not action_id:
+        return stack[-1]
+    name = ids.check_file_name(action_id, "action id")
+    found = [one for one in stack if one.id == name] or [
+        one for one in stack if one.id.startswith((name, f"act-{name}"))
+    ]
+    if not found:
+        raise ActionError(f"there is no action {name!r} of yours to {verb}", missing=True)
+    if len(found) > 1:
+        known = tuple(one.id for one in found[:8])
+        raise ActionError(f"{name!r} is the beginning of several ids: give more of it", candidates=known)
+    return found[0]
 
 
 def _apply(
@@ -124,7 +152,7 @@ def _changed_since(store: Store, change: Change, now: float, who: str = "", when
     last = history.last_change(store.layout, change.kind, change.key)
     if last is not None and not who:
         who, when = last.by, last.at
-    age = f"{times.past(now - times.epoch(when))}, {when}" if when else "at an unknown time"
+    age = f"{times.ago(now - times.epoch(when))}, {when}" if when else "at an unknown time"
     return ActionError(f"{change.key} was changed since by {who or 'somebody'} ({age}): nothing was done")
 
 

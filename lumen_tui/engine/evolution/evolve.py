@@ -63,6 +63,7 @@ def evolve(layout: Layout, evolving: Evolving, paths: Iterable[Path], *, now: fl
         outcome.reports.append(evolving.read(path, now, own=is_own(layout, path)))
         if not outcome.reports[-1].finished:
             break
+    evolving.settle(now)
     return outcome
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lumen_tui.engine.evolution import merge
+from lumen_tui.engine.evolution import merge, opinion
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.merge import Known
+from lumen_tui.engine.evolution.opinion import Weighs
 from lumen_tui.engine.evolution.rules import gate_rules
 from lumen_tui.model import gate, ids
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.evolution import OBJECTION, Observation, Status, Trust, objected
 from lumen_tui.model.gate import Rules
 from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line, safe
@@ -21,6 +22,17 @@ from lumen_tui.store import evolved
 from lumen_tui.store.evolved import Rejection
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.stamped import stamp
+
+
+class _Sitting(msgspec.Struct):
+    """One call of `take`: what it goes by, and what comes of it."""
+
+    held: Open
+    report: Report
+    rules: Rules
+    weighs: Weighs
+    now: float
+    away: list[Rejection] = msgspec.field(default_factory=list)
 
 
 class Judging:
@@ -34,23 +46,27 @@ class Judging:
         self.seen: list[Observation] = []  # what this object made or changed, for those who report it
         self.turned_away: list[Rejection] = []
 
-    def take(self, found: Iterable[Found], held: Open, report: Report, now: float) -> None:
-        """Judge candidates of one session, count them in its report, and write what came of them."""
-        rules = gate_rules(self._layout)
+    def take(
+        self, found: Iterable[Found], held: Open, report: Report, now: float, weighs: Weighs = opinion.NOBODY
+    ) -> None:
+        """Judge candidates of one session, count them in its report, and write what came of them.
+
+        `weighs` is asked of each that the rules let pass. It can only take away.
+        """
+        sitting = _Sitting(held, report, gate_rules(self._layout), weighs, now)
         self._refresh()
         changed: dict[str, Observation] = {}
-        away: list[Rejection] = []
         for one in found:
-            made = self._one(one, held, report, rules, away, now)
+            made = self._one(one, sitting)
             if made is not None:
                 self._known.add(made)
                 changed[made.id] = made
         self.seen += changed.values()
-        self.turned_away += away
+        self.turned_away += sitting.away
         if self._dry:
             return
         evolved.add(self._layout, changed.values())
-        evolved.reject(self._layout, away)
+        evolved.reject(self._layout, sitting.away)
         self._stamp = stamp(self._layout.observations)
 
     def _refresh(self) -> None:
@@ -61,56 +77,75 @@ class Judging:
             self._known = Known(evolved.observations(self._layout).values(), self._config.merge_at)
             self._stamp = now
 
-    def _one(
-        self, found: Found, held: Open, report: Report, rules: Rules, away: list[Rejection], now: float
-    ) -> Observation | None:
+    def _one(self, found: Found, sitting: _Sitting) -> Observation | None:
         """The record to write for one candidate; None where there is nothing to write."""
+        held, report = sitting.held, sitting.report
         if held.new >= self._config.per_session:
             known = self._known.exactly(found.text)
             report.left_out += known is None
         else:
             known = self._known.same(found)
         if known is not None or held.new >= self._config.per_session:
-            return self._again(known, found, rules, report, now) if known else None
+            return self._again(known, found, sitting) if known else None
         other = self._known.contrary(found)
-        made = _record(found, iso(now), other.id if other else "")
-        verdict = gate.judge(made, found.evidence, rules)
+        made = _record(found, iso(sitting.now), other.id if other else "")
+        verdict = gate.judge(made, found.evidence, sitting.rules)
         if verdict.status is Status.REJECTED:
-            self._turn_away(made, verdict.reasons, rules, report, away, now)
+            report.rejected += 1
+            self._turn_away(made, verdict.reasons, sitting)
             return None
         held.new += 1
-        _count(report, verdict.status)
-        return msgspec.structs.replace(made, status=verdict.status, reasons=verdict.reasons)
-
-    def _again(self, known: Observation, found: Found, rules: Rules, report: Report, now: float) -> Observation | None:
-        made = merge.joined(known, found, iso(now))
-        if made is None:
-            return None
-        report.merged += 1
-        if merge.rises(known, found):
-            verdict = gate.judge(made, found.evidence, rules)
-            if verdict.status is Status.REJECTED:
-                return None
-            made = msgspec.structs.replace(made, status=verdict.status, reasons=verdict.reasons)
+        made = self._weighed(msgspec.structs.replace(made, status=verdict.status, reasons=verdict.reasons), sitting)
+        _count(report, made.status)
         return made
 
-    def _turn_away(
-        self,
-        made: Observation,
-        reasons: tuple[str, ...],
-        rules: Rules,
-        report: Report,
-        away: list[Rejection],
-        now: float,
-    ) -> None:
-        report.rejected += 1
-        source = made.sources[0]
+    def _weighed(self, made: Observation, sitting: _Sitting) -> Observation:
+        """The same, or turned away by who weighs it. A person's own words wait for that person instead."""
+        why = sitting.weighs.objection(made)
+        if not why:
+            return made
+        by, reasons = sitting.weighs.by, (OBJECTION + why,)
+        if made.trust is Trust.PERSON:
+            return msgspec.structs.replace(made, status=Status.PROPOSED, reasons=reasons, by=by)
+        made = msgspec.structs.replace(made, status=Status.REJECTED, reasons=reasons, by=by)
+        self._turn_away(made, reasons, sitting)
+        return made
+
+    def _again(self, known: Observation, found: Found, sitting: _Sitting) -> Observation | None:
+        made = merge.joined(known, found, iso(sitting.now))
+        if made is None:
+            if objected(known):  # a kill may have come between the two files
+                self._turn_away(known, known.reasons, sitting)
+            return None
+        sitting.report.merged += 1
+        if not merge.rises(known, found):
+            return made
+        verdict = gate.judge(made, found.evidence, sitting.rules)
+        if verdict.status is Status.REJECTED:
+            return None
+        if objected(known):  # what a model turned away waits, once a person says it
+            return msgspec.structs.replace(made, status=Status.PROPOSED) if made.trust is Trust.PERSON else made
+        return self._risen(msgspec.structs.replace(made, status=verdict.status, reasons=verdict.reasons), sitting)
+
+    def _risen(self, made: Observation, sitting: _Sitting) -> Observation:
+        """One that waited and would get in now; where something is held against it, it waits on."""
+        why = sitting.weighs.objection(made) if made.status is Status.ACCEPTED else ""
+        if not why:
+            return made
+        return msgspec.structs.replace(made, status=Status.PROPOSED, reasons=(OBJECTION + why,), by=sitting.weighs.by)
+
+    def _turn_away(self, made: Observation, reasons: tuple[str, ...], sitting: _Sitting) -> None:
+        """Note it in rejections.jsonl, once. One of a model has a record of its own, so that it can be brought back."""
+        redact, source = sitting.rules.redact, made.sources[0]
         if self._rejected is None:
             self._rejected = {_mark(one.session, one.line, one.text) for one in evolved.rejections(self._layout)}
-        text, quote = (one_line(rules.redact(safe(words)), 300) for words in (made.text, made.quote))
-        if (mark := _mark(source.session, source.line, text)) not in self._rejected:
-            self._rejected.add(mark)
-            away.append(Rejection(iso(now), text, quote, source.session, source.line, str(made.kind), reasons))
+        text, quote = (one_line(redact(safe(words)), 300) for words in (made.text, made.quote))
+        if (mark := _mark(source.session, source.line, text)) in self._rejected:
+            return
+        self._rejected.add(mark)
+        name, by = (made.id, made.by) if objected(made) else ("", evolved.GATE)
+        at, kind = iso(sitting.now), str(made.kind)
+        sitting.away.append(Rejection(at, text, quote, source.session, source.line, kind, reasons, name, by))
 
 
 def _mark(session: str, line: int, text: str) -> str:
@@ -127,5 +162,7 @@ def _record(found: Found, at: str, contradicts: str) -> Observation:
 def _count(report: Report, status: Status) -> None:
     if status is Status.ACCEPTED:
         report.accepted += 1
-    else:
+    elif status is Status.PROPOSED:
         report.proposed += 1
+    else:
+        report.rejected += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lumen_tui.engine.evolution import modelread
+    from lumen_tui.engine.evolution.modeljudge import ModelJudge
 
 _BY = "evolution"
 _STOPS_WITHIN = 5.0  # seconds that an engine which ends waits for the thread
@@ -37,6 +39,8 @@ class _Pass(msgspec.Struct):
     facts: str = ""  # what became of facts that were learnt
     model: str = ""  # what a model made of the sessions
     model_failed: bool = False
+    judge: str = ""  # what a model made of what the rules let pass
+    judge_failed: bool = False
 
 
 class Learning:
@@ -49,7 +53,8 @@ class Learning:
         self._seen: object = None  # what `_looks` gave when the last pass began
         self._store, self._tried = Store(layout.root), set[str]()
         self._ended: _Pass | None = None
-        self._told = self._model_told = ""  # the constitution's fault that was told; the last word about the model
+        self._told = ""  # the constitution's fault that was told
+        self._models_told: dict[str, str] = {}  # the last word about each
         paths = [layout.constitution, layout.approved_constitution]
         self._standing = Stamped(lambda: paths, lambda: read_standing(layout))
 
@@ -87,6 +92,8 @@ class Learning:
     async def _run(self, config: EvolutionConfig, now: float) -> None:
         try:
             self._ended = await asyncio.to_thread(self._pass, config, now)
+        except ImportError as error:  # an upgrade took the program's files away
+            self._ended = _Pass(problem=str(error))
         finally:
             self._job = None
 
@@ -99,39 +106,53 @@ class Learning:
         def over() -> bool:
             return self._stop.is_set() or time.monotonic() > deadline
 
-        evolving = pipeline.Evolving(self._layout, config, stop=over)
+        judge = self._judge(config)
+        evolving = pipeline.Evolving(self._layout, config, stop=over, judge=judge)
         try:
             paths = [path for path in evolve.own_sessions(self._layout) if not evolving.known_as(path)]
-            done = evolve.Outcome()
-            for path in paths:
-                if over():
-                    return _Pass(done.summary, _matters(done), again=True)
-                done.reports += evolve.evolve(self._layout, evolving, [path], now=now).reports
+            in_time = itertools.takewhile(lambda _: not over(), paths)
+            done = evolve.evolve(self._layout, evolving, in_time, now=now)
             if _matters(done):
                 evolve.write(self._layout, done, config, now=now, by=_BY)
             ended = _Pass(done.summary, _matters(done))
-            self._go_on(ended, config, now)
+            if len(done.reports) < len(paths) or not all(report.finished for report in done.reports):
+                ended.again = True
+            else:
+                self._go_on(ended, config, judge, now)
+            if judge is not None:
+                ended.judge, ended.judge_failed = judge.done.summary, bool(judge.done.problem)
             return ended
         except (ActionError, files.StoreError, OSError) as error:
             return _Pass(problem=str(error))
 
-    def _go_on(self, ended: _Pass, config: EvolutionConfig, now: float) -> None:
+    def _judge(self, config: EvolutionConfig) -> ModelJudge | None:
+        """A model that judges behind the gate, where the operator wants that."""
+        from lumen_tui.engine.evolution import modeljudge
+
+        if config.judge != modeljudge.MODEL:
+            return None
+        refusal = "the agent is paused" if self._layout.pause.exists() else ""
+        return modeljudge.ModelJudge(self._store, config, over=self._stop.is_set, refusal=refusal)
+
+    def _go_on(self, ended: _Pass, config: EvolutionConfig, judge: ModelJudge | None, now: float) -> None:
         """What comes after the extractor: a model that reads along, and facts."""
         from lumen_tui.engine.evolution import evolve
 
         resting = self._layout.kill.exists() or self._layout.pause.exists()
-        read = self._read_along(config, evolve.own_sessions(self._layout), now)
+        read = self._read_along(config, evolve.own_sessions(self._layout), judge, now)
         linked = evolve.link_facts(self._store, now, self._tried, probe=not resting)
         ended.again = linked.again or read.again
         ended.facts, ended.model, ended.model_failed = linked.summary, read.summary, bool(read.problem)
 
-    def _read_along(self, config: EvolutionConfig, paths: list[Path], now: float) -> modelread.Read:
+    def _read_along(
+        self, config: EvolutionConfig, paths: list[Path], judge: ModelJudge | None, now: float
+    ) -> modelread.Read:
         """Let a model read what the extractor has read, where the operator wants that."""
         from lumen_tui.engine.evolution import modelread
 
         if config.extractor != modelread.MODEL or self._layout.pause.exists():
             return modelread.Read()
-        return modelread.read(self._store, paths, now, is_own=lambda _: True, over=self._stop.is_set)
+        return modelread.read(self._store, paths, now, is_own=lambda _: True, over=self._stop.is_set, judge=judge)
 
     def _tell(self, now: float) -> None:
         ended, self._ended = self._ended, None
@@ -145,11 +166,18 @@ class Learning:
                 self._log.add("evolution", f"could not learn: {ended.problem}", now)
         elif ended.changed:
             self._log.add("evolution", ended.summary, now)
-        if ended.model and (ended.model != self._model_told or not ended.model_failed):
-            self._log.add("evolution", ended.model, now)
-        self._model_told = ended.model
+        self._tell_of("reads", ended.model, ended.model_failed, now)
+        self._tell_of("judges", ended.judge, ended.judge_failed, now)
         if ended.facts:
             self._log.add("evolution", f"{ended.facts} from what was learnt", now)
+
+    def _tell_of(self, model: str, said: str, failed: bool, now: float) -> None:
+        """A failure that stays the same is told once."""
+        if not said:
+            return
+        if not failed or said != self._models_told.get(model):
+            self._log.add("evolution", said, now)
+        self._models_told[model] = said
 
     async def settled(self) -> None:
         """Return when no pass is under way."""

@@ -110,5 +110,9 @@ def joined(known: Observation, found: Found, now: str) -> Observation | None:
 
 
 def rises(known: Observation, found: Found) -> bool:
-    """Whether a waiting one now stands on the word of somebody more trusted, and has to be judged again."""
-    return known.status is Status.PROPOSED and found.trust.rank > known.trust.rank >= Trust.WEB.rank
+    """Whether one that waits, or that a model turned away, now stands on the word of somebody more trusted.
+
+    Then it has to be judged again.
+    """
+    open_still = known.status is Status.PROPOSED or evolution.objected(known)
+    return open_still and found.trust.rank > known.trust.rank >= Trust.WEB.rank

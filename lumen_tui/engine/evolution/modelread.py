@@ -7,26 +7,23 @@ it names, and the gate is the same. How far it has read is kept beside the extra
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine.evolution import apart
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.judging import Judging
+from lumen_tui.engine.evolution.modeljudge import ModelJudge
+from lumen_tui.engine.evolution.opinion import NOBODY
 from lumen_tui.engine.evolution.phrases import statement, target_of
-from lumen_tui.engine.workers import worker_env
 from lumen_tui.model.config import Config
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
 from lumen_tui.model.reading import Answer, Order, Passage
 from lumen_tui.model.sessionlog import MODEL_PLACE, Entry, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.store import evolved, files, locks, sessionlines
 from lumen_tui.store.config import load_config
 from lumen_tui.store.sessionfiles import SessionParser
@@ -36,8 +33,6 @@ from lumen_tui.store.store import Store
 MODEL = "model"  # [evolution] extractor
 _STRETCH = 24_000  # characters that one call gets
 _LEAST = 200  # characters below which nobody is asked
-_PATIENCE = 180.0  # seconds for one call
-_LOOK = 0.1
 _TARGETS = {Kind.FIX: RECOVERY, Kind.COMMAND: DOMAIN, Kind.FACT: DOMAIN}
 
 
@@ -65,11 +60,12 @@ class Read(msgspec.Struct):
 
 
 def read(
-    store: Store, paths: Iterable[Path], now: float, *, is_own: Callable[[Path], bool], over: Callable[[], bool]
-) -> Read:
+    store: Store, paths: Iterable[Path], now: float, *, is_own: Callable[[Path], bool], over: Callable[[], bool],
+    judge: ModelJudge | None = None,
+) -> Read:  # fmt: skip
     """Let a model read what it has not read of these sessions, until `over` says that it is enough.
 
-    The first thing that goes wrong ends it: what was not read is read another time.
+    The first thing that goes wrong ends it: what was not read is read another time. `judge` is shown what it found.
     """
     config = load_config(store.layout)[0]
     done, judging = Read(), Judging(store.layout, config.evolution)
@@ -83,7 +79,7 @@ def read(
             if over():
                 done.again = True
                 return done
-            if stretch.size >= _LEAST and not _ask(store, config, stretch, judging, done, now, over):
+            if stretch.size >= _LEAST and not _ask(store, config, stretch, judging, judge, done, now, over):
                 return done
             _keep(store, stretch, now)
     return done
@@ -142,8 +138,9 @@ def _keep(store: Store, stretch: _Stretch, now: float) -> None:
 
 
 def _ask(
-    store: Store, config: Config, stretch: _Stretch, judging: Judging, done: Read, now: float, over: Callable[[], bool]
-) -> bool:
+    store: Store, config: Config, stretch: _Stretch, judging: Judging, judge: ModelJudge | None, done: Read, now: float,
+    over: Callable[[], bool],
+) -> bool:  # fmt: skip
     """Whether the stretch was read."""
     passages = tuple(Passage(one.line, "person" if one.person else "agent", one.text) for one in stretch.entries)
     answer = _answer(config, Order(str(store.root), stretch.session, passages), over)
@@ -153,35 +150,20 @@ def _ask(
         done.problem = one_line(answer.problem, 300)
         return False
     done.stretches += 1
+    found = list(found_in(answer, stretch.entries))
+    opinion = judge.opinion([(found, Open())], now) if judge else NOBODY
+    if opinion is None:
+        done.again = True
+        return False
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
-        judging.take(list(found_in(answer, stretch.entries)), Open(), done.report, now)
+        judging.take(found, Open(), done.report, now, opinion)
     return True
 
 
 def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
     """Run the process to its end, which is now where `over` says so."""
-    models = config.models
-    keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")
-    child = subprocess.Popen(
-        [sys.executable, "-m", "lumen_tui.worker.reading"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, start_new_session=True, env=worker_env(keys), umask=0o077,
-    )  # fmt: skip
-    ends = time.monotonic() + _PATIENCE
-    order_bytes: bytes | None = msgspec.json.encode(order)
-    try:
-        while True:
-            try:
-                output, _ = child.communicate(order_bytes, timeout=_LOOK)
-                return msgspec.json.decode(output, type=Answer)
-            except subprocess.TimeoutExpired:
-                order_bytes = None
-            if over() or time.monotonic() > ends:
-                return Answer(problem="it took too long")
-    except UNDECODABLE:
-        return Answer(problem=f"the reading process ended with code {child.returncode}")
-    finally:
-        child.kill()
-        child.wait()
+    found = apart.asked("lumen_tui.worker.reading", config, order, Answer, over)
+    return Answer(problem=found) if isinstance(found, str) else found
 
 
 def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[Found]:

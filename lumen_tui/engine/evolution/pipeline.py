@@ -1,7 +1,8 @@
 """One session file through the whole pipeline: read on, extract, judge, keep. A kill at any point costs nothing.
 
 What was learnt is written before the place in the file. Read again after a kill, the same lines give the same sources,
-and a source that an observation has already counts once.
+and a source that an observation has already counts once. Where a model judges, files with candidates wait for each
+other, so that it is asked once for many: `settle` ends the waiting.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.engine.evolution.extract import Extractor
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.judging import Judging
+from lumen_tui.engine.evolution.opinion import NOBODY, Opinion
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.sessionlog import MODEL_PLACE, Open, Place, Report
 from lumen_tui.model.text import one_line
@@ -25,9 +28,13 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.sessionfiles import SessionParser
 from lumen_tui.store.stamped import stamp
 
+if TYPE_CHECKING:
+    from lumen_tui.engine.evolution.modeljudge import ModelJudge
+
 Progress = Callable[[Report, int], None]  # the report so far, and the size of the file
 _LINES = 4000  # between two writes
 _BYTES = 8 * 1024 * 1024
+_MANY = 40  # candidates, known ones with them, that wait for a model
 
 
 def never() -> bool:
@@ -40,9 +47,10 @@ class Evolving:
 
     def __init__(
         self, layout: Layout, config: EvolutionConfig, *, dry_run: bool = False, stop: Callable[[], bool] = never,
-        progress: Progress | None = None,
+        progress: Progress | None = None, judge: ModelJudge | None = None,
     ) -> None:  # fmt: skip
-        self._layout, self._config = layout, config
+        self._layout, self._config, self.judge = layout, config, None if dry_run else judge
+        self._waiting: list[_Run] = []
         self._dry, self._stop, self._progress = dry_run, stop, progress
         self.judging = Judging(layout, config, dry_run=dry_run)
         self._places: dict[str, Place] = {}
@@ -67,6 +75,8 @@ class Evolving:
     def _read(self, fd: int, path: Path, report: Report, now: float, own: bool) -> None:
         report.session = one_line(path.stem, 80)
         key = f"{report.session}:{sessionlines.head_hash(fd)}"
+        if any(run.key == key for run in self._waiting):
+            self.settle(now)
         place = self._place(key, fd)
         run = _Run(self, fd, path, key, report, place)
         held = msgspec.convert(msgspec.to_builtins(place.open), Open) if place else Open()
@@ -97,6 +107,21 @@ class Evolving:
             if not key.startswith(MODEL_PLACE)
         )
 
+    def wait(self, run: _Run, now: float) -> None:
+        """Judge it together with others."""
+        self._waiting.append(run)
+        if sum(len(one.buffer) for one in self._waiting) >= _MANY:
+            self.settle(now)
+
+    def settle(self, now: float) -> None:
+        """Let the model judge what waits, and write it. Where it was ended before, that is read another time."""
+        runs, self._waiting = self._waiting, []
+        if not runs or self.judge is None:
+            return
+        opinion = self.judge.opinion([(run.buffer, run.held) for run in runs], now)
+        for run in runs:
+            run.settle(opinion, now)
+
     @property
     def parts(self) -> tuple[Layout, bool, Callable[[], bool], Progress | None]:
         return self._layout, self._dry, self._stop, self._progress
@@ -106,32 +131,36 @@ class _Run:
     """One way through one file."""
 
     def __init__(self, evolving: Evolving, fd: int, path: Path, key: str, report: Report, place: Place | None) -> None:
-        self._evolving, self._fd, self._path, self._key, self._report = evolving, fd, path, key, report
+        self._evolving, self._fd, self._path, self.key, self._report = evolving, fd, path, key, report
         self._before = place
         self._layout, self._dry, self._stop, self._progress = evolving.parts
         self._offset = place.offset if place else 0
         self._line = place.line if place else 0
         self._first = self._line
-        self._buffer: list[Found] = []
+        self.buffer: list[Found] = []
+        self.held = Open()
+        self._next: Place  # where reading goes on once what was found is written
+        self._kept = True
 
     def through(self, parser: SessionParser, extractor: Extractor, now: float) -> None:
         """Read on to the end, or until told to stop, with a write after each stretch."""
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
+        self.held = extractor.held
         for offset, line in sessionlines.lines_from(self._fd, self._offset):
             self._line += 1
             for entry in parser.entries(self._line, line):
-                self._buffer.extend(extractor.take(entry))
+                self.buffer.extend(extractor.take(entry))
             self._offset = offset
             if self._line % 200 == 0 and self._stop():
                 self._report.finished = False
                 break
             if self._line - lines >= _LINES or self._offset - written >= _BYTES:
-                if not self._keep(extractor.held, now):
+                if not self._keep(now, last=False):
                     return
                 written, lines = self._offset, self._line
                 self._tell(begun, size)
-        self._keep(extractor.held, now)
+        self._keep(now, last=True)
         self._tell(begun, size)
 
     def _tell(self, begun: int, size: int) -> None:
@@ -139,28 +168,48 @@ class _Run:
         if self._progress is not None:
             self._progress(self._report, size)
 
-    def _keep(self, held: Open, now: float) -> bool:
-        """Judge and write what was found so far, then the place. False where somebody else has read on meanwhile."""
+    def _keep(self, now: float, *, last: bool) -> bool:
+        """Judge and write what was found so far, then the place; or wait for the model that judges.
+
+        False where the rest is not to be read.
+        """
         if self._dry:
-            self._evolving.judging.take(self._buffer, held, self._report, now)
-            self._buffer = []
+            self._evolving.judging.take(self.buffer, self.held, self._report, now)
+            self.buffer = []
             return True
+        self._next = self._new_place(now)
+        if self._evolving.judge is None or not self.buffer:
+            return self._write(NOBODY, now)
+        self._evolving.wait(self, now)
+        if not last:
+            self._evolving.settle(now)
+        return self._kept
+
+    def settle(self, opinion: Opinion | None, now: float) -> None:
+        """Write with what the model holds against it; nothing where it was ended before it said something."""
+        if opinion is None:
+            self.buffer, self._kept, self._report.finished = [], False, False
+        else:
+            self._kept = self._write(opinion, now)
+
+    def _write(self, opinion: Opinion, now: float) -> bool:
+        """False where somebody else has read on meanwhile."""
         with locks.waiting_lock(self._layout.lock(evolved.LOCK)):
-            known = self._evolving.place_on_disk(self._key)
+            known = self._evolving.place_on_disk(self.key)
             if known != self._before and known is not None and known.offset >= self._offset:
                 self._report.problem = "it is being read by somebody else as well: nothing is counted twice"
                 return False
             if self._before is not None and self._offset == self._before.offset and known == self._before:
                 return True
-            self._evolving.judging.take(self._buffer, held, self._report, now)
-            self._buffer = []
-            self._before = self._new_place(held, now)
+            self._evolving.judging.take(self.buffer, self.held, self._report, now, opinion)
+            self.buffer = []
+            self._before = self._next
             evolved.remember(self._layout, self._before)
         return True
 
-    def _new_place(self, held: Open, now: float) -> Place:
+    def _new_place(self, now: float) -> Place:
         found = os.fstat(self._fd)
         return Place(
-            self._key, str(self._path), self._offset, self._line, found.st_size, found.st_mtime_ns,
-            sessionlines.tail_hash(self._fd, self._offset), iso(now), held,
+            self.key, str(self._path), self._offset, self._line, found.st_size, found.st_mtime_ns,
+            sessionlines.tail_hash(self._fd, self._offset), iso(now), self.held,
         )  # fmt: skip

@@ -56,7 +56,7 @@ class Batch:
         self._order = msgspec.json.encode(Order(str(root), seconds, each, self.jobs))
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "lumen_tui.tools.probes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-P", "-m", "lumen_tui.tools.probes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True, env=env, umask=0o077,
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.text import one_line
+from lumen_tui.tools import opening
 from lumen_tui.tools.base import Context, ToolError, size_text
 from lumen_tui.tools.paths import forbidden, special
 
@@ -83,7 +84,7 @@ def _parts(context: Context, target: str, limit: int) -> list[bytes]:
     """The content. ToolError where it is too much, or changes while it is read."""
     path = _real(context, target)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = opening.file(path)
     except FileNotFoundError:
         raise Gone(f"{target} is not there") from None
     except OSError as error:

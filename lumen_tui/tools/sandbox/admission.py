@@ -48,7 +48,8 @@ def told(context: Context, shell: str) -> str:
 def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admission:
     """The walls for one command; blocks where a person is asked. ToolError where it is not run.
 
-    `checked` is for commands that were found to change nothing: without walls they need no word.
+    `checked` is for commands that were found to change nothing and to read only what they name: without walls they
+    need no word.
     """
     found = choice(context)
     if found.tier == tiers.REFUSED:
@@ -64,7 +65,8 @@ def _ask(context: Context, command: str, cwd: str, why: str) -> None:
     answer = context.ask(
         Request(
             tool="shell", summary=one_line(command, 300), arguments={"command": command, "cwd": cwd}, risk=_RISK,
-            why="without a sandbox every command that may change something asks" + (f" ({why})" if why else ""),
+            why="without a sandbox a command asks that may change something or reads whole folders"
+            + (f" ({why})" if why else ""),
         )
     )  # fmt: skip
     if not answer.allowed:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 from typing import IO
 
-from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, seccomp
+from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, mounted, seccomp
 from lumen_tui.tools.sandbox.guarding import Guard
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
@@ -35,11 +36,14 @@ class Started:
         *,
         group: int = 0,
         guard: Guard | None = None,
+        said: bytes = b"",
+        absent: tuple[str, ...] = (),
     ) -> None:
         self.child, self._status, self._group = child, status, counted
         self.group = group or child.pid
         self._guard = guard
-        self._said = b""
+        self._said, self._absent = said, absent
+        self.aside: list[str] = []  # what it made where programs would run it later, under new names
 
     def stood(self) -> bool:
         """Whether the walls stood and the command began. Asked once, after the end; without walls always."""
@@ -67,6 +71,10 @@ class Started:
         if self._status >= 0:
             os.close(self._status)
         self._group, self._status = "", -1
+        if any(map(os.path.lexists, self._absent)):
+            from lumen_tui.tools.writing import put_aside
+
+            self.aside = put_aside(self._absent)
 
 
 def start(
@@ -100,28 +108,51 @@ def _walled(
 ) -> Started:  # fmt: skip
     report, status = os.pipe()
     os.set_blocking(report, False)
-    fds = [status]
+    held, hold = os.pipe()
+    fds = [status, held]
+    boxed = tier == BUBBLEWRAP
     counted = groups.make(_SLACK + 4 * policy.caps.processes)
     try:
-        if tier == BUBBLEWRAP:
+        if boxed:
             fds.append(_memory_file(seccomp.program(bubblewrap.families(policy))))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
-            outer = [tool, *bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[1]), "--"]
+            words = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
+            outer = [tool, *mounted.ready(words, held), "--"]
         else:
             outer = landlock.arguments(policy, cwd, status_fd=status)
-        boxed = tier == BUBBLEWRAP
         inner = _limited(policy.caps, argv, own_count=boxed and _counts_by_namespace(), session=boxed)
         env = _inside(tier, policy, env)
         argv = groups.joined(counted, [*outer, *inner])
-        child = _popen(argv, "/", env, streams, group, tuple(fds))
-        return Started(child, report, counted, group=group, guard=guard)
+        child = _popen(argv, "/", env, streams, group, tuple(fds) if boxed else (status,))
+        said = _let_go(child, report, words, hold) if boxed else b""
+        return Started(child, report, counted, group=group, guard=guard, said=said, absent=policy.absent)
     except BaseException:
         groups.drop(counted)
         os.close(report)
         raise
     finally:
-        for fd in fds:
+        for fd in (*fds, hold):
             os.close(fd)
+
+
+def _let_go(child: subprocess.Popen[bytes], report: int, words: list[str], hold: int) -> bytes:
+    """Let the command begin where its walls are what was meant; what they reported until then. OSError where not."""
+    said = b""
+    ended = os.pidfd_open(child.pid)
+    try:
+        while not (inside := _INSIDE.search(said)):
+            if report not in select.select([report, ended], [], [])[0]:
+                return said  # it failed before, and says itself why
+            said += os.read(report, 65_536)
+        why = mounted.check(words, int(inside[1]), ended)
+    finally:
+        os.close(ended)
+    if why:
+        limits.end([child.pid])
+        child.wait()
+        raise OSError(why)
+    os.write(hold, b"\n")
+    return said
 
 
 def _popen(

@@ -74,6 +74,8 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return  # it went meanwhile: nothing is granted
     try:
+        if os.readlink(f"/proc/self/fd/{fd}") != path:
+            return  # somebody put a link in the way meanwhile
         if not os.path.isdir(f"/proc/self/fd/{fd}"):
             rights &= _FILE_RIGHTS
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, fd))

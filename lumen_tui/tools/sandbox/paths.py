@@ -16,7 +16,7 @@ from lumen_tui.store.config import load_config
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox import secrets
-from lumen_tui.tools.sandbox.policy import OBEYED_BY_GIT, RUN_LATER, own_code, workspace, writable_roots
+from lumen_tui.tools.sandbox.policy import RUN_LATER, obeyed_by_git, own_code, workspace, writable_roots
 
 
 def settings(context: Context) -> SandboxConfig:
@@ -71,10 +71,10 @@ def _check_parts(root: str, rest: str) -> None:
     parts = rest.split(os.sep)
     for number, part in enumerate(parts):
         below = "/".join(parts[number + 1 :])
-        if part == ".git" and (not below or any(is_below(below, name) for name in OBEYED_BY_GIT)):
+        if part == ".git" and (not below or obeyed_by_git(below)):
             raise ToolError(f"{one_line(rest, 200)}: git would run or obey it later; workers do not change it")
-    if parts[0] in RUN_LATER:
-        raise ToolError(f"{one_line(rest, 200)}: programs run what stands there when they are started in {root}")
+    if any(part in RUN_LATER for part in parts):
+        raise ToolError(f"{one_line(rest, 200)}: programs run what stands there when they are started beside it")
     if secrets.is_env_file(parts[-1]):
         raise ToolError(f"{one_line(rest, 200)} is where secrets are kept, and is not changed")
 

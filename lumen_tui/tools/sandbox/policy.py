@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -27,7 +28,8 @@ _SHOWN = (
 _NEVER_ROOTS = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc",
                 "/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var")  # noqa: S108  # fmt: skip
 # In a repository: what git would run or obey when the operator uses it later.
-OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "info/attributes")
+_OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
+_OF_A_TREE = ("commondir", "config.worktree")
 # In a folder that may be changed: what the operator's own programs run when they are started there.
 RUN_LATER = (".vscode", ".idea", ".mcp.json", ".claude", ".cursor", ".gitmodules", ".pre-commit-config.yaml", ".husky")
 
@@ -44,6 +46,7 @@ class Policy(Struct, frozen=True):
 
     writable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # below writable folders, and yet not to be changed
+    absent: tuple[str, ...] = ()  # the same, not there now: put aside where a command makes it
     pinned: tuple[str, ...] = ()  # folders below writable ones that stay where they are, so that `kept` holds
     hidden: tuple[str, ...] = ()
     covers: tuple[Cover, ...] = ()
@@ -63,10 +66,12 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
-    hidden = [*secrets.standing(home, settings.hidden), *secrets.env_files(tuple({*roots, cwd})), *secrets.sockets()]
-    kept, pinned = _kept(roots)
+    env = _with_earlier(context.kept.env_files, secrets.env_files(tuple({*roots, cwd})))
+    hidden = sorted({*secrets.standing(home, settings.hidden), *env, *secrets.sockets()})
+    kept, absent, pinned = _kept(roots, _with_earlier(context.kept.repositories, secrets.repositories(roots)))
     return Policy(
-        writable=tuple(filter(None, (*roots, scratch))), kept=kept, pinned=pinned, hidden=tuple(sorted(set(hidden))),
+        writable=tuple(filter(None, (*roots, scratch))), kept=kept, absent=absent,
+        pinned=tuple(sorted({*pinned, *_ways(roots, [*kept, *hidden])})), hidden=tuple(hidden),
         covers=(state_cover(context),), scratch=scratch, network=context.rules.network,
         caps=caps(settings, context.role.limits), narrowed=narrowed,
     )  # fmt: skip
@@ -120,20 +125,56 @@ def own_code() -> list[str]:
     return [os.path.realpath(path) for path in own if path not in ("/", "/usr")]
 
 
-def _kept(roots: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stays as it is below the roots, and the repositories that must not be moved away from over it."""
-    kept = own_code()
-    kept += [os.path.join(root, name) for root in roots for name in RUN_LATER]
+def _with_earlier(seen: set[str], found: list[str]) -> list[str]:
+    """These, and those that an earlier command saw: it may have buried them under many folders."""
+    seen.update(found)
+    return sorted(path for path in seen if os.path.lexists(path))
+
+
+def obeyed_by_git(below: str) -> bool:
+    """Whether git would run or obey what stands at `below` in a `.git` folder, or in that of a working tree of it."""
+    parts = below.split("/")
+    if parts[0] == "worktrees" and len(parts) > 2:
+        below = "/".join(parts[2:])
+    return any(is_below(below, name) for name in _OBEYED_BY_GIT)
+
+
+def _obeyed(git: str) -> list[str]:
+    """All of that in one `.git` folder."""
+    trees = [f"worktrees/{tree}/{name}" for tree in _names(git, "worktrees") for name in _OF_A_TREE]
+    return [os.path.join(git, name) for name in (*_OBEYED_BY_GIT, *trees)]
+
+
+def _names(*parts: str) -> list[str]:
+    try:
+        return os.listdir(os.path.join(*parts))
+    except OSError:
+        return []
+
+
+def _kept(roots: tuple[str, ...], repositories: list[str]) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+    """What stays as it is below the roots, what stays away, and the repositories that must not be moved."""
+    tops = dict.fromkeys([*roots, *map(os.path.dirname, repositories)])
+    kept = [*own_code(), *(os.path.join(top, name) for top in tops for name in RUN_LATER)]
     pinned = []
-    for git in secrets.repositories(roots):
+    for git in repositories:
         if _is_plain(git, "hooks") and _is_plain(git, "config"):
             pinned.append(git)
-            kept += [os.path.join(git, name) for name in OBEYED_BY_GIT]
+            kept += _obeyed(git)
         else:
             kept.append(git)  # whole: what is missing or a link cannot be kept alone
-    below = [path for path in kept if any(is_below(path, root) and path != root for root in roots)]
+    below = [path for path in dict.fromkeys(kept) if any(is_below(path, root) and path != root for root in roots)]
     there = [path for path in below if os.path.lexists(path) and not os.path.islink(path)]
-    return tuple(dict.fromkeys(there)), tuple(pinned)
+    return tuple(there), tuple(path for path in below if not os.path.lexists(path)), pinned
+
+
+def _ways(roots: tuple[str, ...], paths: list[str]) -> Iterator[str]:
+    """The folders on the way from a granted one to something in it: moved away, they would take it along."""
+    for root, path in ((root, path) for root in roots for path in paths if is_below(path, root)):
+        folder = os.path.dirname(path)
+        while folder != root and is_below(folder, root):
+            yield folder
+            folder = os.path.dirname(folder)
 
 
 def _is_plain(git: str, name: str) -> bool:

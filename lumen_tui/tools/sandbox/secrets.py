@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import stat
 from collections.abc import Iterator
 
 # Below every home folder that we know of.
@@ -50,11 +51,25 @@ def is_env_file(name: str) -> bool:
 
 
 def env_files(folders: tuple[str, ...]) -> list[str]:
-    """The .env files in these folders and a little below them."""
-    return [
+    """The .env files in these folders and a little below them; real paths."""
+    found = [
         os.path.join(folder, name) for top in folders for folder, names in walk(top) for name in names
         if is_env_file(name)
     ]  # fmt: skip
+    return [path for path in map(_meant, found) if path]
+
+
+def _meant(path: str) -> str:
+    """Where the content of a .env file stands. A worker may have made the link: one to no plain file counts for none,
+    or whoever hides what it leads to would make, or cover, what the worker likes."""
+    real = os.path.realpath(path)
+    if real == path:
+        return path
+    try:
+        mode = os.stat(real).st_mode
+    except OSError:
+        return ""
+    return real if stat.S_ISREG(mode) and not mode & 0o111 else ""
 
 
 def repositories(folders: tuple[str, ...]) -> list[str]:

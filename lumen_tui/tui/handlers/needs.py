@@ -68,13 +68,15 @@ class NeedsHandler(Handler):
             lambda need: for_an_hour(need, self.snapshot.approvals, self.room.lumen.clock()),
             lambda request: walls_of(request, self.snapshot),
             lambda name: approvals.decision(Layout(Path(self.snapshot.root)), name),
+            lambda: self.snapshot.approvals,
         )
 
     def _send(self, verb: str, told: Callable[[str, bool], None], **arguments: Any) -> None:
         """Carry out one action, and say how it ended in the footer and to who asked."""
 
         def failed() -> None:
-            told(self.room.notice.text if self.room.notice else f"{verb} failed", True)
+            notice = self.room.around.notice
+            told(notice.text if notice else f"{verb} failed", True)
 
         self.room.lumen.submit(verb, lambda done: told(done.summary, False), failed, **arguments)
 

@@ -29,6 +29,8 @@ class Reasons:
                 then(reason)
 
         prompt = ReasonPrompt(title, self._known.get(verb, ()), look=lambda: self._look(verb))
+        if verb == "approval.deny":
+            prompt.hint = "why? the worker is told so"
         self._room.lumen.push_screen(prompt, answered)
 
     def _used(self, verb: str, reason: str) -> None:

@@ -21,6 +21,8 @@ from lumen_tui.tui.panes.workers import WorkersPane
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
 
+_DEEDS = 200  # actions among which one is looked for that can still be taken back
+
 
 class EngineHandler(Handler):
     """Start, beat, pause, new task, undo and redo."""
@@ -72,7 +74,23 @@ class EngineHandler(Handler):
         self.room.say("An engine is starting.")
 
     def do_undo(self) -> None:
-        self.submit("undo")
+        def refused() -> None:
+            self.room.run_worker(self._offer_older(), group="undo")
+
+        self.room.lumen.submit("undo", None, refused)
+
+    async def _offer_older(self) -> None:
+        """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
+        from lumen_tui.tui.screens.journal_screen import JournalScreen, own
+
+        lumen, notice = self.room.lumen, self.room.around.notice
+        why = notice.text if notice else ""
+        deeds = await asyncio.to_thread(lumen.port.deeds, _DEEDS) if "not undone" in why else []
+        older = own(deeds, lumen.operator)[1:]
+        if older and lumen.screen is self.room:
+            screen = JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal)
+            screen.begin(older[0].id, f"{why.partition('; `undo')[0]}; u here takes back the one before it")
+            lumen.push_screen(screen)
 
     def do_redo(self) -> None:
         self.submit("redo")
@@ -116,7 +134,7 @@ class ScreensHandler(Handler):
     def do_log(self) -> None:
         from lumen_tui.tui.screens.log_screen import LogScreen
 
-        self.room.lumen.push_screen(LogScreen(self.room.lumen.port))
+        self.room.lumen.push_screen(LogScreen(self.room.lumen.port, self.room.snapshot.taken))
 
     def do_journal(self) -> None:
         from lumen_tui.tui.screens.journal_screen import JournalScreen

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lumen_tui.model.records import Signal
 from lumen_tui.tui.commands import SIGNALS
 from lumen_tui.tui.handlers.base import Handler
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.room import Room
 
 _NONE = "there is no signal; i sends one"
 
@@ -15,6 +18,10 @@ class SignalsHandler(Handler):
     """Read, answer, send."""
 
     scope = SIGNALS
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(room)
+        self.draft: dict[str, Any] = {}  # of a signal: what was typed and not sent
 
     def why_read_signal(self) -> str:
         if self.selected is None:
@@ -42,11 +49,14 @@ class SignalsHandler(Handler):
     def _write(self, reply_to: Signal | None) -> None:
         from lumen_tui.tui.screens.signal_form import SignalForm
 
-        def written(arguments: dict[str, Any] | None) -> None:
-            if arguments:
-                self.room.lumen.submit("signal.send", **arguments)
+        form = SignalForm(reply_to, self.snapshot.lanes, self.draft)
 
-        self.room.lumen.push_screen(SignalForm(reply_to, self.snapshot.lanes), written)
+        def written(arguments: dict[str, Any] | None) -> None:
+            self.draft = arguments or form.draft  # until it is known to be on the disk
+            if arguments:
+                self.room.lumen.submit("signal.send", lambda _: self.draft.clear(), **arguments)
+
+        self.room.lumen.push_screen(form, written)
 
     def open(self) -> None:
         """The signal in full; to open it is to read it."""

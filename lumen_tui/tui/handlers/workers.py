@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lumen_tui.model.attention import can_wait
 from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.handlers.base import Handler
@@ -32,8 +34,12 @@ class WorkersHandler(Handler):
         return "the task is still running; c cancels it" if row.status.alive and not self.rows.marks.keys else ""
 
     def do_retry_task(self) -> None:
-        for task_id in self.rows.targets():
-            self.submit("task.retry", task_id=task_id)
+        from lumen_tui.tui.screens.retry_form import retry
+
+        task_ids = self.rows.targets()
+        alone = self.selected if task_ids == [self.selected.id] else None
+        for task_id in task_ids:
+            retry(self.room.lumen, alone, partial(self.submit, "task.retry", task_id=task_id))
 
     def why_dismiss(self) -> str:
         if self.selected is None:

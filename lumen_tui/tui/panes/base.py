@@ -18,6 +18,7 @@ from lumen_tui.tui.theme import NO_LOOK, Look
 from lumen_tui.tui.widgets.cells import spread
 from lumen_tui.tui.widgets.line_list import LineList
 
+_AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
 
 
@@ -57,6 +58,7 @@ class Pane(Vertical):
         self.snapshot = NOTHING
         self.now = 0.0
         self._revision: object = None
+        self._aged = 0.0  # when the rows were last drawn for their ages alone
         self._captions = {"title": "", "subtitle": ""}
 
     @property
@@ -86,7 +88,7 @@ class Pane(Vertical):
         if revision == self._revision:
             self.tick(now)
             return
-        self._revision = revision
+        self._revision, self._aged = revision, 0.0
         self.fill()
         self.tick(now)
 
@@ -96,7 +98,8 @@ class Pane(Vertical):
     def tick(self, now: float) -> None:
         """Bring ages up to date."""
         self.now = now
-        if self.rows is not None:
+        if self.rows is not None and abs(now - self._aged) >= _AGES:
+            self._aged = now
             self.rows.refresh_changed()
         self.caption(self.title_words(), self.subtitle_words())
 
@@ -118,6 +121,12 @@ class Pane(Vertical):
         words, loud = self.short()
         left = [(f"{self.number} ", ink.muted), (f"{self.name_shown:<12}", ink.text)]
         return spread(width, [*left, (words, ink.accent if loud else ink.muted)], [])
+
+    def tell(self, event: Message | None = None) -> None:
+        """Tell the room, in place of `event`, that something changed: at once, for every widget on the way costs."""
+        if event is not None:
+            event.stop()
+        self.screen.post_message(self.Changed(self))
 
     def detail(self) -> Detail | None:
         """The selected row in full."""

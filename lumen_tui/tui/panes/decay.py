@@ -128,7 +128,7 @@ class DecayPane(Pane):
         self._foresight = foresight
         self._list.set_rows(foresight.rows)
         self.tick(self.now)
-        self.post_message(self.Changed(self))
+        self.tell()
 
     def tick(self, now: float) -> None:
         super().tick(now)
@@ -138,10 +138,10 @@ class DecayPane(Pane):
             self.outdated()
 
     @on(LineList.Highlighted)
-    def moved(self) -> None:
+    def moved(self, event: LineList.Highlighted) -> None:
         """The cursor moved."""
         self.caption(self.title_words(), self.subtitle_words())
-        self.post_message(self.Changed(self))
+        self.tell(event)
 
     def title_words(self) -> str:
         parts = [super().title_words(), *self.travel.words(self.snapshot.decay.rule)]

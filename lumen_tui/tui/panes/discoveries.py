@@ -126,10 +126,10 @@ class DiscoveriesPane(Pane):
         self._list.refresh_changed()
 
     @on(LineList.Highlighted)
-    def moved(self) -> None:
+    def moved(self, event: LineList.Highlighted) -> None:
         """The cursor moved."""
         self.caption(self.title_words(), self.subtitle_words())
-        self.post_message(self.Changed(self))
+        self.tell(event)
 
     def subtitle_words(self) -> str:
         rows = self._list

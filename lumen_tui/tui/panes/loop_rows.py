@@ -15,7 +15,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.theme import Look
 
-_BAR, _SPARKS = 16, 16  # cells
+_LABEL, _BAR, _SPARKS = 10, 16, 16  # cells
 _BESIDE_BAR = 33  # cells for the name and the amounts
 _LOOKED_AT = 300  # tasks; what is alive or queued stands in front
 
@@ -61,7 +61,7 @@ def over(view: TaskView) -> bool:
 
 
 def _name(made: Artifact) -> str:
-    return made.title or made.path.rpartition("/")[2]
+    return words.short_paths(made.title) or made.path.rpartition("/")[2]
 
 
 class LoopRows:
@@ -134,6 +134,8 @@ class LoopRows:
     def today(self, width: int) -> Parts:
         """The day's tokens against their cap, whoever used them."""
         ink, shapes, spend = self.look.ink, self.look.shapes, self.snapshot.spend
+        if spend.closed:
+            return [(f"{words.kilo(spend.tokens)} tokens", ink.text), (", budget closed", ink.bad)]
         forecast = self._forecast()
         if spend.tokens_cap <= 0:
             return [(f"{words.kilo(spend.tokens)} tokens, no limit{forecast}", ink.text)]
@@ -141,6 +143,8 @@ class LoopRows:
         full = min(size, round(size * spend.tokens / spend.tokens_cap))
         bar = ink.bad if spend.full or spend.tokens >= spend.tokens_cap else ink.accent
         amounts = f"  {words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"
+        if _LABEL + size + len(amounts) + len(forecast) > width:  # `full in 7 h` must not be cut to `full`
+            amounts = amounts.strip().removesuffix(" tokens")
         rest = "-" if shapes.bar == "#" else shapes.bar
         return [
             (shapes.bar * full, bar), (rest * (size - full), ink.faint), (amounts, ink.text), (forecast, ink.accent),

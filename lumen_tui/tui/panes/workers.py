@@ -111,7 +111,8 @@ def outcome(row: TaskView, now: float, ink: Ink, standing: Standing = queueing.N
     if row.status is Status.WAITING:
         return f"asks you  {times.clock(now - row.last_event)}", ink.loud
     if row.status is Status.RUNNING:
-        return times.clock(now - row.started), ink.text
+        held = "waits  " if row.reason else ""  # for a model's servers, or between two steps: its last words say it
+        return f"{held}{times.clock(now - row.started)}", ink.accent if held else ink.text
     if row.status is Status.STALLED:
         return f"silent {times.clock(now - (row.last_event or row.started))}", ink.accent
     if row.status is Status.QUEUED:
@@ -191,12 +192,12 @@ class WorkersPane(Pane):
             self._tail.styles.height = wanted
 
     @on(LineList.Highlighted)
-    def moved(self) -> None:
+    def moved(self, event: LineList.Highlighted) -> None:
         """The cursor moved: another task's last words are due."""
         self._fit_tail()
         self._tail.redraw()
         self.caption(self.title_words(), self.subtitle_words())
-        self.post_message(self.Changed(self))
+        self.tell(event)
 
     def subtitle_words(self) -> str:
         if self._list.marks.keys or self._list.filter_text:

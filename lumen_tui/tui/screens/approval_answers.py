@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from textual.app import App
 from textual.timer import Timer
 
-from lumen_tui.model.approvals import Approval, Decision, preview_rule
+from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, preview_rule
 from lumen_tui.model.snapshot import Attention
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.approval_risk import Walls, high, whole_call
@@ -42,6 +42,7 @@ class Desk:
     hour: Callable[[Attention], tuple[float, str]]  # for how many seconds it can be put off, or why it cannot
     walls: Callable[[Approval], Walls]  # what stands around the worker that asks
     answer: Callable[[str], Decision | None]  # the answer on file; touches the disk
+    waiting: Callable[[], Sequence[Approval]]  # every question that is open
 
 
 class Answers:
@@ -93,7 +94,10 @@ class Answers:
 
     def _show_rule(self, request: Approval, pattern: str) -> None:
         risk = [f"Risk is high: {why}." for why in [self._risk(request)] if why]
-        lines = ["This rule will be saved in operator.toml; u takes it out again.", *risk]
+        others = [one for one in self._desk.waiting() if one.id != request.id]
+        count = len(also_covered(AllowRule(request.tool, request.role, pattern, request.folder), others))
+        also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
+        lines = ["This rule will be saved in operator.toml; u takes it out again.", *(also if count else ()), *risk]
         rule = preview_rule(request, pattern)
         asked = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern))
         self._app.push_screen(asked, lambda sure: self._always(request, pattern) if sure else None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from lumen_tui.model.approvals import Approval, canonical
@@ -38,6 +40,7 @@ _RISKS = (
     (_NETWORK, "it may reach the network"),
     (_RIGHTS, "it may change rights or the system"),
 )
+_OUT = "it reaches outside the task's own files, and outside the folders that its role may change"
 _FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
 
 
@@ -50,10 +53,14 @@ def whole_call(request: Approval) -> str:
 
 
 class Walls(NamedTuple):
-    """What stands around a worker's commands: the tier in force, empty where nobody told, and its role's network."""
+    """What stands around a worker's commands: the tier in force, empty where nobody told, and its role's network.
+
+    `roots` are the folders that the operator gave the role to change.
+    """
 
     tier: str = ""
     network: bool = True
+    roots: tuple[str, ...] = ()
 
     @property
     def stand(self) -> bool:
@@ -73,7 +80,8 @@ def walls_of(request: Approval, snapshot: Snapshot) -> Walls:
     """The walls as the engine and the role say; a role that is not known may have the network."""
     beat = snapshot.engine.heartbeat
     role = next((one for one in snapshot.roles if one.name == request.role), None)
-    return Walls(beat.sandbox if beat else "", role.network if role else True)
+    roots = (*snapshot.config.sandbox.writable, *role.writable) if role and role.write else ()
+    return Walls(beat.sandbox if beat else "", role.network if role else True, roots)
 
 
 NO_WALLS = Walls()
@@ -85,24 +93,33 @@ def high(request: Approval, walls: Walls = NO_WALLS) -> str:
     It goes by words, so it may ask once too often. What it misses still needs its one yes.
     """
     if request.tool in _SHELL:
-        return _of_command(whole_call(request), request.folder, shut=walls.stand and not walls.network)
+        return _of_command(whole_call(request), request.folder, walls)
     if request.tool == "web_fetch":
         return "it reaches the network"
     if _FILE_GONE.search(request.diff) or _FILE_GONE.search(str(request.arguments.get("patch", ""))):
         return "it removes a file"
-    if any(_leaves(value) for name, value in request.arguments.items() if name not in _CONTENT):
-        return "it reaches outside the task's own files"
+    if any(_leaves(value, walls.roots) for name, value in request.arguments.items() if name not in _CONTENT):
+        return _OUT
     return "its risk is marked as high" if "risky" in request.risk else ""
 
 
-def _of_command(command: str, folder: str, *, shut: bool) -> str:
-    """`shut`: walls without network stand, so that the command reaches none."""
+def _of_command(command: str, folder: str, walls: Walls) -> str:
+    """Behind walls without network a command reaches none, and behind any it changes nothing outside its roots."""
+    shut = walls.stand and not walls.network
     found = [why for pattern, why in _RISKS if pattern.search(command) and not (shut and pattern is _NETWORK)]
-    if _OUTSIDE.search(command) or _leaves(folder):
+    if _OUTSIDE.search(command) or _leaves(folder, walls.roots if walls.stand else ()):
         found.append("it may reach outside the task's own files")
     return ", ".join(found)
 
 
-def _leaves(value: Any) -> bool:
-    """Whether an argument is a path that does not count from the task's own files."""
-    return isinstance(value, str) and len(value) < 4096 and bool(re.match(r"/|~|(?:.*/)?\.\.(?:/|$)", value))
+def _leaves(value: Any, roots: Sequence[str]) -> bool:
+    """Whether an argument is a path neither within the task's own files nor below one of the roots."""
+    if not isinstance(value, str) or len(value) >= 4096 or not re.match(r"/|~|(?:.*/)?\.\.(?:/|$)", value):
+        return False
+    return not any(_below(value, root) for root in roots)
+
+
+def _below(path: str, root: str) -> bool:
+    """By words: the tool itself follows links, and refuses what they lead out to."""
+    place, top = (os.path.normpath(os.path.expanduser(text)) for text in (path, root))
+    return os.path.isabs(place) and os.path.isabs(top) and (place == top or place.startswith(f"{top.rstrip('/')}/"))

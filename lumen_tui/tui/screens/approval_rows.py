@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 
 from lumen_tui.model import times
@@ -15,6 +16,8 @@ from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
+_BESIDE = 19  # cells of the first line around the text, but for the age
+_LONGEST = 1000
 _WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
 
 
@@ -70,10 +73,20 @@ class AttentionRows(Rows[Attention]):
     def more(self, row: Attention, width: int) -> list[Segment]:
         request, ink = self.approvals.get(row.target), self.look.ink
         if request is None:
-            return line(width, (Cell("", ink.muted),))
+            return line(width, (Cell("", ink.muted, 16), Cell(self._rest(row, width), ink.muted, gap=1)))
         why = self._risk(row)
         risk = Cell(f"high risk: {why}" if why else request.risk, ink.bad if why else ink.muted, gap=1)
         return line(width, (Cell("", ink.muted, 16), risk, Cell(left(request, self.now), ink.accent, 30)))
+
+    def _rest(self, row: Attention, width: int) -> str:
+        """What the first line had no room for; of a task the end, which says why."""
+        text = one_line(row.text, _LONGEST)
+        size = width - _BESIDE - (9 if row.until else 7)
+        if cell_len(text) <= size:
+            return ""
+        rest = text[len(chop_cells(text, max(2, size - 1))[0]) :]
+        room = width - 18
+        return f"…{rest[1 - room :] if row.need in _WRONG and len(rest) > room - 1 else rest}"
 
     def words(self, row: Attention) -> str:
         return one_line(f"{row.need} {row.target} {row.text}")

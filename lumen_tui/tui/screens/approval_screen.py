@@ -5,32 +5,23 @@ from __future__ import annotations
 import asyncio
 from typing import ClassVar
 
-from rich.segment import Segment
-from textual import on, work
-from textual.app import ComposeResult
+from textual import work
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.approval_answers import Answers, Desk
-from lumen_tui.tui.screens.approval_risk import whole_call
-from lumen_tui.tui.screens.approval_view import answer_words, as_text, page
-from lumen_tui.tui.screens.base import DetailScreen, Keys, said
-from lumen_tui.tui.screens.rows import look_of
-from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.screens.approval_paper import ApprovalPaper
+from lumen_tui.tui.screens.approval_view import answer_words
+from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.widgets.keys_line import KeysLine
-from lumen_tui.tui.widgets.lines import ScrolledLines
 
 _TICK = 60.0  # seconds: the countdown moves by whole minutes
-
-_NOBODY = "No worker waits for an answer. esc goes back; u takes your last answer back."
 
 NEXT, PREVIOUS = "next", "previous"  # what it answers where somebody wants to go on
 
 
-class ApprovalScreen(DetailScreen[str]):
+class ApprovalScreen(ApprovalPaper):
     """Stays while questions wait. Answers NEXT or PREVIOUS, else None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,32 +32,19 @@ class ApprovalScreen(DetailScreen[str]):
         Binding("z", "snooze", show=False),
         Binding("n", f"leave_to('{NEXT}')", show=False, id="next_need"),
         Binding("N", f"leave_to('{PREVIOUS}')", show=False, id="previous_need"),
-        Binding("e", "edit", show=False),
-        Binding("Y", "copy", show=False),
-        Binding("enter", "task", show=False),
     ]
 
     def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
-        super().__init__("A worker asks")
-        self._snapshot = snapshot
-        self._desk = desk
-        self._now = snapshot.taken
-        self._request = next((one for one in snapshot.approvals if one.id == approval_id), None)
-        self._lines = ScrolledLines(self._page)
+        super().__init__(snapshot, approval_id, desk)
         self._answers: Answers | None = None
         self._undone = 0.0  # when something was taken back last: a question from before that, once back, is shown
-        self._answered = ""  # what became of the question that is shown, where it waits no more
-
-    def body(self) -> ComposeResult:
-        yield self._lines
-        yield Static(classes="said -empty")
 
     def keys(self) -> Keys:
         others = (("u", "undo"), ("n N", "others"))
         if self._request is None:
             return (*others, ("esc", "back"))
         answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "in an hour"))
-        rest = (("enter", "task"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
+        rest = (("enter", "task"), ("w", "why"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
         return (*(() if self._answered else answers), *others, *rest)
 
     def on_mount(self) -> None:
@@ -128,16 +106,6 @@ class ApprovalScreen(DetailScreen[str]):
         )
         self.retitle(heading, f"needs you: {len(self._snapshot.attention)}")
 
-    def _page(self, width: int, _height: int) -> list[list[Segment]]:
-        request = self._request
-        if request is None:
-            return [line(width, (Cell(_NOBODY, look_of(self.app).ink.muted),))]
-        tasks = self._snapshot.tasks
-        views = (tasks[index] for index in range(min(64, len(tasks))))  # what waits stands near the front
-        objective = next((view.spec.objective for view in views if view.id == request.task_id), "")
-        walls = self._desk.walls(request)
-        return page(request, objective, self._now, width, look_of(self.app), walls=walls, answered=self._answered)
-
     def _moved(self, sent: bool) -> None:
         if sent or self._request is None:
             self._advance()
@@ -156,13 +124,6 @@ class ApprovalScreen(DetailScreen[str]):
         self._request, self._answered = request, ""
         self._lines.top = 0
         self._redraw()
-
-    def _told(self, text: str, bad: bool) -> None:
-        if not self.is_mounted:
-            return
-        below = self.query_one(".said", Static)
-        below.update(said(text, bad=bad))
-        below.set_class(not text, "-empty")
 
     @property
     def _open(self) -> Answers | None:
@@ -200,23 +161,3 @@ class ApprovalScreen(DetailScreen[str]):
 
     def action_leave_to(self, where: str) -> None:
         self.dismiss(where)
-
-    @on(ScrolledLines.Opened)
-    def action_task(self) -> None:
-        if self._request is not None:
-            self._desk.open_task(self._request.task_id)
-
-    def action_copy(self) -> None:
-        if self._request is not None:
-            self.app.copy_to_clipboard(whole_call(self._request))
-            self._told("The call is in the clipboard.", False)
-
-    def action_edit(self) -> None:
-        if self._request is None:
-            return
-        try:
-            changed = editor.edit(self.app, as_text(self._request), ".txt")
-        except editor.NoEditor as error:
-            self._told(str(error), True)
-            return
-        self._told("What is asked stays as the worker wrote it." if changed else "", False)

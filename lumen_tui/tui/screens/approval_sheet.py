@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
@@ -26,6 +27,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         Binding("d", "deny", show=False),
         Binding("A", "always", show=False),
         Binding("R", "retry", show=False),
+        Binding("r", "raise", show=False),
         Binding("l", "later", show=False),
         Binding("z", "snooze", show=False),
         Binding("u", "undo", show=False),
@@ -104,16 +106,29 @@ class AnswerSheet(ListSheet[Attention, Attention]):
     def action_retry(self) -> None:
         """Run failed and lost tasks again, which puts them aside."""
         tasks = [row.target for row in self._meant() if row.need in TRIED_AGAIN]
-        if not tasks or self._refused("retry"):
-            if not tasks:
-                self.say("retry: only a task that failed or was lost can be run again", bad=True)
+        if not tasks:
+            self.say("retry: only a task that failed or was lost can be run again", bad=True)
+        if not tasks or self._answers is None or self._refused("retry"):
             return
-        for task in tasks:
-            self._retry(task)
+        from lumen_tui.tui.screens.retry_form import retry  # only where it is asked for
 
-    def _retry(self, task: str) -> None:
-        if self._answers is not None:
-            self._answers.send([task], "task.retry", task_id=task)
+        alone = next((one for one in self._snapshot.tasks if [one.id] == tasks), None)
+        for task in tasks:
+            retry(self.app, alone, partial(self._answers.send, [task], "task.retry", task_id=task))
+
+    def action_raise(self) -> None:
+        """More room for today, where the budget is what somebody waits for."""
+        if not any(row.need is Need.BUDGET for row in self._meant()):
+            self.say("raise: this is not about the budget; $ shows it", bad=True)
+        elif not self._refused("raise"):
+            from lumen_tui.tui.screens.budget_form import RaiseForm  # only where it is asked for
+
+            def raised(arguments: dict[str, Any] | None) -> None:
+                if arguments and self._desk is not None:
+                    self._desk.send("budget.raise", self._told, **arguments)
+
+            roles = tuple(self._snapshot.config.budget.roles)
+            self.app.push_screen(RaiseForm(roles, self._snapshot.spend.full), raised)
 
     def action_later(self) -> None:
         """Off the list until tomorrow."""

@@ -27,7 +27,7 @@ def minutes(seconds: float) -> str:
     """`5 min`, `2 h 5 min`: it moves once a minute and no faster."""
     whole = math.floor(max(0.0, seconds) / times.MINUTE)
     if whole < 1:
-        return "less than a minute"
+        return "under 1 min"
     return f"{whole} min" if whole < 60 else f"{whole // 60} h {whole % 60} min"
 
 

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from lumen_tui.model.snapshot import Attention, Need, Snapshot
+from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.approval_answers import Desk
 from lumen_tui.tui.screens.approval_rows import AttentionRows, key_of
 from lumen_tui.tui.screens.approval_screen import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.approval_sheet import TRIED_AGAIN, AnswerSheet
 from lumen_tui.tui.screens.base import Keys
+from lumen_tui.tui.screens.rows import show_why
 from lumen_tui.tui.widgets.keys_line import KeysLine
 from lumen_tui.tui.widgets.line_list import LineList
 
@@ -43,16 +44,25 @@ class AttentionScreen(AnswerSheet):
         if self._off:
             return (("b", "back on the list"), ("s", "what needs you"), ("u", "undo"), *super().keys()[1:])
         other = (("s", "snoozed"),) if self._snapshot.snoozed else ()
-        keys = [("enter", "open" if row and row.need is Need.APPROVAL else "go there, or see what to do")]
+        keys = [("enter", self._opens(row))]
         if row is None:
             return (*other, *super().keys()[1:])
         if row.need is Need.APPROVAL:
             keys = [("y", "allow"), ("d", "deny"), ("A", "allow always"), *keys]
         else:
             retry = [("R", "retry")] if row.need in TRIED_AGAIN else []
+            retry += [("r", "raise the budget")] if row.need is Need.BUDGET else []
             keys = [*keys, *retry, ("d", "put aside"), ("l", "until tomorrow")]
         keys.append(("z", "in an hour"))
         return (*keys, *other, ("space", "mark"), ("u", "undo"), *super().keys()[1:])
+
+    def _opens(self, row: Attention | None) -> str:
+        """What enter does on a row."""
+        if row is not None and row.target == "kill":
+            return "let it go on"
+        if row is not None and row.need is Need.ENGINE and self._snapshot.engine.life is EngineLife.NONE:
+            return "start an engine"
+        return "open" if row and row.need is Need.APPROVAL else "go there, or see what to do"
 
     def on_mount(self) -> None:
         self.show(self._snapshot)
@@ -125,11 +135,8 @@ class AttentionScreen(AnswerSheet):
 
     def action_why(self) -> None:
         """What caused it, and what came of it."""
-        from lumen_tui.tui.screens.why_screen import WhyScreen
-
-        port, row = getattr(self.app, "port", None), self.rows.selected
-        if port is not None and row is not None:
-            self.app.push_screen(WhyScreen(port, row.target, self._snapshot.taken))
+        if row := self.rows.selected:
+            show_why(self.app, row.target)
 
     def action_step(self, by: int) -> None:
         count = len(self.rows.model)

@@ -18,12 +18,14 @@ from textual.widgets import Button, Static
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.commands import BY_ACTION
-from lumen_tui.tui.screens.fields import Prose
+from lumen_tui.tui.one_frame import OneFrame
+from lumen_tui.tui.screens.sheet import Sheet
 from lumen_tui.tui.widgets.keys_line import Keys as Keys
 from lumen_tui.tui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
     from lumen_tui.tui.app import LumenApp
+    from lumen_tui.tui.screens.prose import Prose
 
 Result = TypeVar("Result")
 Fact = tuple[str, str | Content]
@@ -38,7 +40,7 @@ def said(text: str, *, bad: bool = False) -> Content:
     return Content.assemble((safe(text), "$room-bad" if bad else "$room-accent"))
 
 
-class Dialog(ModalScreen[Result]):
+class Dialog(OneFrame, ModalScreen[Result]):
     """A framed box over the room. Subclasses give `body` and `keys`; the heading may hold any text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,10 +55,16 @@ class Dialog(ModalScreen[Result]):
         self.heading = heading
 
     def compose(self) -> ComposeResult:
+        self._know_size()
         with Vertical(classes="box") as box:
             box.border_title = Content(one_line(self.heading, 100) or " ")
             yield from self.body()
             yield from self.foot()
+
+    def _know_size(self) -> None:
+        """The classes that Textual gives with the first layout, before it: else everything is styled twice."""
+        width, height = self.app.size
+        self.add_class("-wide" if width >= _WIDE else "-narrow", "-high" if height >= _HIGH else "-low", update=False)
 
     def foot(self) -> ComposeResult:
         """The last line of the box."""
@@ -81,6 +89,9 @@ class Dialog(ModalScreen[Result]):
     def show(self, snapshot: Snapshot) -> None:
         """A newer picture of everything. Most dialogs have no use for one."""
 
+    def tick(self, now: float) -> None:
+        """Bring ages up to date, with those of the room. Most dialogs show none."""
+
     def retitle(self, heading: str, aside: str = "") -> None:
         """A new title, and what stands at the bottom right of the frame."""
         self.heading = heading
@@ -89,14 +100,13 @@ class Dialog(ModalScreen[Result]):
         box.border_subtitle = Content(one_line(aside, 60)) if aside else None
 
 
-class DetailScreen(Dialog[Result]):
+class DetailScreen(Sheet, Dialog[Result]):
     """A sheet over the whole room but its top line. `n` and `N` leave it for what needs a person."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "need('next_need')", show=False, id="next_need"),
         Binding("N", "need('previous_need')", show=False, id="previous_need"),
     ]
-    DEFAULT_CLASSES = "sheet"
     HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
 
     def action_need(self, action: str) -> None:
@@ -161,6 +171,11 @@ class FormScreen(Dialog[Result]):
 
     def on_mount(self) -> None:
         self.refresh_preview()
+
+    def on_resize(self) -> None:
+        """Where one types stays in sight in a window that became smaller."""
+        if self.focused is not None:
+            self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     def refresh_preview(self) -> None:
         """Say anew what the form as it stands would do, and whether a complaint still holds."""

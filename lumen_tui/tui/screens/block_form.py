@@ -10,7 +10,8 @@ from textual.widget import Widget
 from lumen_tui.model.blocks import LIMIT, BadEdit, Fields, check_fields
 from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row
-from lumen_tui.tui.screens.fields import Line, Prose
+from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.prose import Prose
 
 
 class BlockForm(FormScreen[dict[str, Any]]):

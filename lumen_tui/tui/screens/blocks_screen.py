@@ -77,12 +77,16 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
         row = self.rows.selected
-        self.query_one(Facts).show(facts_of(row, self._now) if row else ())
+        self.show_facts()
         detail = self.query_one(".detail")
         detail.border_title = Content((f"step {row.past.step} changed" if row.past else row.key) if row else " ")
         self._show_text(safe(row.block.text[:_BESIDE]) if row and not row.past else "", diff=False)
         if row is not None and row.past is not None:
             self.run_worker(self._load_diff(row), group="diff")
+
+    def show_facts(self) -> None:
+        row = self.rows.selected
+        self.query_one(Facts).show(facts_of(row, self._now) if row else ())
 
     def _show_text(self, text: str, *, diff: bool) -> None:
         prompt = self.query_one(".prompt", Static)

@@ -13,7 +13,6 @@ from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.rows import Rows
-from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
 
@@ -49,10 +48,6 @@ def state_of(block: Block) -> tuple[str, bool]:
 
 class BlockRows(Rows[BlockRow]):
     """Name, size of limit, state, author, age; of a step its number, how, author, age and note."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
 
     def key(self, row: BlockRow) -> str:
         return row.key

@@ -17,20 +17,24 @@ _NUMBERS = {"tokens": int, "usd": float, "minutes": float}
 
 
 class RaiseForm(FormScreen[dict[str, Any]]):
-    """Answers with the arguments of `budget.raise`, without those that were left alone."""
+    """Answers with the arguments of `budget.raise`, without those that were left alone.
+
+    `full` says which cap is reached: where that is a role's, its name stands in the form.
+    """
 
     SEND = "raise"
 
-    def __init__(self, roles: Sequence[str]) -> None:
+    def __init__(self, roles: Sequence[str], full: str = "") -> None:
         super().__init__("More room for today")
         self._roles = roles
+        self._role = next((role for role in roles if full.startswith(f"today's budget of role {role} ")), "")
 
     def rows(self) -> Iterable[Widget]:
         yield row("dollars", Line(placeholder="such as 5", id="usd"))
         yield row("tokens", Line(placeholder="such as 100000", id="tokens"))
         yield row("minutes", Line(placeholder="such as 60", id="minutes"))
         if self._roles:
-            yield row("role", Offers(self._roles, id="role", placeholder="none: the whole day"))
+            yield row("role", Offers(self._roles, value=self._role, id="role", placeholder="none: the whole day"))
         yield row("reason", Line(placeholder="why", id="reason"))
 
     def preview(self) -> Content:

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.spendreport import SpendReport
+from lumen_tui.model.text import one_line
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import DetailScreen, Keys, said
 from lumen_tui.tui.screens.budget_form import RaiseForm
@@ -21,6 +22,8 @@ from lumen_tui.tui.screens.jobs import Loader
 from lumen_tui.tui.screens.rows import look_of
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
+_TITLES = 64  # tasks; older ones are read from the disk
+
 
 class BudgetScreen(DetailScreen[None]):
     """One page, read anew whenever something changed."""
@@ -28,12 +31,14 @@ class BudgetScreen(DetailScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "raise", show=False),
         Binding("u", "undo", show=False),
+        Binding("w", "spent", show=False),
     ]
 
     def __init__(self, port: Port, snapshot: Snapshot, read: Callable[[], SpendReport], refusal: str = "") -> None:
         super().__init__("Budget")
         self._port, self._now, self._refusal = port, snapshot.taken, refusal
         self._roles = tuple(snapshot.config.budget.roles)
+        self._titles = _titles(snapshot)
         self._report: SpendReport | None = None
         self._lines = ScrolledLines(self._page)
         self._loader: Loader[SpendReport] = Loader(self, read, self._loaded, self._told)
@@ -43,7 +48,7 @@ class BudgetScreen(DetailScreen[None]):
         yield Static(classes="said -empty")
 
     def keys(self) -> Keys:
-        return (("r", "raise for today"), ("u", "undo"), ("j k", "move"), ("esc", "back"))
+        return (("r", "raise for today"), ("w", "its tasks, and why"), ("u", "undo"), ("j k", "move"), ("esc", "back"))
 
     def on_mount(self) -> None:
         self._lines.focus()
@@ -51,7 +56,7 @@ class BudgetScreen(DetailScreen[None]):
 
     def show(self, snapshot: Snapshot) -> None:
         """Something changed: read the ledger anew."""
-        self._now = snapshot.taken
+        self._now, self._titles = snapshot.taken, _titles(snapshot)
         self._loader.load()
 
     def _loaded(self, found: SpendReport) -> None:
@@ -60,7 +65,7 @@ class BudgetScreen(DetailScreen[None]):
         self.retitle("Budget", found.day)
 
     def _page(self, width: int, height: int) -> list[list[Segment]]:
-        return page(self._report, self._now, width, look_of(self.app)) if self._report else []
+        return page(self._report, self._now, width, look_of(self.app), self._titles) if self._report else []
 
     def _told(self, text: str, bad: bool) -> None:
         line = self.query_one(".said", Static)
@@ -71,11 +76,18 @@ class BudgetScreen(DetailScreen[None]):
         if self._refusal:
             self._told(f"raise: {self._refusal}", True)
             return
-        self.app.push_screen(RaiseForm(self._roles), self._raise)
+        self.app.push_screen(RaiseForm(self._roles, self._report.full if self._report else ""), self._raise)
 
     def _raise(self, arguments: dict[str, Any] | None) -> None:
         if arguments:
             self.run_worker(self._submit("budget.raise", **arguments), group="raise")
+
+    def action_spent(self) -> None:
+        """The tasks of the page as a list: what caused each of them is asked there."""
+        from lumen_tui.tui.screens.spent_screen import SpentScreen  # only where it is asked for
+
+        shares = self._report.tasks if self._report else ()
+        self.app.push_screen(SpentScreen(self._port, shares, self._titles, self._refusal))
 
     def action_undo(self) -> None:
         if self._refusal:
@@ -86,3 +98,8 @@ class BudgetScreen(DetailScreen[None]):
     async def _submit(self, verb: str, **arguments: Any) -> None:
         if await jobs.submit(self._port, self._told, verb, **arguments):
             self._loader.load()
+
+
+def _titles(snapshot: Snapshot) -> dict[str, str]:
+    """What the newest tasks are about, by id."""
+    return {view.id: one_line(view.spec.objective, 100) for view in snapshot.tasks[:_TITLES]}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rich.segment import Segment
 from rich.style import Style
 
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.budget import Cap
 from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.spendreport import Held, Share, SpendReport
@@ -19,14 +20,16 @@ _LABEL, _BAR = 16, 20  # cells
 Parts = list[tuple[str, Style]]
 
 
-def page(found: SpendReport, now: float, width: int, look: Look) -> list[list[Segment]]:
-    """The whole page on `width` cells."""
-    return list(_Page(found, now, width, look).lines())
+def page(
+    found: SpendReport, now: float, width: int, look: Look, titles: Mapping[str, str] = MappingProxyType({})
+) -> list[list[Segment]]:
+    """The whole page on `width` cells. `titles` says what the tasks at hand are about."""
+    return list(_Page(found, now, width, look, titles).lines())
 
 
 class _Page:
-    def __init__(self, found: SpendReport, now: float, width: int, look: Look) -> None:
-        self._found, self._now, self._width, self._look = found, now, width, look
+    def __init__(self, found: SpendReport, now: float, width: int, look: Look, titles: Mapping[str, str]) -> None:
+        self._found, self._now, self._width, self._look, self._titles = found, now, width, look, titles
 
     def lines(self) -> Iterator[list[Segment]]:
         found, ink = self._found, self._look.ink
@@ -64,7 +67,8 @@ class _Page:
         if not cap.limit:
             yield from self._wrapped(_cap_name(cap), _LABEL, f"{amount_words(cap.spent)}, no limit{aside}", ink.text)
             return
-        said = f"{cap.words.removesuffix(' spent')} ({cap.share:.0%}){aside}"
+        share = "" if cap.closed else f" ({cap.share:.0%})"
+        said = f"{cap.words.removesuffix(' spent')}{share}{aside}"
         size = min(_BAR, max(0, self._width - 60))
         full = min(size, round(size * cap.share))
         style = ink.bad if cap.share >= 1 else ink.accent
@@ -94,13 +98,13 @@ class _Page:
         if not shares:
             return
         ink = self._look.ink
-        yield from self._title(title)
+        yield from self._title(title, "in calls")
         for share in shares:
             amount = share.amount
             yield line(
                 self._width,
                 (
-                    Cell(f"  {share.name}", ink.text),
+                    Cell(f"  {self._named(share.name)}", ink.text),
                     Cell(f"{words.kilo(amount.tokens)} tokens", ink.text, 13, right=True),
                     Cell(f"${amount.usd:.4f}", ink.text, 10, right=True),
                     Cell(words.plural(amount.calls, "call"), ink.muted, 10, right=True),
@@ -124,9 +128,15 @@ class _Page:
                 ),
             )
 
-    def _title(self, title: str) -> Iterator[list[Segment]]:
+    def _named(self, name: str) -> str:
+        """A task by what it is about, where that is at hand."""
+        title = self._titles.get(name, "")
+        return f"{ids.short(name)}  {title}" if title else name
+
+    def _title(self, title: str, last: str = "") -> Iterator[list[Segment]]:
+        """A heading, with that of the last column, which does not say by itself what it is."""
         yield spread(self._width, [("", self._look.ink.text)], [])
-        yield spread(self._width, [(title, self._look.ink.heading)], [])
+        yield spread(self._width, [(title, self._look.ink.heading)], [(last, self._look.ink.muted)] if last else [])
 
 
 def _cap_name(cap: Cap) -> str:

@@ -13,7 +13,6 @@ from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.jobs import Loader
 from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
-from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _BAD = frozenset({"failed", "drift"})
@@ -30,10 +29,6 @@ class DigestRow(NamedTuple):
 
 class DigestRows(Rows[DigestRow]):
     """The group, how long ago, what."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
 
     def key(self, row: DigestRow) -> str:
         return f"{row.group.name} {row.place}"
@@ -71,7 +66,7 @@ class DigestScreen(ListSheet[None, DigestRow]):
         self._loader: Loader[Digest] = Loader(self, read, self._loaded, self._told)
 
     def rows_view(self) -> DigestRows:
-        return DigestRows(look_of(self.app), 0.0)
+        return DigestRows(look_of(self.app))
 
     def keys(self) -> Keys:
         return (("enter", "go there"), *super().keys()[1:])
@@ -81,8 +76,7 @@ class DigestScreen(ListSheet[None, DigestRow]):
         self._loader.load()
 
     def _loaded(self, found: Digest) -> None:
-        if isinstance(self.rows.view, DigestRows):
-            self.rows.view.now = found.until
+        self.count_to(found.until)
         past = words.age(found.until - found.since)
         cost = f"{words.money(found.usd)} spent on tasks" if found.usd else ""
         heading = f"In the last {past}" if found.first else f"Since you left, {past}"

@@ -27,12 +27,19 @@ from lumen_tui.tui.screens.evolution_view import (
     change_of,
     facts_of,
     observation_rows,
+    rejection_rows,
     version_rows,
 )
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
+
+_PARTS = {"versions": version_rows, "turned away": rejection_rows}
+_EMPTY = {
+    "versions": "No version yet: one comes with everything that is learnt. h goes back.",
+    "turned away": "Nothing was turned away yet: what the gate refuses comes here, with the reason. t goes back.",
+}
 
 
 class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
@@ -44,7 +51,8 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         Binding("e", "do('edit')", show=False),
         Binding("b", "do('restore')", show=False),
         Binding("u", "do('undo')", show=False),
-        Binding("h", "versions", show=False),
+        Binding("h", "turn('versions')", show=False),
+        Binding("t", "turn('turned away')", show=False),
     ]
     EMPTY = (
         "Nothing was learnt yet: that comes when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
@@ -55,7 +63,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         self._port, self._refusal = port, refusal
         self._layout = Layout(Path(snapshot.root))
         self._page = EvolutionPage()
-        self._of_versions = False
+        self._part = ""  # versions | turned away; else what was learnt
         self._verbs = EvolutionVerbs(self, port)
 
     def rows_view(self) -> EvolutionRows:
@@ -66,14 +74,15 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def keys(self) -> Keys:
         verbs = (("a", "accept"), ("r", "reject"), ("e", "edit"), ("h", "versions"), ("b", "back to one"))
-        return (*verbs, ("u", "undo"), ("/", "filter"), ("esc", "back"))
+        return (*verbs, ("t", "turned away"), ("u", "undo"), ("/", "filter"), ("esc", "back"))
 
     def _loaded(self, page: EvolutionPage) -> None:
         self._page = page
-        rows = version_rows(page) if self._of_versions else observation_rows(page)
+        rows = _PARTS.get(self._part, observation_rows)(page)
         waiting = sum(1 for one in page.observations if one.status == "proposed")
         aside = f"{waiting} wait · {words.plural(page.turned_away, 'rejection')} · version {len(page.versions)}"
-        self.fill(rows, "Evolution: versions" if self._of_versions else "Evolution", aside)
+        self.rows.empty = _EMPTY.get(self._part, self.EMPTY)
+        self.fill(rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
         self.on_line_list_highlighted(None)
 
     @property
@@ -83,12 +92,16 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
         row = self.rows.selected
-        self.query_one(Facts).show(facts_of(row, self._page, self._now) if row else ())
+        self.show_facts()
         title, text = change_of(row, self._page) if row else ("", "")
         self.query_one(".detail").border_title = Content(title or " ")
         self._show_change(text)
         if row is not None and row.version is not None:
             self.run_worker(self._load_change(row), group="diff", exclusive=True)
+
+    def show_facts(self) -> None:
+        row = self.rows.selected
+        self.query_one(Facts).show(facts_of(row, self._page, self._now) if row else ())
 
     def _show_change(self, text: str) -> None:
         prompt = self.query_one(".prompt", Static)
@@ -114,9 +127,9 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         else:
             self.query_one(".detail").focus()
 
-    def action_versions(self) -> None:
-        """Between what was learnt and the versions."""
-        self._of_versions = not self._of_versions
+    def action_turn(self, part: str) -> None:
+        """To another part, and with the same key back to what was learnt."""
+        self._part = "" if self._part == part else part
         self._loaded(self._page)
 
     # What the keys do. Each is a job of its own, because some ask something first.

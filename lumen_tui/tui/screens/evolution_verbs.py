@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
 
 _NAMED = 5  # observations that a question names
+_RULES = "The rules turned this away: nobody takes it over here. What you write into evolved/ yourself stays."
 _NOT_ONE = "Go to an observation first: h goes back to them."
 
 
@@ -38,7 +39,8 @@ class EvolutionVerbs:
         """The marked observations, or the selected one; a sentence where there is none."""
         found = [key for key in self._screen.rows.targets() if key.startswith("evo-")]
         if not found:
-            self._screen.say(_NOT_ONE, bad=True)
+            row = self._screen.rows.selected
+            self._screen.say(_RULES if row is not None and row.rejection else _NOT_ONE, bad=True)
         return found
 
     async def _approve(self, row: EvolutionRow) -> None:

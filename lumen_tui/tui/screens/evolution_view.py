@@ -8,14 +8,14 @@ from rich.segment import Segment
 
 from lumen_tui.model import times
 from lumen_tui.model.constitution import Standing
-from lumen_tui.model.evolution import Observation, Status
+from lumen_tui.model.evolution import Observation, Status, objected, why_rows
 from lumen_tui.store.evolutionpage import EvolutionPage
+from lumen_tui.store.evolved import Rejection
 from lumen_tui.store.versions import Version
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.rows import Rows
-from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
@@ -23,12 +23,13 @@ _SOURCES = 5  # that are named
 
 
 class EvolutionRow(NamedTuple):
-    """An observation, a version, or the constitution where it needs a word."""
+    """An observation, a version, what was turned away, or the constitution where it needs a word."""
 
     key: str
     observation: Observation | None = None
     version: Version | None = None
     standing: Standing | None = None
+    rejection: Rejection | None = None  # the rules', of which no observation was made
 
 
 def observation_rows(page: EvolutionPage) -> list[EvolutionRow]:
@@ -42,12 +43,23 @@ def version_rows(page: EvolutionPage) -> list[EvolutionRow]:
     return [EvolutionRow(f"v{one.version}", version=one) for one in page.versions]
 
 
+def rejection_rows(page: EvolutionPage) -> list[EvolutionRow]:
+    """Newest first. What a model turned away is an observation as well, and can be taken over."""
+    known = {one.id: one for one in page.observations}
+    rows = [
+        EvolutionRow(one.id, observation=known[one.id]) if one.id in known
+        else EvolutionRow(f"away-{number}", rejection=one)
+        for number, one in enumerate(page.rejections)
+    ]  # fmt: skip
+    return list({row.key: row for row in rows}.values())
+
+
+def _state(one: Observation) -> str:
+    return "by model" if objected(one) else _WORDS.get(one.status, str(one.status))
+
+
 class EvolutionRows(Rows[EvolutionRow]):
     """State, kind, trust, words; of a version number, age and reason."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self._now = now
 
     def key(self, row: EvolutionRow) -> str:
         return row.key
@@ -56,6 +68,8 @@ class EvolutionRows(Rows[EvolutionRow]):
         ink = self.look.ink
         if row.version is not None:
             return self._version(row.version, width, selected)
+        if row.rejection is not None:
+            return self._rejection(row.rejection, width, selected)
         if row.observation is None:
             why = row.standing.why if row.standing else ""
             return line(width, (Cell("stopped", ink.bad, 9), Cell(why, ink.strong if selected else ink.text)))
@@ -63,17 +77,25 @@ class EvolutionRows(Rows[EvolutionRow]):
         waits, stands = one.status is Status.PROPOSED, one.status is Status.ACCEPTED
         said = ink.strong if selected else ink.text if waits or stands else ink.muted
         return line(width, (
-            Cell(_WORDS.get(one.status, str(one.status)), ink.loud if waits else ink.muted, 9),
+            Cell(_state(one), ink.loud if waits else ink.muted, 9),
             Cell(one.text, said),
             *((Cell(str(one.kind), ink.muted, 10), Cell(str(one.trust), ink.muted, 6)) if width >= 64 else ()),
             Cell(f"{one.count}×" if one.count > 1 else "", ink.muted, 4, right=True),
+        ))  # fmt: skip
+
+    def _rejection(self, one: Rejection, width: int, selected: bool) -> list[Segment]:
+        ink = self.look.ink
+        return line(width, (
+            Cell("by rules", ink.muted, 9), Cell(one.text, ink.strong if selected else ink.text),
+            *((Cell(one.kind, ink.muted, 10), Cell("", ink.muted, 6)) if width >= 64 else ()),
+            Cell("", ink.muted, 4),
         ))  # fmt: skip
 
     def _version(self, one: Version, width: int, selected: bool) -> list[Segment]:
         ink = self.look.ink
         return line(width, (
             Cell(str(one.version), ink.strong if selected else ink.text, 5, right=True),
-            Cell(words.age(self._now - times.epoch(one.at)), ink.muted, 6, right=True),
+            Cell(words.age(self.now - times.epoch(one.at)), ink.muted, 6, right=True),
             Cell(one.why, ink.strong if selected else ink.text),
             Cell(words.plural(one.metrics.entries, "entry", "entries"), ink.muted, 11, right=True),
         ))  # fmt: skip
@@ -82,6 +104,8 @@ class EvolutionRows(Rows[EvolutionRow]):
         if row.observation is not None:
             one = row.observation
             return f"{one.text} {one.kind} {one.status} {one.trust} {one.target}"
+        if row.rejection is not None:
+            return f"{row.rejection.text} {' '.join(row.rejection.reasons)} {row.rejection.whose}"
         return f"{row.version.why} {row.version.by}" if row.version is not None else "constitution"
 
     def fields(self, row: EvolutionRow) -> dict[str, str]:
@@ -103,13 +127,26 @@ def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
             ("entries", words.number(one.metrics.entries)), ("waiting", words.number(one.metrics.waiting)),
             ("size", f"{one.metrics.bytes:,} bytes"), ("hash", one.digest[:16]),
         ]  # fmt: skip
+    if row.rejection is not None:
+        return _of_rejection(row.rejection, now)
     return [("what", row.standing.why if row.standing else ""), ("then", "nothing is learnt until you approve it: a")]
+
+
+def _of_rejection(one: Rejection, now: float) -> list[Fact]:
+    return [
+        ("says", one.text), ("turned away", f"by the {one.whose}"), ("why", "; ".join(one.reasons)),
+        ("quote", f"“{one.quote}”"), ("source", f"{one.session}, line {one.line}"),
+        ("when", moment(times.epoch(one.at), now)),
+        ("then", "nobody takes it over here; what you write into the files of evolved/ yourself stays"),
+    ]  # fmt: skip
 
 
 def _of_observation(one: Observation, page: EvolutionPage, now: float) -> list[Fact]:
     facts: list[Fact] = [("says", one.text), ("status", str(one.status))]
-    if one.reasons:
-        facts.append(("why", "; ".join(one.reasons)))
+    facts += why_rows(one)
+    if objected(one):
+        whose = next((away.whose for away in page.rejections if away.id == one.id), one.by)
+        facts += [("turned away", f"by the {whose}"), ("then", "a takes it over all the same; u takes that back")]
     other = next((known for known in page.observations if known.id == one.contradicts), None)
     if other is not None:
         facts.append(("against", other.text))

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Static
 
 from lumen_tui.model.text import one_line, safe
 
@@ -35,35 +35,6 @@ class Line(Input):
     def text(self) -> str:
         """What was typed, safe and without the blanks around it."""
         return safe(self.value).strip()
-
-
-class Prose(TextArea):
-    """Text that wraps. Where `sends` is set, enter sends the form as long as there is only one line."""
-
-    class Sent(Message):
-        """Enter was pressed in a text of one line."""
-
-    def __init__(self, text: str = "", *, placeholder: str = "", sends: bool = False, id: str | None = None) -> None:
-        super().__init__(
-            safe(text), placeholder=Content(placeholder), id=id, compact=True, soft_wrap=True,
-            tab_behavior="focus", highlight_cursor_line=False,
-        )  # fmt: skip
-        self.cursor_blink = False
-        self._sends = sends
-
-    @property
-    def typed(self) -> str:
-        """What was typed, safe and without the blanks around it."""
-        return safe(self.text).strip()
-
-    def on_mount(self) -> None:
-        self.move_cursor(self.document.end)
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "enter" and self._sends and "\n" not in self.text:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Sent())
 
 
 class Choice(Widget, can_focus=True):

@@ -129,7 +129,7 @@ class Finder(Dialog[str]):
     def find(self, query: str) -> None:
         """Show what fits, with the cursor on the first."""
         rows = self.order(query)
-        self._view.heads = self.heads(rows)
+        self._view.heads, self._view.current = self.heads(rows), ""
         self._list.set_rows(rows)
         self._list.action_row("top")
 
@@ -139,7 +139,10 @@ class Finder(Dialog[str]):
 
     def on_line_list_highlighted(self) -> None:
         chosen = self._list.selected
-        self._view.current = self._view.key(chosen) if chosen else ""
+        current = self._view.key(chosen) if chosen else ""
+        if chosen and current == self._view.current:
+            return  # told for the new rows, and once more for the cursor on the first of them
+        self._view.current = current
         self._list.refresh_changed()
         self.query_one(".said", Static).update(Content.assemble((safe(chosen.help) if chosen else "", "$room-muted")))
 

@@ -23,7 +23,6 @@ from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import Rows, look_of
-from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _NARROW = 90  # columns below which the source is left out
@@ -31,10 +30,6 @@ _NARROW = 90  # columns below which the source is left out
 
 class FactRows(Rows[FactState]):
     """Phase by fill, claim, both clocks, source; below the selected one what the last probe saw."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
 
     def key(self, row: FactState) -> str:
         return row.fact.id
@@ -115,6 +110,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         Binding("u", "undo", show=False),
         Binding("A", "all", show=False),
     ]
+    WHY = True
     EMPTY = 'No facts yet: `lumen-tui fact add "CLAIM" --probe PROBE` notes one.'
     TWO_LINES = True
 
@@ -132,9 +128,6 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         return (*acts, ("A", "all"), *super().keys())
 
     def _loaded(self, states: Sequence[FactState]) -> None:
-        view = self.rows.view
-        if isinstance(view, FactRows):
-            view.now = self._now
         shown = [state for state in states if self._everything or _listed(state)]
         shown.sort(key=lambda one: (not one.alarming, not (one.drifted and not one.settled), one.confirmed))
         found = freshness.view(states)
@@ -145,7 +138,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
     def action_all(self) -> None:
         self._everything = not self._everything
-        self._loader.load()
+        self.load()
 
     def action_confirm(self) -> None:
         self._act("fact.confirm")
@@ -190,7 +183,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
     async def _submit(self, verb: str, **arguments: Any) -> None:
         if await jobs.submit(self._port, self._told, verb, **arguments):
             self.rows.marks.clear()
-            self._loader.load()
+            self.load()
 
     def opened(self, row: FactState) -> None:
         fact = row.fact

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from lumen_tui.tui.commands import RoomCommand
 from lumen_tui.tui.screens.finder import Finder, WhyNot, likeness
+from lumen_tui.tui.screens.sheet import Sheet
 
 
-class HelpScreen(Finder):
+class HelpScreen(Sheet, Finder):
     """Answers the action of the command to run. `keys` are the operator's own keys by action."""
 
-    DEFAULT_CLASSES = "sheet"
     ASK = "type to search: a word, a key"
 
     def __init__(self, commands: Sequence[RoomCommand], keys: dict[str, str], why_not: WhyNot | None = None) -> None:

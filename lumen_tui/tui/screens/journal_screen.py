@@ -11,15 +11,13 @@ from textual.binding import Binding, BindingType
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.listings import Deed
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Fact, Keys
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line, spread
 
 _LIMIT = 2000  # actions that are shown
@@ -28,10 +26,6 @@ _LIMIT = 2000  # actions that are shown
 class DeedRows(Rows[Deed]):
     """How long ago, who, what and why."""
 
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self._now = now
-
     def key(self, row: Deed) -> str:
         return row.id
 
@@ -39,7 +33,7 @@ class DeedRows(Rows[Deed]):
         ink = self.look.ink
         text = ink.muted if row.undone or row.undoes else ink.strong if selected else ink.text
         cells = (
-            Cell(words.age(self._now - times.epoch(row.at)), ink.muted, 6, right=True),
+            Cell(words.age(self.now - times.epoch(row.at)), ink.muted, 6, right=True),
             Cell(row.by, ink.muted, 10),
             Cell(row.summary or row.verb, text),
             *((Cell(row.reason, ink.muted, width // 4),) if width >= 70 else ()),
@@ -56,11 +50,16 @@ class DeedRows(Rows[Deed]):
         return f"{row.summary} {row.reason} {row.verb} {row.by} {row.target}"
 
     def fields(self, row: Deed) -> dict[str, str]:
-        age = f"{self._now - times.epoch(row.at):.0f}"
+        age = f"{self.now - times.epoch(row.at):.0f}"
         return {"by": row.by, "verb": row.verb, "reason": row.reason, "target": row.target, "age": age}
 
 
-class JournalScreen(ListSheet[None, Deed]):
+def own(deeds: Sequence[Deed], operator: str) -> list[Deed]:
+    """What an operator did that changed something and still stands, newest first."""
+    return [one for one in deeds if one.by == operator and one.changes and not (one.undone or one.undoes or one.redoes)]
+
+
+class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     """Every recent action of every operator."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "undo", show=False)]
@@ -68,12 +67,15 @@ class JournalScreen(ListSheet[None, Deed]):
     TWO_LINES = True
 
     def __init__(self, port: Port, operator: str, now: float, refusal: str = "") -> None:
-        super().__init__("Journal")
+        super().__init__("Journal", now, lambda: port.deeds(_LIMIT))
         self._port = port
         self._operator = operator
-        self._now = now
         self._refusal = refusal
-        self._loader: Loader[Sequence[Deed]] = Loader(self, lambda: port.deeds(_LIMIT), self._loaded, self._told)
+        self._at = self._why = ""
+
+    def begin(self, at: str, why: str) -> None:
+        """Open with the cursor on an action, and with a sentence at the bottom."""
+        self._at, self._why = at, why
 
     def rows_view(self) -> DeedRows:
         return DeedRows(look_of(self.app), self._now)
@@ -81,19 +83,11 @@ class JournalScreen(ListSheet[None, Deed]):
     def keys(self) -> Keys:
         return (("u", "undo this one"), *super().keys())
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read anew what is listed."""
-        self._loader.load()
-
     def _loaded(self, deeds: Sequence[Deed]) -> None:
         self.fill(deeds, "Journal", words.plural(len(deeds), "action"))
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
+        if self._at and self.rows.select_key(self._at):
+            self.say(self._why, bad=True)
+            self._at = ""
 
     def action_undo(self) -> None:
         deed = self.rows.selected
@@ -117,7 +111,7 @@ class JournalScreen(ListSheet[None, Deed]):
 
     async def _undo(self, action_id: str) -> None:
         if await jobs.submit(self._port, self._told, "undo", action_id=action_id):
-            self._loader.load()
+            self.load()
 
     def opened(self, row: Deed) -> None:
         facts: list[Fact] = [

@@ -31,7 +31,16 @@ class LoadedSheet(ListSheet[None, R], Generic[R, T]):
     def show(self, snapshot: Snapshot) -> None:
         """Something changed: read anew."""
         self._now = snapshot.taken
+        self.count_to(self._now)
         self._loader.load()
+
+    def tick(self, now: float) -> None:
+        self._now = now
+        super().tick(now)
+        self.show_facts()
+
+    def show_facts(self) -> None:
+        """Put what is said of the selected row beside the list, where there is a place for it."""
 
     def load(self) -> None:
         """Read anew what is shown."""

@@ -10,14 +10,13 @@ from rich.segment import Segment
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import date
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
+from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _LIMIT = 2000  # events that are read at most
@@ -47,35 +46,19 @@ class EventRows(Rows[EngineEvent]):
         return {"kind": row.kind, "task": row.task_id}
 
 
-class LogScreen(ListSheet[None, EngineEvent]):
+class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
     """The engine's events; enter shows one in full."""
 
     EMPTY = "Nothing yet: the engine writes here what it does."
 
-    def __init__(self, port: Port) -> None:
-        super().__init__("Log")
-        self._port = port
-        self._loader: Loader[Sequence[EngineEvent]] = Loader(self, self._read, self._loaded, self._told)
+    def __init__(self, port: Port, now: float) -> None:
+        super().__init__("Log", now, lambda: port.events(_LIMIT)[::-1])
 
     def rows_view(self) -> EventRows:
         return EventRows(look_of(self.app))
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read the newest events."""
-        self._loader.load()
-
-    def _read(self) -> Sequence[EngineEvent]:
-        return self._port.events(_LIMIT)[::-1]
-
     def _loaded(self, events: Sequence[EngineEvent]) -> None:
         self.fill(events, "Log", words.plural(len(events), "event"))
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def opened(self, row: EngineEvent) -> None:
         facts: list[Fact] = [("when", date(times.epoch(row.at))), ("kind", row.kind), ("number", str(row.seq))]

@@ -11,24 +11,18 @@ from textual.binding import Binding, BindingType
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.listings import NodeRow
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Fact, Keys
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line
 
 
 class NodeRows(Rows[NodeRow]):
     """Type, title, why, and how long ago it was touched."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self._now = now
 
     def key(self, row: NodeRow) -> str:
         return row.node.id
@@ -39,7 +33,7 @@ class NodeRows(Rows[NodeRow]):
             Cell(row.node.type, ink.muted, 10),
             Cell(row.node.title, ink.strong if selected else ink.text),
             Cell(row.why, ink.muted, min(34, width * 2 // 5)),
-            Cell(words.age(self._now - row.touched) if row.touched else "", ink.muted, 7, right=True, gap=1),
+            Cell(words.age(self.now - row.touched) if row.touched else "", ink.muted, 7, right=True, gap=1),
         )
         return line(width, cells)
 
@@ -50,42 +44,28 @@ class NodeRows(Rows[NodeRow]):
         node = row.node
         return {
             "type": node.type, "why": row.why, "tag": " ".join(node.tags), "wu": node.wu_id, "id": node.id,
-            "age": f"{self._now - row.touched:.0f}",
+            "age": f"{self.now - row.touched:.0f}",
         }  # fmt: skip
 
 
-class NodesScreen(ListSheet[None, NodeRow]):
+class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
     """One of the two lists. Rows are read from disk as they are seen."""
 
+    WHY = True
     HEADING = ""
     KIND = ""
     NOUN = ""
 
     def __init__(self, port: Port, now: float, refusal: str = "") -> None:
-        super().__init__(self.HEADING)
+        super().__init__(self.HEADING, now, lambda: port.listing(self.KIND))
         self._port = port
-        self._now = now
         self._refusal = refusal
-        self._loader: Loader[Sequence[NodeRow]] = Loader(
-            self, lambda: port.listing(self.KIND), self._loaded, self._told
-        )
 
     def rows_view(self) -> NodeRows:
         return NodeRows(look_of(self.app), self._now)
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: read anew what is listed."""
-        self._loader.load()
-
     def _loaded(self, rows: Sequence[NodeRow]) -> None:
         self.fill(rows, self.HEADING, words.plural(len(rows), self.NOUN))
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def act(self, verb: str, node_ids: list[str], **arguments: bool) -> None:
         """Carry out an action on some rows, then list anew."""
@@ -97,7 +77,7 @@ class NodesScreen(ListSheet[None, NodeRow]):
     async def _act(self, verb: str, node_ids: list[str], arguments: dict[str, bool]) -> None:
         if await jobs.submit(self._port, self._told, verb, node_ids=node_ids, **arguments):
             self.rows.marks.clear()
-            self._loader.load()
+            self.load()
 
     def opened(self, row: NodeRow) -> None:
         node = row.node

@@ -9,7 +9,8 @@ from textual.widget import Widget
 
 from lumen_tui.model.archive import passage
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row
-from lumen_tui.tui.screens.fields import Choice, Line, Prose
+from lumen_tui.tui.screens.fields import Choice, Line
+from lumen_tui.tui.screens.prose import Prose
 
 _KINDS = (("semantic", "what is so"), ("procedural", "how it is done"), ("episodic", "what happened"))
 _WORTH = (("0.2", "little"), ("0.5", "usual"), ("0.9", "much"))

@@ -38,10 +38,6 @@ _WIDE = 100  # cells from which a row has room for the sizes
 class PacketListRows(Rows[Packet]):
     """Number, age, what came of it, how long it took to find its bearings, what it cost."""
 
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
-
     def key(self, row: Packet) -> str:
         return row.id
 
@@ -105,12 +101,6 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
 
     def keys(self) -> Keys:
         return (("w", "why"), ("c", "capsule"), *super().keys())
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: take in what is new."""
-        if isinstance(self.rows.view, PacketListRows):
-            self.rows.view.now = snapshot.taken
-        super().show(snapshot)
 
     def _loaded(self, found: tuple[PacketRows, Sequence[Packet]]) -> None:
         rows, newest = found

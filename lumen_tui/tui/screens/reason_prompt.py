@@ -24,6 +24,8 @@ class ReasonPrompt(FormScreen[str]):
 
     SEND = "do it"
 
+    hint = "why? it is kept with the record"
+
     def __init__(
         self, title: str, recent: tuple[str, ...], lines: Sequence[str] = (), look: Look | None = None
     ) -> None:
@@ -39,9 +41,7 @@ class ReasonPrompt(FormScreen[str]):
     def rows(self) -> Iterable[Widget]:
         if self._lines:
             yield Static(safe("\n".join(self._lines)), markup=False, classes="consequences")
-        yield row(
-            "reason", Offers(self._recent, id="reason", placeholder="why? it is kept with the record", numbered=True)
-        )
+        yield row("reason", Offers(self._recent, id="reason", placeholder=self.hint, numbered=True))
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -19,7 +19,6 @@ from lumen_tui.tui.screens.moments import moment
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
 from lumen_tui.tui.screens.rows import Rows, look_of
-from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 
 Row = tuple[str, Submission]  # relay and submission
@@ -29,10 +28,6 @@ _MOST_SHOWN = 400  # entries of one relay that went in, the newest first
 
 class RelayRows(Rows[Row]):
     """Place, who, age, text; below the selected one why it is held."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
 
     def key(self, row: Row) -> str:
         return row[1].id
@@ -87,9 +82,6 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         return (("r", "release"), ("d", "drop"), ("u", "undo"), ("space", "mark"), *super().keys())
 
     def _loaded(self, boxes: Sequence[Box]) -> None:
-        view = self.rows.view
-        if isinstance(view, RelayRows):
-            view.now = self._now
         held = sorted(((box.name, one) for box in boxes for one in box.held), key=lambda row: row[1].since)
         sent = [(box.name, one) for box in boxes for one in reversed(box.entries[-_MOST_SHOWN:])]
         self._titles = {one.id: one.title for _, one in held}
@@ -131,7 +123,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
     async def _submit(self, verb: str, **arguments: Any) -> None:
         if await jobs.submit(self._port, self._told, verb, **arguments):
             self.rows.marks.clear()
-            self._loader.load()
+            self.load()
 
     def opened(self, row: Row) -> None:
         self.app.push_screen(ReadingScreen(f"{row[0]}: {row[1].id}", row[1].text, list(_facts(row, self._now))))

@@ -14,8 +14,9 @@ from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, row
-from lumen_tui.tui.screens.fields import Choice, Line, Prose, Toggles
+from lumen_tui.tui.screens.fields import Choice, Line, Toggles
 from lumen_tui.tui.screens.moments import limit_typed
+from lumen_tui.tui.screens.prose import Prose
 from lumen_tui.tui.screens.role_draft import check_new_name
 from lumen_tui.tui.screens.task_form import will_run
 

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from lumen_tui.engine.rolepreview import model_words, until_words
 from lumen_tui.model import analytics, times
 from lumen_tui.model.analytics import Book, Retirement, Stats, Tally
+from lumen_tui.model.approvals import rule_words
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
@@ -19,10 +20,12 @@ from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import limit_words
 from lumen_tui.tui.screens.rows import Rows
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.theme import NO_LOOK, Look
 from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.words import number
 
+# Cells, and whether to the right: name, mark, tier, tasks, done, weeks, last use.
+_COLUMNS = ((12, False), (1, False), (6, False), (6, True), (5, True), (analytics.WEEKS, False), (6, True))
 _SHELL = {"none": "none", "read": "commands that only read", "any": "any command"}
 NEW = Role(
     name="", purpose="", prompt="You are a worker with one task. Say what you found, where, and how sure you are.",
@@ -47,12 +50,19 @@ def role_rows(snapshot: Snapshot, book: Book | None = None) -> list[RoleRow]:
     return [*there, *(RoleRow(name, None, stats.get(name)) for name in snapshot.retired)]
 
 
+def heads() -> str:
+    """What stands over the columns of `RoleRows`."""
+    names = ("role", "", "tier", "tasks", "done", f"{analytics.WEEKS} weeks", "used")
+    cells = [
+        Cell(name, NO_LOOK.ink.muted, width, right=right, gap=1)
+        for name, (width, right) in zip(names, _COLUMNS, strict=True)
+    ]
+    segments = line(120, (*cells, Cell("what for", NO_LOOK.ink.muted)))
+    return " " + "".join(segment.text for segment in segments).rstrip()
+
+
 class RoleRows(Rows[RoleRow]):
     """Name, tier, tasks, how many of them were done, the trend by week, last use, purpose; retired ones in grey."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
 
     def key(self, row: RoleRow) -> str:
         return row.name
@@ -63,15 +73,19 @@ class RoleRows(Rows[RoleRow]):
             return line(width, (Cell(row.name, ink.muted, 14), Cell("retired", ink.muted)))
         role, stats = row.role, row.stats or Stats(row.name)
         mark = self.look.shapes.need if row.retirement else ""
-        cells = (
-            Cell(role.name, ink.strong if selected else ink.text, 12),
-            Cell(mark, ink.loud, 1, gap=1),
-            Cell(role.tier, ink.muted, 6, gap=1),
-            Cell(words.number(stats.tasks) if stats.tasks else "new", ink.muted, 6, right=True, gap=1),
-            Cell(_rate(stats), ink.loud if row.retirement else ink.text, 5, right=True, gap=1),
-            Cell(analytics.spark(stats.weeks, self.look.shapes.levels), ink.accent, analytics.WEEKS, gap=1),
-            Cell(words.age(self.now - stats.last_used) if stats.last_used else "", ink.muted, 6, right=True, gap=1),
+        said = (
+            (role.name, ink.strong if selected else ink.text),
+            (mark, ink.loud),
+            (role.tier, ink.muted),
+            (words.number(stats.tasks) if stats.tasks else "new", ink.muted),
+            (_rate(stats), ink.loud if row.retirement else ink.text),
+            (analytics.spark(stats.weeks, self.look.shapes.levels), ink.accent),
+            (words.age(self.now - stats.last_used) if stats.last_used else "", ink.muted),
         )
+        cells = [
+            Cell(text, style, size, right=right, gap=1)
+            for (text, style), (size, right) in zip(said, _COLUMNS, strict=True)
+        ]
         return line(width, (*cells, Cell(role.purpose, ink.muted)))
 
     def words(self, row: RoleRow) -> str:
@@ -95,6 +109,7 @@ def role_facts(row: RoleRow, snapshot: Snapshot, look: Look) -> list[Fact]:
         *_figures(row.stats, look),
         ("model", model_words(role, snapshot.config)),
         *_permissions(role),
+        *(("asks not", rule_words(rule)) for rule in snapshot.config.allow if rule.role == role.name),
     ]
 
 

@@ -24,9 +24,11 @@ from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
 from lumen_tui.tui.screens.role_draft import file_of
 from lumen_tui.tui.screens.role_form import RoleForm
 from lumen_tui.tui.screens.role_hire import Hiring
-from lumen_tui.tui.screens.role_view import RoleRow, RoleRows, role_facts, role_rows
+from lumen_tui.tui.screens.role_view import RoleRow, RoleRows, heads, role_facts, role_rows
 from lumen_tui.tui.screens.rows import ListSheet, beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
+
+_TITLE = "in force, and retired"
 
 
 class RolesScreen(ListSheet[None, RoleRow]):
@@ -40,6 +42,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         Binding("e", "do('edit')", show=False),
         Binding("u", "do('undo')", show=False),
     ]
+    WHY = True
     EMPTY = "No role is in force. h hires one."
 
     def __init__(self, port: Port, snapshot: Snapshot, at: str = "") -> None:
@@ -59,11 +62,12 @@ class RolesScreen(ListSheet[None, RoleRow]):
         return RoleRows(look_of(self.app), self._snapshot.taken)
 
     def body(self) -> ComposeResult:
-        yield from beside(list(super().body()), "in force, and retired")
+        filter_line, roles, said = super().body()
+        yield from beside([filter_line, Static(heads(), markup=False, classes="heads"), roles, said], _TITLE)
 
     def keys(self) -> Keys:
         verbs = (("h", "hire"), ("f", "fire"), ("R", "rehire"), ("a", "adjust"), ("e", "edit"), ("u", "undo"))
-        return (*verbs, ("esc", "back"))
+        return (*verbs, ("w", "why"), ("esc", "back"))
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -27,23 +27,33 @@ def look_of(app: App[Any]) -> Look:
     return found if isinstance(found, Look) else NO_LOOK
 
 
+def show_why(app: App[Any], name: str) -> None:
+    """What caused the thing of that id, and what came of it; nothing in an app without a state folder."""
+    from lumen_tui.tui.screens.why_screen import WhyScreen  # is such a list itself
+
+    port, clock = getattr(app, "port", None), getattr(app, "clock", None)
+    if port is not None and clock is not None:
+        app.push_screen(WhyScreen(port, name, clock()))
+
+
 def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
     """The body of a list in one half; in the other the facts and the text of its selected row."""
     with Horizontal(classes="halves"):
         with Vertical(classes="half") as half:
             half.border_title = Content(title) if title else None
-            yield from parts[:2]
+            yield from parts[:-1]
         with VerticalScroll(classes="half second detail"):
             yield Facts()
             yield Static(classes="prompt")
-    yield from parts[2:]
+    yield from parts[-1:]
 
 
 class Rows(Generic[R]):
-    """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`."""
+    """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`. Ages are counted up to `now`."""
 
-    def __init__(self, look: Look = NO_LOOK) -> None:
+    def __init__(self, look: Look = NO_LOOK, now: float = 0.0) -> None:
         self.look = look
+        self.now = now
 
     def key(self, row: R) -> str:
         """The id of a row."""
@@ -69,8 +79,12 @@ class Rows(Generic[R]):
 class ListSheet(DetailScreen[Result], Generic[Result, R]):
     """A sheet with one list. Subclasses give `rows_view` and `opened`."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", show=False),
+        Binding("w", "why", show=False),
+    ]
     EMPTY = "Nothing here."
+    WHY = False  # whether `w` tells what caused a row: its key is an id that `why` knows
     TWO_LINES = False
 
     def rows_view(self) -> Rows[R]:
@@ -87,7 +101,7 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         yield Static(classes="said -empty")
 
     def keys(self) -> Keys:
-        return (("enter", "open"), ("/", "filter"), ("esc", "back"))
+        return (("enter", "open"), *((("w", "why"),) if self.WHY else ()), ("/", "filter"), ("esc", "back"))
 
     def on_mount(self) -> None:
         self.rows.focus()
@@ -103,6 +117,16 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         self.rows.set_rows(rows)
         self.retitle(heading, aside)
 
+    def count_to(self, now: float) -> None:
+        """Ages in the rows are counted up to another moment."""
+        if isinstance(self.rows.view, Rows):
+            self.rows.view.now = now
+
+    def tick(self, now: float) -> None:
+        """Only what looks different now is painted."""
+        self.count_to(now)
+        self.rows.refresh_changed()
+
     def say(self, text: str, *, bad: bool = False) -> None:
         """One sentence at the bottom; an empty one takes it away."""
         line = self.query_one(".said", Static)
@@ -112,6 +136,12 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
     def on_line_list_selected(self, event: LineList.Selected) -> None:
         if event.line_list is self.rows and self.rows.selected is not None:
             self.opened(self.rows.selected)
+
+    def action_why(self) -> None:
+        """What caused the row, and what came of it."""
+        row = self.rows.selected
+        if self.WHY and row is not None:
+            show_why(self.app, self.rows.view.key(row))
 
     def action_filter(self) -> None:
         self.add_class("-filtering")

@@ -10,19 +10,16 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model.searching import Found, Hit, parse
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
-from lumen_tui.store.files import StoreError
 from lumen_tui.store.search import Searcher
-from lumen_tui.tui.screens import jobs
+from lumen_tui.tui.screens import jobs, search_pages
 from lumen_tui.tui.screens.base import DetailScreen, Keys, said
 from lumen_tui.tui.screens.fields import Line
-from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import look_of
-from lumen_tui.tui.screens.search_view import HitRows, facts, reasons, summary, told
+from lumen_tui.tui.screens.search_view import HitRows, reasons, summary
 from lumen_tui.tui.widgets.line_list import LineList
 
 _SHOWN = 60  # hits
@@ -144,26 +141,7 @@ class SearchScreen(DetailScreen[None]):
             self.run_worker(self._show(chosen), group="open", exclusive=True)
 
     async def _show(self, hit: Hit) -> None:
-        from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
-
-        if hit.type == "task":
-            self.app.push_screen(TaskDetailScreen(self._port, hit.ref, self._now, refusal=self._refusal))
-            return
-        text = await asyncio.to_thread(self._text, hit)
-        self.app.push_screen(ReadingScreen(f"{hit.type.capitalize()} {hit.ref}", text, list(facts(hit, self._now))))
-
-    def _text(self, hit: Hit) -> str:
-        """In a thread: all of it, or as much as is indexed."""
-        if hit.type == "conversation":
-            return told(self._searcher.around(hit.ref), hit.ref)
-        text = self._searcher.text(hit.ref)
-        if not hit.ref.startswith("mem-"):
-            return text
-        try:
-            chain = self._port.provenance(hit.ref)
-            return "\n".join([self._port.node(hit.ref).content, *(("", *chain) if chain else ())])
-        except (ActionError, StoreError):
-            return text
+        self.app.push_screen(await search_pages.page(self._port, self._searcher, hit, self._now, self._refusal))
 
     def action_why(self) -> None:
         """The chain around the selected one."""

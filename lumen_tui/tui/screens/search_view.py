@@ -24,8 +24,7 @@ class HitRows(Rows[Hit]):
     """The cursor is drawn here: the focus is in the line above."""
 
     def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self.now = now
+        super().__init__(look, now)
         self.current = ""  # ref of the row under the cursor
 
     def key(self, row: Hit) -> str:

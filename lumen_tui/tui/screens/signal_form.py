@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from textual.content import Content
@@ -13,8 +14,11 @@ from lumen_tui.model import ids
 from lumen_tui.model.records import PRIORITIES, Signal
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row
-from lumen_tui.tui.screens.fields import Choice, Line, Offers, Prose
+from lumen_tui.tui.screens.fields import Choice, Line, Offers
+from lumen_tui.tui.screens.prose import Prose
 
+NO_DRAFT: Mapping[str, Any] = MappingProxyType({})
+_ASK = "What should they know? Enter sends it."
 _FIELDS = ("to", "wu_id", "lane")
 
 
@@ -24,21 +28,35 @@ class SignalForm(FormScreen[dict[str, Any]]):
     DEFAULT_CLASSES = "long"
     SEND = "send"
 
-    def __init__(self, reply_to: Signal | None, lanes: Sequence[str]) -> None:
+    def __init__(self, reply_to: Signal | None, lanes: Sequence[str], draft: Mapping[str, Any] = NO_DRAFT) -> None:
+        """`draft` is what was typed before and not sent; it is offered where it is about the same signal."""
         super().__init__(f"Reply to {one_line(reply_to.sender, 40)}" if reply_to else "New signal")
         self._reply_to = reply_to
         self._lanes = lanes
+        self._about = reply_to.id if reply_to else ""
+        own = draft if draft.get("reply_to", "") == self._about else {}
+        self._before = {
+            "to": reply_to.sender if reply_to else "", "lane": reply_to.lane if reply_to else "",
+            "wu_id": reply_to.wu_id if reply_to else "", **own,
+        }  # fmt: skip
+        self.draft: dict[str, Any] = {}  # as it was left without being sent
 
     def rows(self) -> Iterable[Widget]:
         answered = self._reply_to
         priorities = [("", "none"), *((priority, priority) for priority in PRIORITIES)]
         if answered:
             yield Static(safe(answered.message), markup=False, classes="quote")
-        yield row("message", Prose(placeholder="What should they know? Enter sends it.", sends=True, id="message"))
-        yield row("to", Line(answered.sender if answered else "", placeholder="everyone", id="to"))
-        yield row("lane", Offers(self._lanes, id="lane", value=answered.lane if answered else "", placeholder="none"))
-        yield row("work unit", Line(answered.wu_id if answered else "", placeholder="none; such as WU-042", id="wu_id"))
-        yield row("priority", Choice(priorities, id="priority"))
+        typed = self._before.get("message", "")
+        yield row("message", Prose(typed, placeholder=_ASK, sends=True, id="message"))
+        yield row("to", Line(self._before["to"], placeholder="everyone", id="to"))
+        yield row("lane", Offers(self._lanes, id="lane", value=self._before["lane"], placeholder="none"))
+        yield row("work unit", Line(self._before["wu_id"], placeholder="none; such as WU-042", id="wu_id"))
+        yield row("priority", Choice(priorities, self._before.get("priority", ""), id="priority"))
+
+    def action_leave(self) -> None:
+        typed = self.query_one("#message", Prose).typed
+        self.draft = {"message": typed, "reply_to": self._about} if typed else {}
+        super().action_leave()
 
     def preview(self) -> Content:
         priority = self.query_one("#priority", Choice).value
@@ -50,7 +68,7 @@ class SignalForm(FormScreen[dict[str, Any]]):
             raise Invalid("Write a message: there is nothing to send yet.", "message")
         found = {field: self._checked(field) for field in _FIELDS}
         found["priority"] = self.query_one("#priority", Choice).value
-        found["reply_to"] = self._reply_to.id if self._reply_to else ""
+        found["reply_to"] = self._about
         return {"message": message} | {name: value for name, value in found.items() if value}
 
     def _checked(self, field: str) -> str:

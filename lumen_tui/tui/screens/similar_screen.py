@@ -32,9 +32,8 @@ class AlikeRows(Rows[Alike]):
     """Likeness, priority, title, work unit, age."""
 
     def __init__(self, look: Look, node_id: str, now: float) -> None:
-        super().__init__(look)
+        super().__init__(look, now)
         self._node_id = node_id
-        self._now = now
 
     def key(self, row: Alike) -> str:
         return row.node_id
@@ -49,7 +48,7 @@ class AlikeRows(Rows[Alike]):
             Cell(row.title, text),
             *((Cell(" ".join(row.tags) or dash, ink.muted, 22),) if width >= 90 else ()),
             Cell(row.wu_id or dash, ink.muted, 7),
-            Cell(words.age(self._now - row.created) if row.created else "", ink.muted, 6, right=True, gap=1),
+            Cell(words.age(self.now - row.created) if row.created else "", ink.muted, 6, right=True, gap=1),
         )
         return line(width, cells)
 

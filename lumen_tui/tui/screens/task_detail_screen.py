@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -23,6 +23,7 @@ from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, said
 from lumen_tui.tui.screens.markdown import markdown_lines
 from lumen_tui.tui.screens.moments import date
 from lumen_tui.tui.screens.reading import ReadingScreen
+from lumen_tui.tui.screens.retry_form import retry
 from lumen_tui.tui.screens.rows import look_of
 from lumen_tui.tui.screens.task_view import EventRow, TailRows, event_rows, no_result, task_facts
 from lumen_tui.tui.widgets.cells import Cell, line
@@ -176,10 +177,11 @@ class TaskDetailScreen(DetailScreen[None]):
         if self._refusal:
             self.say(self._refusal, True)
             return
-        self.run_worker(self._act(verb), group="act")
+        view = self._detail.view if self._detail and verb == "task.retry" else None
+        retry(self.app, view, lambda **more: self.run_worker(self._act(verb, **more), group="act"))
 
-    async def _act(self, verb: str) -> None:
-        if await jobs.submit(self._port, self.say, verb, task_id=self._task_id):
+    async def _act(self, verb: str, **more: Any) -> None:
+        if await jobs.submit(self._port, self.say, verb, task_id=self._task_id, **more):
             self._loader.load()
 
     def action_why(self) -> None:

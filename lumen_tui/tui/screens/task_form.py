@@ -16,8 +16,10 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, row
-from lumen_tui.tui.screens.fields import Choice, Line, Prose
+from lumen_tui.tui.screens.caps import caps_of, caps_typed
+from lumen_tui.tui.screens.fields import Choice, Line
 from lumen_tui.tui.screens.moments import limit_typed, limit_words
+from lumen_tui.tui.screens.prose import Prose
 
 _OWN_TIER = ""
 
@@ -53,6 +55,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
             "time limit",
             Line(limit_typed(float(given.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
         )
+        yield row("budget", Line(caps_typed(given.get("budget") or {}), placeholder=_BUDGET, id="budget"))
         yield from self._more_rows()
 
     def _more_rows(self) -> Iterable[Widget]:
@@ -81,7 +84,9 @@ class TaskForm(FormScreen[dict[str, Any]]):
         self.query_one(".role-note", Static).update(_about(role))
         limit = self.query_one("#limit", Line)
         limit.placeholder = self._own_limit()
-        return will_run(role, self.query_one("#tier", Choice).value, _seconds_or_zero(limit.text))
+        return will_run(
+            role, self.query_one("#tier", Choice).value, _seconds_or_zero(limit.text), caps_typed(self._caps_or_none())
+        )
 
     def action_leave(self) -> None:
         self.draft = self._typed()
@@ -91,13 +96,14 @@ class TaskForm(FormScreen[dict[str, Any]]):
         """The form as it stands, right or wrong, for the next one; empty where nothing was written."""
         fields = {name: self.query_one(f"#{name}", Line).text for name in ("lane", "wu_id")}
         fields["objective"] = self.query_one("#objective", Prose).typed
+        given = {**fields, "budget": self._caps_or_none()}
         constraints = tuple(self.query_one("#constraints", Prose).typed.splitlines())
         if not (constraints or any(fields.values())):
             return {}
         chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority")}
         seconds = _seconds_or_zero(self.query_one("#limit", Line).text)
         model = self.query_one("#tier", Choice).value
-        return {**fields, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
+        return {**given, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
 
     def _role(self) -> Role | None:
         return self._roles.get(self.query_one("#role", Choice).value)
@@ -118,6 +124,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
             "model": self.query_one("#tier", Choice).value,
             "constraints": tuple(line.strip() for line in lines if line.strip()),
             "timeout_seconds": self._limit_typed(),
+            "budget": self._caps(),
             "lane": self._checked("lane"),
             "wu_id": self._checked("wu_id"),
         }
@@ -131,6 +138,18 @@ class TaskForm(FormScreen[dict[str, Any]]):
         except ValueError as error:
             raise Invalid(f"Time limit: {error}.", "limit") from error
 
+    def _caps(self) -> dict[str, float]:
+        try:
+            return caps_of(self.query_one("#budget", Line).text)
+        except ValueError as error:
+            raise Invalid(f"Budget: {error}.", "budget") from error
+
+    def _caps_or_none(self) -> dict[str, float]:
+        try:
+            return self._caps()
+        except Invalid:
+            return {}
+
     def _checked(self, field: str) -> str:
         text = self.query_one(f"#{field}", Line).text
         try:
@@ -139,6 +158,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
             raise Invalid(f"{str(error)[:1].upper()}{str(error)[1:]}.", field) from error
 
 
+_BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
 _ASK = "What is to be done? Enter creates the task."
 
 
@@ -171,10 +191,10 @@ def powers(role: Role) -> str:
     return ", ".join([*words, "network"] if role.network else words)
 
 
-def will_run(role: Role, tier: str, seconds: float) -> Content:
+def will_run(role: Role, tier: str, seconds: float, budget: str = "") -> Content:
     """One line on who will run with what: role, tier, tools and limits."""
     limit = limit_words(seconds or role.limits.timeout_seconds)
-    rest = f" · {powers(role)} · {limit} · {role.limits.max_steps} steps"
+    rest = f" · {powers(role)} · {limit} · {role.limits.max_steps} steps" + (f" · at most {budget}" if budget else "")
     return Content.assemble(
         (one_line(role.name, 64), "bold"), " on ", (tier or role.tier, "bold"), (rest, "$room-muted")
     )

@@ -10,14 +10,12 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.model.whytrace import Hop, Row, Trace, cost, rows, words
 from lumen_tui.tui import words as say_words
 from lumen_tui.tui.screens.base import Keys
-from lumen_tui.tui.screens.jobs import Loader
-from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
-from lumen_tui.tui.theme import Look
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
+from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line, spread
 
 _DEEPEST = 8  # levels that are indented further
@@ -26,10 +24,6 @@ _BAD = frozenset({"failed", "lost", "denied"})
 
 class WhyRows(Rows[tuple[int, Row]]):
     """How it is related, what it is, what it cost. The key is the line's number: one thing may stand there twice."""
-
-    def __init__(self, look: Look, now: float) -> None:
-        super().__init__(look)
-        self._now = now
 
     def key(self, row: tuple[int, Row]) -> str:
         return str(row[0])
@@ -51,7 +45,7 @@ class WhyRows(Rows[tuple[int, Row]]):
 
     def _age(self, hop: Hop) -> str:
         at = times.epoch(hop.at)
-        return say_words.age(self._now - at) if at else ""
+        return say_words.age(self.now - at) if at else ""
 
     def more(self, row: tuple[int, Row], width: int) -> list[Segment]:
         hop = row[1].hop
@@ -74,7 +68,7 @@ def _title(hop: Hop) -> str:
     return f"{status}{hop.title or hop.id}"
 
 
-class WhyScreen(ListSheet[None, tuple[int, Row]]):
+class WhyScreen(LoadedSheet[tuple[int, Row], Trace]):
     """Starts at `name`; enter makes the selected thing the middle, backspace goes back to the one before."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -85,26 +79,16 @@ class WhyScreen(ListSheet[None, tuple[int, Row]]):
     TWO_LINES = True
 
     def __init__(self, port: Port, name: str, now: float) -> None:
-        super().__init__("Why")
-        self._port, self._now = port, now
+        super().__init__("Why", now, lambda: port.why(self._names[-1]))
         self._names = [name]
         self._trace: Trace | None = None
         self._shown = ""  # what the cursor was put on already
-        self._loader: Loader[Trace] = Loader(self, lambda: self._port.why(self._names[-1]), self._loaded, self._told)
 
     def rows_view(self) -> WhyRows:
         return WhyRows(look_of(self.app), self._now)
 
     def keys(self) -> Keys:
         return (("enter", "from there"), ("backspace", "back there"), ("y", "copy"), ("/", "filter"), ("esc", "back"))
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Something changed: the chain may have grown."""
-        self._loader.load()
 
     def _loaded(self, found: Trace) -> None:
         if found == self._trace:
@@ -135,7 +119,7 @@ class WhyScreen(ListSheet[None, tuple[int, Row]]):
             return
         self.say("")
         self._names.append(hop.id)
-        self._loader.load()
+        self.load()
 
     def action_back(self) -> None:
         if len(self._names) == 1:
@@ -143,7 +127,7 @@ class WhyScreen(ListSheet[None, tuple[int, Row]]):
             return
         self._names.pop()
         self.say("")
-        self._loader.load()
+        self.load()
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard("\n".join(self._text()))

@@ -19,6 +19,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.theme import Ink, Look
 from lumen_tui.tui.widgets.cells import spread
 
+_ENGINE = 2  # up to this `drop` a part tells whether the engine lives: it is not left out while others are said shorter
 _GAP = 2  # blanks at least between what stands left and what stands right
 
 
@@ -45,7 +46,8 @@ def _fitting(parts: list[Part], room: int) -> list[Part]:
     """What fits: each in turn is said shorter or left out; what is small enough for the cells left comes back."""
     order = sorted((number for number, part in enumerate(parts) if part.drop), key=lambda n: -parts[n].drop)
     kept, gone = dict(enumerate(parts)), dict[int, Part]()
-    for number in [*order, *order]:
+    first = [n for n in order if parts[n].drop > _ENGINE or parts[n].short not in ("", parts[n].text)]
+    for number in [*first, *order]:
         if _size(kept) <= room or number in gone:
             continue
         part = kept.pop(number)
@@ -75,7 +77,7 @@ def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Pa
         Part(10, f" {_short_path(snapshot.root)}", ink.muted),
         Part(4, f" {sep} demo" if snapshot.demo else "", ink.accent),
         Part(1, f"   {shape} ", style),
-        Part(2, f"{engine}{' here' if here and alive else ''}", ink.text if alive else style),
+        Part(2, f"{engine}{' here' if here and alive else ''}", ink.text if alive else style, short=engine),
         Part(11, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
         Part(5, said, ink.accent if paused else ink.muted, short=soon),
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
@@ -169,6 +171,8 @@ def _all_problems(snapshot: Snapshot) -> bool:
 
 def spend_words(spend: SpendView) -> str:
     """What is gone of the cap that is nearest to its end; of the first of them where two are as near."""
+    if spend.closed:
+        return f"today {words.kilo(spend.tokens)} tokens, budget closed"
     usd, cap = dollars(spend.usd, spend.usd_cap), dollars(spend.usd_cap).removeprefix("$")
     said = [
         (spend.usd, spend.usd_cap, f"{usd} of {cap}"),

@@ -52,8 +52,8 @@ class LineList(Pointed, Generic[R], can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(ROWS, "row")
     DEFAULT_CSS = "LineList { height: 1fr; width: 1fr; }"
 
-    class Highlighted(Message):
-        """The cursor, the rows, the marks or the filter changed."""
+    class Told(Message):
+        """Something about a list."""
 
         def __init__(self, line_list: LineList[Any]) -> None:
             super().__init__()
@@ -63,7 +63,10 @@ class LineList(Pointed, Generic[R], can_focus=True):
         def control(self) -> LineList[Any]:
             return self.line_list
 
-    class Selected(Highlighted):
+    class Highlighted(Told):
+        """The cursor, the rows, the marks or the filter changed."""
+
+    class Selected(Told):
         """The row under the cursor was opened."""
 
     def __init__(self, view: RowView[R], *, empty: str = "", two_lines: bool = False, id: str | None = None) -> None:

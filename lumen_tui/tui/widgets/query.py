@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
+
+import msgspec
 
 from lumen_tui.model import times
 
@@ -17,8 +18,7 @@ _AGE = "age"  # the field that is compared: rows give it in seconds
 _SIGNS = "<>="
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(msgspec.Struct, frozen=True):
     """One word of a filter, in lower case. `literal` where it must stand in the text as it is."""
 
     word: str
@@ -53,8 +53,7 @@ def _alike(word: str, text: str) -> bool:
     return len(word) >= _FUZZY_FROM and fuzz.partial_ratio(word, text, score_cutoff=_ALIKE) > 0
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """All words must fit."""
 
     terms: tuple[Term, ...] = ()
@@ -78,7 +77,7 @@ class Query:
     @property
     def literal(self) -> Query:
         """The same words, taken as they are."""
-        return Query(tuple(replace(term, literal=True) for term in self.terms))
+        return Query(tuple(msgspec.structs.replace(term, literal=True) for term in self.terms))
 
 
 def parse(text: str) -> Query:

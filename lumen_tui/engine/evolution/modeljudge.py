@@ -1,0 +1,132 @@
+"""A cheap model as judge behind the gate: it sees what the rules let pass before that is written, and can only object.
+
+It is asked outside of the lock, so that no operator waits for it. Where there is no answer the rules alone have judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from lumen_tui.engine.evolution import apart
+from lumen_tui.engine.evolution.found import Found
+from lumen_tui.engine.evolution.judging import Judging
+from lumen_tui.engine.evolution.opinion import Key, Opinion, Passed, key_of
+from lumen_tui.engine.evolution.rules import gate_rules
+from lumen_tui.model import evolvedfiles, opinions
+from lumen_tui.model.config import Config, EvolutionConfig
+from lumen_tui.model.evolution import Observation
+from lumen_tui.model.opinions import MOST_CASES, Case, Judgement, Trial
+from lumen_tui.model.sessionlog import Open, Report
+from lumen_tui.model.text import one_line
+from lumen_tui.store import evolved
+from lumen_tui.store.config import load_config
+from lumen_tui.store.constitution import read_standing
+from lumen_tui.store.store import Store
+
+MODEL = "model"  # [evolution] judge
+NOT_ASKED = "the model that judges was not asked"
+Batch = tuple[Sequence[Found], Open]  # candidates of one session, and what its extraction holds
+
+
+class Judged(msgspec.Struct):
+    """What a model made of the candidates of one pass."""
+
+    asked: int = 0
+    against: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    brain: str = ""
+    problem: str = ""
+
+    @property
+    def summary(self) -> str:
+        """One plain sentence; empty where there was nothing to judge."""
+        said = []
+        if self.asked:
+            count = f"{self.asked} candidate{'' if self.asked == 1 else 's'}"
+            said.append(
+                f"{self.brain} judged {count} that the rules let pass: {self.against or 'none'} objected to "
+                f"({self.tokens:,} tokens, ${self.usd:.4f})"
+            )
+        if self.problem:
+            said.append(f"no model judges, the rules alone have judged{' the rest' * bool(said)}: {self.problem}")
+        return "; ".join(said)
+
+
+class ModelJudge:
+    """Asks for one state folder. `done` tells of all questions since it was last set; the first failure ends them.
+
+    `refusal` says why no question is asked at all.
+    """
+
+    def __init__(
+        self, store: Store, config: EvolutionConfig, *, over: Callable[[], bool], refusal: str = ""
+    ) -> None:  # fmt: skip
+        self._store, self._config, self._over, self._refusal = store, config, over, refusal
+        self.done = Judged()
+
+    def opinion(self, batches: Iterable[Batch], now: float) -> Opinion | None:
+        """What the model holds against what the rules let pass.
+
+        None where `over` says that it is enough, or where the constitution does not hold any more: then nothing is to
+        be written, and the same is read another time.
+        """
+        passed = self._passed(batches, now)
+        config = load_config(self._store.layout)[0]
+        against: dict[Key, str] = {}
+        for begin in range(0, len(passed), MOST_CASES):
+            if self.done.problem:
+                break
+            if self._over():
+                return None
+            self._ask(passed[begin : begin + MOST_CASES], config, against)
+            if self._over() or read_standing(self._store.layout).why:
+                return None
+        return Opinion(against, self.done.brain)
+
+    def _passed(self, batches: Iterable[Batch], now: float) -> list[Observation]:
+        """What would get in by the rules alone; nothing is written."""
+        look = Judging(self._store.layout, self._config, dry_run=True)
+        noted = Passed([])
+        for found, held in batches:
+            look.take(found, Open(new=held.new), Report(""), now, noted)
+        return noted.seen
+
+    def _ask(self, cases: list[Observation], config: Config, against: dict[Key, str]) -> None:
+        refused = Judgement(problem=self._refusal)
+        answer = refused if self._refusal else _answer(config, self._trial(cases), self._over)
+        done = self.done
+        done.usd, done.tokens = done.usd + answer.usd, done.tokens + answer.tokens
+        done.brain = one_line(answer.brain, 80) or done.brain
+        if answer.problem:
+            done.problem = one_line(answer.problem, 300)
+            return
+        redact = gate_rules(self._store.layout).redact
+        found = {key_of(cases[number - 1]): redact(reason) for number, reason in answer.against.items()}
+        done.asked, done.against = done.asked + len(cases), done.against + len(found)
+        against |= found
+
+    def _trial(self, cases: list[Observation]) -> Trial:
+        layout = self._store.layout
+        redact = gate_rules(layout).redact
+        files = dict.fromkeys(one.target for one in cases)
+        standing = {file: redact(_newest(evolved.read_text(evolved.path_of(layout, file)) or "")) for file in files}
+        return Trial(
+            str(self._store.root),
+            tuple(Case(str(one.kind), one.text, one.quote, str(one.trust), one.target) for one in cases),
+            standing, redact(read_standing(layout).approved)[: opinions.MOST_CONSTITUTION],
+        )  # fmt: skip
+
+
+def _newest(text: str) -> str:
+    """What was learnt and stands in a file, one entry in each line, without ids; the last ones where there are many."""
+    lines = "\n".join(f"- {entry}" for entry in evolvedfiles.entries(text).values())
+    return lines if len(lines) <= opinions.MOST_STANDING else lines[-opinions.MOST_STANDING :].partition("\n")[2]
+
+
+def _answer(config: Config, trial: Trial, over: Callable[[], bool]) -> Judgement:
+    """Run the process to its end, which is now where `over` says so."""
+    found = apart.asked("lumen_tui.worker.judging", config, trial, Judgement, over)
+    return Judgement(problem=found) if isinstance(found, str) else found

@@ -1,0 +1,90 @@
+"""The sheet on which one question of a worker stands in full: read it, copy it, and go to what it belongs to."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.screens import editor
+from lumen_tui.tui.screens.approval_answers import Desk
+from lumen_tui.tui.screens.approval_risk import whole_call
+from lumen_tui.tui.screens.approval_view import as_text, page
+from lumen_tui.tui.screens.base import DetailScreen, said
+from lumen_tui.tui.screens.rows import look_of, show_why
+from lumen_tui.tui.widgets.cells import Cell, line
+from lumen_tui.tui.widgets.lines import ScrolledLines
+
+_NOBODY = "No worker waits for an answer. esc goes back; u takes your last answer back."
+_LOOKED_AT = 64  # tasks: what waits stands near the front
+
+
+class ApprovalPaper(DetailScreen[str]):
+    """Shows `_request`, or that there is none. Answers nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "why", show=False),
+        Binding("e", "edit", show=False),
+        Binding("Y", "copy", show=False),
+        Binding("enter", "task", show=False),
+    ]
+
+    def __init__(self, snapshot: Snapshot, approval_id: str, desk: Desk) -> None:
+        super().__init__("A worker asks")
+        self._snapshot, self._now = snapshot, snapshot.taken
+        self._desk = desk
+        self._request: Approval | None = next((one for one in snapshot.approvals if one.id == approval_id), None)
+        self._answered = ""  # what became of the question that is shown, where it waits no more
+        self._lines = ScrolledLines(self._page)
+
+    def body(self) -> ComposeResult:
+        yield self._lines
+        yield Static(classes="said -empty")
+
+    def _page(self, width: int, _height: int) -> list[list[Segment]]:
+        request = self._request
+        if request is None:
+            return [line(width, (Cell(_NOBODY, look_of(self.app).ink.muted),))]
+        tasks = self._snapshot.tasks
+        views = (tasks[index] for index in range(min(_LOOKED_AT, len(tasks))))
+        objective = next((view.spec.objective for view in views if view.id == request.task_id), "")
+        walls = self._desk.walls(request)
+        return page(request, objective, self._now, width, look_of(self.app), walls=walls, answered=self._answered)
+
+    def _told(self, text: str, bad: bool) -> None:
+        if not self.is_mounted:
+            return
+        below = self.query_one(".said", Static)
+        below.update(said(text, bad=bad))
+        below.set_class(not text, "-empty")
+
+    @on(ScrolledLines.Opened)
+    def action_task(self) -> None:
+        if self._request is not None:
+            self._desk.open_task(self._request.task_id)
+
+    def action_why(self) -> None:
+        """What caused the question, and what came of it."""
+        if self._request is not None:
+            show_why(self.app, self._request.id)
+
+    def action_copy(self) -> None:
+        if self._request is not None:
+            self.app.copy_to_clipboard(whole_call(self._request))
+            self._told("The call is in the clipboard.", False)
+
+    def action_edit(self) -> None:
+        if self._request is None:
+            return
+        try:
+            changed = editor.edit(self.app, as_text(self._request), ".txt")
+        except editor.NoEditor as error:
+            self._told(str(error), True)
+            return
+        self._told("What is asked stays as the worker wrote it." if changed else "", False)

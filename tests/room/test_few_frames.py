@@ -1,0 +1,133 @@
+"""A screen that comes or goes is painted once; what changes behind it, line by line. No picture suffers from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pyte
+import pytest
+from textual.widget import Widget
+
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.fewer_lines import bands
+
+
+class Glass:
+    """What a terminal would show, and the frames that it was sent: the screen's name and the lines of each."""
+
+    def __init__(self, app: Any) -> None:
+        self._screen = pyte.Screen(app.size.width, app.size.height)
+        self._stream = pyte.Stream(self._screen)
+        self.frames: list[tuple[str, int]] = []
+        display = app._display
+
+        def watched(screen: Any, update: Any) -> None:
+            if update is not None and not app._batch_count:
+                spans = getattr(update, "spans", None)
+                lines = app.size.height if spans is None else len({y for y, _, _ in spans})
+                self.frames.append((type(screen).__name__, lines))
+                self._stream.feed(update.render_segments(app.console).replace("\x1b[m", "\x1b[0m"))
+            display(screen, update)
+
+        app._display = watched
+
+    @property
+    def lines(self) -> list[str]:
+        return self._screen.display
+
+
+def test_lines_that_are_neighbours_are_one_band() -> None:
+    assert bands([39, 2, 3, 4, 20]) == [range(2, 5), range(20, 21), range(39, 40)]
+    assert bands([]) == []
+
+
+@pytest.mark.parametrize(("key", "name"), [("?", "HelpScreen"), ("t", "TaskForm"), ("L", "LogScreen")])
+async def test_a_screen_is_painted_once_as_it_comes_and_once_as_it_goes(open_room: Any, key: str, name: str) -> None:
+    async with open_room() as room:
+        glass = Glass(room.app)
+        await room.press(key)
+        assert [frame for frame in glass.frames if frame[1] > 20] == [(name, 40)]
+        assert glass.lines == room.lines
+        glass.frames.clear()
+        await room.press("escape")
+        assert [frame for frame in glass.frames if frame[1] > 20] == [("Room", 40)]
+        assert glass.lines == room.lines
+
+
+async def test_what_changes_behind_a_form_is_painted_and_nothing_else(open_room: Any, busy_snapshot: Snapshot) -> None:
+    fewer = msgspec.structs.replace(busy_snapshot, signals=busy_snapshot.signals[1:])
+    async with open_room(busy_snapshot) as room:
+        glass = Glass(room.app)
+        await room.press("t")
+        for signals in (fewer.signals, busy_snapshot.signals, fewer.signals):
+            glass.frames.clear()
+            room.port.change(signals=signals)
+            await room.settle()
+            assert glass.frames
+            assert all(0 < lines < 20 for _, lines in glass.frames)
+            assert glass.lines == room.lines
+
+
+async def test_behind_a_sheet_only_the_top_line_is_painted(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(busy_snapshot) as room:
+        glass = Glass(room.app)
+        await room.press("?")
+        glass.frames.clear()
+        room.port.change(signals=busy_snapshot.signals[1:], attention=())
+        await room.settle()
+        assert "all well" in room.header
+        assert [lines for _, lines in glass.frames] == [1]
+        assert glass.lines == room.lines
+
+
+async def test_a_cursor_that_moves_has_its_own_lines_drawn_and_no_others(
+    open_room: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+    render_lines = Widget.render_lines
+
+    def counted(widget: Widget, crop: Any) -> Any:
+        drawn.append(crop.height)
+        return render_lines(widget, crop)
+
+    async with open_room() as room:
+        await room.press("4")
+        glass = Glass(room.app)
+        monkeypatch.setattr(Widget, "render_lines", counted)
+        await room.press("j")
+        assert 0 < max(drawn) <= 3
+        monkeypatch.undo()
+        await room.press("j", "j", "k", "5", "j", "space", "j")
+        before = room.lines
+        room.app.room.refresh()
+        await room.settle()
+        assert glass.lines == room.lines == before
+
+
+async def test_a_room_opens_with_its_content_in_one_frame(frozen_room: Any, busy_snapshot: Snapshot) -> None:
+    app = frozen_room(busy_snapshot)
+    display, frames = app._display, []
+
+    def watched(screen: Any, update: Any) -> None:
+        if update is not None and not app._batch_count:
+            frames.append([strip.text for strip in screen._compositor.render_strips()])
+        display(screen, update)
+
+    app._display = watched
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause(0.1)
+        assert frames[0] == frames[-1]
+        assert "New validation port" in "".join(frames[0])
+
+
+async def test_rows_are_drawn_for_their_ages_twice_a_second_at_most(
+    open_room: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_room() as room:
+        pane, drawn = room.app.room.pane("signals"), []
+        now = pane.now + 60
+        monkeypatch.setattr(pane.rows, "refresh_changed", lambda: drawn.append(pane.now - now))
+        for later in (0.0, 0.1, 0.4, 1.0, -30.0):
+            pane.tick(now + later)
+        assert drawn == [0.0, 1.0, -30.0]
