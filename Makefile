@@ -55,6 +55,7 @@ demo: $(STAMP) ## open the room on a throw-away state folder filled by really wo
 	@exec $(BIN)/lumen-tui --demo $(ARGS)
 
 test: check ## all checks and all tests
+	@$(BIN)/python -m compileall -q lumen_tui  # hundreds of programs load it; some machines forbid them to keep bytecode
 	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
 
 check: $(STAMP) ## ruff, mypy --strict, import contracts

@@ -69,8 +69,11 @@ class BeatReport:
 class Engine:
     """Drives one state folder. `open` takes the lease and recovers; `beat` and `look` do the work."""
 
-    def __init__(self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = ()) -> None:
-        self.store = Store(root)
+    def __init__(
+        self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
+    ) -> None:  # fmt: skip
+        """`loops` is whether the main agent gets its turns; else tasks alone are driven."""
+        self.store, self._loops = Store(root), loops
         self._listeners = listeners
         self.clock = clock or SystemClock()
         self._lease: Lease | None = None
@@ -224,6 +227,8 @@ class Engine:
             report.skipped = pause.words
         elif (loop := self.orders.pausing.parts.loop) is not None:
             report.skipped = f"the loop is {loop.words}"
+        elif not self._loops:
+            report.skipped = "this engine drives tasks alone"
         else:
             self._run_loop(report, now)
         return report

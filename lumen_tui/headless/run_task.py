@@ -65,7 +65,7 @@ async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     """Wait for the end of the task: under the engine that is running, else under one of our own."""
     stop = _Stop()
     stop.listen()
-    engine = Engine(root)
+    engine = Engine(root, loops=False)  # who runs one task does not ask the main agent to spend anything
     try:
         engine.open()
     except EngineBusy:

@@ -186,7 +186,7 @@ def _crowd(root: str, number: int) -> None:
 
 def test_eight_processes_at_once_lose_nothing(desk):
     desk.store.nodes.append({"id": "mem-shared", "type": "discovery", "content": "shared", "created_at": ""})
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     crowd = [context.Process(target=_crowd, args=(str(desk.root), number)) for number in range(8)]
     for process in crowd:
         process.start()

@@ -88,6 +88,17 @@ async def test_a_signal_is_read_by_the_loop_once_and_a_receipt_proves_it(world):
     assert receipt["reader"] == "lumen" and receipt["upto"] is True
 
 
+async def test_an_engine_for_one_task_gives_the_main_agent_no_turn(world):
+    engine = Engine(world.root, world.clock, loops=False)
+    engine.open()
+    world.do("signal.send", message="the port moved")
+    report = await engine.beat(world.clock.now())
+    assert (report.loop, report.skipped) == (0, "this engine drives tasks alone")
+    assert not world.layout.packets.exists()
+    engine.close("done")
+    assert (await world.beat()).loop == 1
+
+
 async def test_a_second_engine_is_refused(world):
     world.engine()
     with pytest.raises(EngineBusy):
