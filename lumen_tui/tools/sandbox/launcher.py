@@ -27,6 +27,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
 # Not among them: making devices and sockets.
 _WRITE = _ALL_FS & ~(1 << 6) & ~(1 << 9) & ~(1 << 11) & ~_IOCTL
+_TERM = frozenset({signal.SIGTERM})
 _TCP, _SCOPED, _SIGNALS = 3, 3, 2  # bind and connect; abstract UNIX sockets and signals; signals
 _SET_PDEATHSIG, _SET_SUBREAPER, _SET_NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUND = 1, 36, 38, 22, 24  # prctl(2)
 _CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -161,16 +162,18 @@ def _child(order: dict[str, Any], command: list[str]) -> NoReturn:
     try:
         for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERM)
         _become(order, command)
     except BaseException as error:  # noqa: BLE001 - the edge: a child that cannot become the command must end here
         os.write(2, f"{command[0]}: {error}\n".encode(errors="replace"))
         os._exit(_FAILED)
 
 
-def _only_below() -> None:
+def _only_below(parent: int) -> None:
     """From here on this process can send signals to what it starts, and to nothing else.
 
-    So `kill(-1)` means exactly that, and it is one step: nothing forks away from it, however fast.
+    So `kill(-1)` means exactly that, and it is one step: nothing forks away from it, however fast. Where it does not
+    hold, that would be every process of the user: the kernel is asked whether it refuses a signal to `parent`.
     """
     attributes = struct.pack("=QQQ", 0, 0, _SIGNALS)
     size = ctypes.c_size_t(len(attributes))
@@ -179,6 +182,9 @@ def _only_below() -> None:
         raise OSError(ctypes.get_errno(), "no_new_privs")
     _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     os.close(ruleset)
+    with contextlib.suppress(PermissionError):
+        os.kill(parent, 0)
+        raise OSError("signals are not kept in")
 
 
 def _below() -> list[int]:
@@ -233,18 +239,21 @@ def main(arguments: list[str]) -> int:
         _end_all(bare=order["bare"])
         os._exit(128 + number)
 
-    signal.signal(signal.SIGTERM, on_term)
+    # TERM waits until signals are kept in: what it ends before that would be everything
+    signal.pthread_sigmask(signal.SIG_BLOCK, _TERM)
     _prctl(_SET_PDEATHSIG, signal.SIGTERM)
     _prctl(_SET_SUBREAPER, 1)
     if os.getppid() != order["parent"]:
         return _FAILED  # the worker died before the kernel was told
     if not order["bare"]:
         os.set_inheritable(order["status"], False)
-        _only_below()
+        _only_below(order["parent"])
+    signal.signal(signal.SIGTERM, on_term)
     os.nice(_NICE)
     child = os.fork()
     if child == 0:
         _child(order, command)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERM)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
