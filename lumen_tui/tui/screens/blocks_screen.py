@@ -38,9 +38,9 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         Binding("e", "do('edit')", show=False),
         Binding("l", "do('lock')", show=False),
         Binding("b", "do('restore')", show=False),
-        Binding("u", "do('undo')", show=False),
+        Binding("u", "alone('undo')", show=False),
         Binding("h", "history", show=False),
-        Binding("a", "do('new')", show=False),
+        Binding("a", "alone('new')", show=False),
     ]
     EMPTY = "This block has no history yet."
 
@@ -132,13 +132,23 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         super().action_leave()
 
     def action_do(self, name: str) -> None:
+        """A verb on the selected block."""
         row = self.rows.selected
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-        elif row is not None:
+        if row is not None:
             job: Callable[[BlockRow], Coroutine[Any, Any, None]] = getattr(self._verbs, name)
-            self.say("")
-            self.run_worker(job(row), group="ask")
+            self._begin(job(row))
+
+    def action_alone(self, name: str) -> None:
+        """A verb that needs no block, so that it is there before the list is."""
+        self._begin(getattr(self._verbs, name)())
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        if self._refusal:
+            work.close()
+            self.say(self._refusal, bad=True)
+            return
+        self.say("")
+        self.run_worker(work, group="ask")
 
 
 def _colored(text: str) -> Content:

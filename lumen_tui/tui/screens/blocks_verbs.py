@@ -53,14 +53,14 @@ class BlocksVerbs:
             return
         await self._submit("block.restore", name=row.block.name, step=row.past.step)
 
-    async def new(self, _row: BlockRow) -> None:
+    async def new(self) -> None:
         from lumen_tui.tui.screens.block_form import BlockForm
 
         taken = frozenset(block.name for block in self._screen.page.blocks)
         if arguments := await self._screen.app.push_screen_wait(BlockForm(taken)):
             await self._submit("block.new", **arguments)
 
-    async def undo(self, _row: BlockRow) -> None:
+    async def undo(self) -> None:
         await self._submit("undo")
 
     async def _submit(self, verb: str, **arguments: Any) -> bool:
