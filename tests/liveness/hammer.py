@@ -25,7 +25,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import budget
 from lumen_tui.store import lease, ledger, locks, process
+from lumen_tui.store.config import load_config
 from lumen_tui.store.layout import Layout
 
 HERE = Path(__file__).resolve().parent
@@ -100,8 +102,9 @@ class Hammer:
         return tool(name, arguments, how=how)
 
     def raise_cap(self) -> None:
-        """More for today, once somebody has waited a while."""
-        if not self.ledger.refresh().waits:
+        """More for today, once somebody has waited a while, or nothing may start: who waited may have been killed."""
+        book, limits = self.ledger.refresh(), load_config(self.layout)[0].budget
+        if not book.waits and not budget.blocked(book, limits, budget.day_of(time.time(), limits.day_starts)):
             self.full_since = 0.0
         elif not self.full_since:
             self.full_since = time.monotonic()
