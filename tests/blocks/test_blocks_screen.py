@@ -92,7 +92,7 @@ async def test_a_read_only_room_says_so_and_records_nothing(written: Memory) -> 
 async def test_a_new_block_is_made_in_a_form_that_refuses_a_name_that_is_taken(written: Memory) -> None:
     app = on_stage(written)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "a new" in app.shown)
+        await until(pilot, lambda: "a new" in app.shown and "2 blocks" in app.shown)
         await pilot.press("a")
         await until(pilot, lambda: "New memory block" in app.shown)
         await pilot.press(*"human", "enter")
