@@ -32,7 +32,7 @@ class Presence:
         self._app = app
         self._layout: Layout | None = None
         self._touched = 0.0  # when somebody last pressed a key
-        self._noted = 0.0  # when that was written down last
+        self._noted = 0.0  # when that was written down last, or is about to be
         self.before: Seen | None = None
 
     def begin(self, root: str) -> None:
@@ -42,7 +42,12 @@ class Presence:
         layout = Layout(Path(root))
         if layout.exists():
             self._layout, self._touched = layout, self._app.clock()
-            self._app.run_worker(self._come(layout), group="presence")
+            self._arrive(layout)
+
+    def _arrive(self, layout: Layout) -> None:
+        """Nothing is noted from here until the last note is read: the next key comes before that."""
+        self._noted = self._touched
+        self._app.run_worker(self._come(layout), group="presence")
 
     async def _come(self, layout: Layout) -> None:
         """Somebody is there now who was not before."""
@@ -59,7 +64,7 @@ class Presence:
         if self._layout is None:
             return
         if now - before > digest.AWAY:
-            self._app.run_worker(self._come(self._layout), group="presence")
+            self._arrive(self._layout)
         elif not 0 <= now - self._noted < _EVERY:
             self._noted = now
             self._app.run_worker(asyncio.to_thread(self._note), group="presence")

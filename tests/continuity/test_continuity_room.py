@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -96,6 +97,28 @@ async def test_a_room_left_open_overnight_counts_from_the_last_key(home):
         await until(pilot, lambda: app.room.around.notice)
         assert app.room.around.notice.text.startswith("since you left, 9 h: 1 failed")
         await until(pilot, lambda: presence.read(home.layout, "ann").at == clock[0])
+
+
+async def test_a_key_pressed_while_the_last_note_is_read_does_not_overwrite_it(home, monkeypatch):
+    """A key reaches the room twice (Textual bubbles it), and a hand on the keyboard presses more than one."""
+    begun, go, read = threading.Event(), threading.Event(), presence.read
+
+    def slow(*args: Any) -> Any:
+        begun.set()
+        assert go.wait(10)
+        return read(*args)
+
+    presence.write(home.layout, "ann", time.time() - 5 * 3600)
+    home.ended("tsk-night", "failed", at=time.time() - 3600)
+    monkeypatch.setattr(presence, "read", slow)
+    async with room(home) as (app, pilot):
+        await until(pilot, begun.is_set)
+        await pilot.press("j", "k")
+        assert read(home.layout, "ann").at < time.time() - 4 * 3600
+        go.set()
+        await until(pilot, lambda: app.room.around.notice)
+        assert app.room.around.notice.text.startswith("since you left, 5 h: 1 failed")
+        await until(pilot, lambda: read(home.layout, "ann").at > time.time() - 60)
 
 
 async def test_a_room_that_only_reads_leaves_no_note(home):
