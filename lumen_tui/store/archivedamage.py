@@ -5,11 +5,9 @@ from __future__ import annotations
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import archive
 from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import Follower
+from lumen_tui.store.journal import PIECE, Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
-
-_PIECE = 1024 * 1024  # bytes of one look: an archive may be large, and a picture waits for no more than that
 
 
 class ArchiveDamage:
@@ -24,7 +22,7 @@ class ArchiveDamage:
         """Look at what is new; True while there is more of it."""
         if not self._follower.pending():
             return False
-        offset, data = self._follower.poll(_PIECE)
+        offset, data = self._follower.poll(PIECE)  # an archive may be large, and a picture waits for no more than that
         for at, line in split_lines(data, offset):
             try:
                 archive.decode(line)

@@ -96,6 +96,7 @@ class Reader:
         self._expired = ExpiredIndex(layout)
         self.facts = FactIndex(layout)
         self._archive = ArchiveDamage(layout)
+        self._machine: list[Problem] = []  # what is wrong with the program's files and the disk
         self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
         self._pause = Stamped(lambda: [layout.pause], lambda: pauses.paused(layout))
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
@@ -160,6 +161,7 @@ class Reader:
         running = clocks.running if clocks else None
         self.tasks.refresh(now, stall, self._task_news.names(now), running=running)
         self._look_at_engine(now)
+        self._machine = program.problems() + space.problems(self.layout.root)
         more = self.signals.refresh() if self.signals.changed() else False
         if self.nodes.changed():
             more |= self.nodes.refresh()
@@ -199,7 +201,8 @@ class Reader:
         live = self.tasks.live()
         spend = self._spend(now, live)
         rule = config.memory.decay.rule
-        needs = self._attention(live, spend, now)
+        problems = self._problems(now)
+        needs = self._attention(live, spend, problems, now)
         paused = pauses.words(self._pause.value, self._pauses.value, now)
         return Snapshot(
             root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
@@ -209,7 +212,7 @@ class Reader:
             fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
             lanes=lanes_of(self._work.value[0]), spend=spend, killed=self._killed(),
             approvals=self._approvals.waiting(now, live),
-            attention=needs.shown, snoozed=needs.put_off, problems=self._problems(now),
+            attention=needs.shown, snoozed=needs.put_off, problems=problems,
             demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
             paused=paused,
             standing=standing(
@@ -229,11 +232,13 @@ class Reader:
     def _killed(self) -> str:
         return self._kill.value.words if self._kill.value else ""
 
-    def _attention(self, live: list[TaskView], spend: SpendView, now: float) -> attention.Queue:
+    def _attention(
+        self, live: list[TaskView], spend: SpendView, problems: tuple[Problem, ...], now: float
+    ) -> attention.Queue:
         p0 = self.nodes.discovery_counts(now).get("P0", 0)
         found = attention.collect(
             engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
-            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=self._problems(now),
+            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=problems,
             facts=self.facts.view().alarming,
             loop=self._loop.value,
             progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
@@ -244,7 +249,7 @@ class Reader:
 
     def _problems(self, now: float) -> tuple[Problem, ...]:
         found = [*pauses.stopped_roles(self._pauses.value)]
-        found += program.problems() + space.problems(self.layout.root)
+        found += self._machine
         found += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
         found += [*self._ledger.problems, *self._relay.problems, *self._archive.damage.problems()]
         found += self._approvals.problems + self.facts.damage.problems()
@@ -258,6 +263,6 @@ class Reader:
             signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
             engine=self._engine_revision + self._kill.revision + self._pause.revision,
             problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision
-            + self._archive.revision + bool(program.replaced()) + bool(space.problems(self.layout.root)),
+            + self._archive.revision + len(self._machine),
             approvals=self._approvals.revision + self._expired.revision, facts=self.facts.revision,
         )  # fmt: skip

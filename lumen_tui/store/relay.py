@@ -15,14 +15,13 @@ from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import safe_all
 from lumen_tui.store import files, filing, nodes
 from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import Follower, Journal, encode, whole_lines
+from lumen_tui.store.journal import PIECE, Follower, Journal, encode, whole_lines
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
 
 FOLDER = "relay"
 _decode = msgspec.json.Decoder(Submission).decode
 _NAME = re.compile(ids.NAME)
-_CHUNK = 4 * 1024 * 1024
 Actions = Callable[[list[tuple[Submission | None, Submission]]], bytes]  # (before, after) of all -> lines of actions
 
 
@@ -153,7 +152,7 @@ class RelayIndex:
     def _follow(self, name: str) -> None:
         follower, damage, generation = self._followers[name]
         while True:
-            offset, data = follower.poll(_CHUNK)
+            offset, data = follower.poll(PIECE)
             if follower.generation != generation:
                 generation = follower.generation
                 self._boxes[name] = Box(name)

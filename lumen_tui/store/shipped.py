@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 
+@cache  # a room asks at every look
 def shipped(name: str) -> Path:
     """The folder or file of that name: `roles`, `styles`, `state/lumen.toml`.
 

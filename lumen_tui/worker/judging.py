@@ -6,7 +6,6 @@ and the calls are set aside in the ledger.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
@@ -20,7 +19,7 @@ from lumen_tui.providers.base import Job
 from lumen_tui.store.store import Store
 from lumen_tui.tools.fence import fence, new_mark
 from lumen_tui.tools.redact import redactor
-from lumen_tui.worker.reading import ask
+from lumen_tui.worker.reading import answer_one, array_in, ask
 
 SESSION = "judge"  # in the ledger
 _SYSTEM = """You judge what an agent is about to learn for good. Rules have looked at each candidate already; you can \
@@ -62,11 +61,10 @@ def objections(text: str, count: int) -> dict[int, str] | None:
     One that names an unknown candidate, or one twice, was not made from what was shown: nothing of it is believed.
     Of a candidate that it leaves out it has said nothing.
     """
-    begin, end = text.find("["), text.rfind("]")
     if len(text) > MOST_ANSWER:
         return None
     try:
-        words = msgspec.json.decode(text[begin : end + 1] or "?", type=list[Word])
+        words = msgspec.json.decode(array_in(text), type=list[Word])
     except UNDECODABLE:
         return None
     numbers = [word.candidate for word in words]
@@ -76,16 +74,5 @@ def objections(text: str, count: int) -> dict[int, str] | None:
     return {word.candidate: one_line(word.reason, MOST_REASON).strip() or "it gave no reason" for word in against}
 
 
-def main() -> int:
-    """One trial, one judgement."""
-    os.umask(0o077)
-    trial = msgspec.json.decode(sys.stdin.buffer.read(), type=Trial)
-    from pathlib import Path
-
-    judgement = judge(trial, Store(Path(trial.root)), dict(os.environ))
-    sys.stdout.buffer.write(msgspec.json.encode(judgement))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answer_one(Trial, judge))

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from lumen_tui.model import budget
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.opinions import Trial
 from lumen_tui.model.reading import MOST_FOUND, Answer, Candidate, Order
 from lumen_tui.model.roles import Role
 from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
@@ -40,6 +44,9 @@ Answer with a JSON array and nothing else. Each element: {"line": number of the 
 "correction" or "rule" or "fix" or "command" or "fact", "text": one plain sentence of at most 300 characters, "quote": \
 the words of that line on which it stands, copied exactly, at most 300 characters}. An empty array where there is \
 nothing."""
+
+
+_Order = TypeVar("_Order", Order, Trial)
 
 
 class NoRoom(Exception):
@@ -154,11 +161,15 @@ def _converse(talk: Conversation, spender: Spender) -> Outcome:
         talk.close()
 
 
+def array_in(text: str) -> str:
+    """The JSON array of an answer, whatever is around it; no JSON at all where there is none."""
+    return text[text.find("[") : text.rfind("]") + 1] or "?"
+
+
 def candidates(text: str) -> list[Candidate] | None:
     """What stands in the array of an answer, whatever is around it; None where there is no array."""
-    begin, end = text.find("["), text.rfind("]")
     try:
-        raw = msgspec.json.decode(text[begin : end + 1] or "?")
+        raw = msgspec.json.decode(array_in(text))
     except UNDECODABLE:
         return None
     found = []
@@ -170,16 +181,14 @@ def candidates(text: str) -> list[Candidate] | None:
     return found
 
 
-def main() -> int:
-    """One order, one answer."""
+def answer_one(kind: type[_Order], answer: Callable[[_Order, Store, dict[str, str]], msgspec.Struct]) -> int:
+    """All of such a process: what is asked on standard input, the answer on standard output."""
     os.umask(0o077)
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
-    from pathlib import Path
-
-    answer = read(order, Store(Path(order.root)), dict(os.environ))
-    sys.stdout.buffer.write(msgspec.json.encode(answer))
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=kind)
+    said = answer(order, Store(Path(order.root)), dict(os.environ))
+    sys.stdout.buffer.write(msgspec.json.encode(said))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answer_one(Order, read))

@@ -14,15 +14,17 @@ import msgspec
 from lumen_tui.engine.workers import worker_env
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.opinions import Judgement
+from lumen_tui.model.reading import Answer
 from lumen_tui.providers.choose import key_names, provider_name
 
 _PATIENCE = 180.0  # seconds for one answer
 _LOOK = 0.1
-_T = TypeVar("_T")
+_T = TypeVar("_T", Answer, Judgement)
 
 
-def asked(module: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T | str:
-    """What `python -m module` answers to `order`, or why there is nothing; it is ended where `over` says so."""
+def asked(module: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
+    """What `python -m module` answers to `order`; `problem` says why there is nothing. It is ended by `over`."""
     models = config.models
     keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")
     child = subprocess.Popen(
@@ -39,9 +41,9 @@ def asked(module: str, config: Config, order: msgspec.Struct, kind: type[_T], ov
             except subprocess.TimeoutExpired:
                 order_bytes = None
             if over() or time.monotonic() > ends:
-                return "it took too long"
+                return kind(problem="it took too long")
     except UNDECODABLE:
-        return f"the reading process ended with code {child.returncode}"
+        return kind(problem=f"the reading process ended with code {child.returncode}")
     finally:
         child.kill()
         child.wait()

@@ -128,5 +128,4 @@ def _newest(text: str) -> str:
 
 def _answer(config: Config, trial: Trial, over: Callable[[], bool]) -> Judgement:
     """Run the process to its end, which is now where `over` says so."""
-    found = apart.asked("lumen_tui.worker.judging", config, trial, Judgement, over)
-    return Judgement(problem=found) if isinstance(found, str) else found
+    return apart.asked("lumen_tui.worker.judging", config, trial, Judgement, over)

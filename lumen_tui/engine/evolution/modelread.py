@@ -162,8 +162,7 @@ def _ask(
 
 def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
     """Run the process to its end, which is now where `over` says so."""
-    found = apart.asked("lumen_tui.worker.reading", config, order, Answer, over)
-    return Answer(problem=found) if isinstance(found, str) else found
+    return apart.asked("lumen_tui.worker.reading", config, order, Answer, over)
 
 
 def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[Found]:

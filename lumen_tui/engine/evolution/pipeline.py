@@ -20,6 +20,7 @@ from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.judging import Judging
 from lumen_tui.engine.evolution.opinion import NOBODY, Opinion
 from lumen_tui.model.config import EvolutionConfig
+from lumen_tui.model.opinions import MOST_CASES
 from lumen_tui.model.sessionlog import MODEL_PLACE, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 Progress = Callable[[Report, int], None]  # the report so far, and the size of the file
 _LINES = 4000  # between two writes
 _BYTES = 8 * 1024 * 1024
-_MANY = 40  # candidates, known ones with them, that wait for a model
 
 
 def never() -> bool:
@@ -110,7 +110,7 @@ class Evolving:
     def wait(self, run: _Run, now: float) -> None:
         """Judge it together with others."""
         self._waiting.append(run)
-        if sum(len(one.buffer) for one in self._waiting) >= _MANY:
+        if sum(len(one.buffer) for one in self._waiting) >= MOST_CASES:  # known ones with them
             self.settle(now)
 
     def settle(self, now: float) -> None:

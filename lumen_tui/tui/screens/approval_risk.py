@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from lumen_tui.model.approvals import Approval, canonical
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tools.below import is_below
 
 _SHELL = frozenset({"shell", "shell_start"})
 _NAMES = {"bubblewrap": "bubblewrap", "landlock": "Landlock"}
@@ -122,4 +123,4 @@ def _leaves(value: Any, roots: Sequence[str]) -> bool:
 def _below(path: str, root: str) -> bool:
     """By words: the tool itself follows links, and refuses what they lead out to."""
     place, top = (os.path.normpath(os.path.expanduser(text)) for text in (path, root))
-    return os.path.isabs(place) and os.path.isabs(top) and (place == top or place.startswith(f"{top.rstrip('/')}/"))
+    return os.path.isabs(place) and os.path.isabs(top) and is_below(place, top)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from textual.widget import Widget
@@ -15,12 +15,12 @@ from lumen_tui.tui.screens.prose import Prose
 
 
 class BlockForm(FormScreen[dict[str, Any]]):
-    """Answers with the arguments of `block.new`. `taken`: the names that blocks have."""
+    """Answers with the arguments of `block.new`. `taken` gives the names that blocks have by then."""
 
     DEFAULT_CLASSES = "long"
     SEND = "make"
 
-    def __init__(self, taken: frozenset[str]) -> None:
+    def __init__(self, taken: Callable[[], Collection[str]]) -> None:
         super().__init__("New memory block")
         self._taken = taken
 
@@ -36,7 +36,7 @@ class BlockForm(FormScreen[dict[str, Any]]):
             check_name(name, "name")
         except BadId as error:
             raise Invalid(f"The {error}.", "name") from error
-        if name in self._taken:
+        if name in self._taken():
             raise Invalid(f"There is a block {name} already: e edits it.", "name")
         limit, text = self._limit(), self.query_one("#text", Prose).typed
         description = self.query_one("#description", Line).text

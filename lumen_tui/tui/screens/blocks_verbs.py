@@ -56,8 +56,8 @@ class BlocksVerbs:
     async def new(self) -> None:
         from lumen_tui.tui.screens.block_form import BlockForm
 
-        taken = frozenset(block.name for block in self._screen.page.blocks)
-        if arguments := await self._screen.app.push_screen_wait(BlockForm(taken)):
+        form = BlockForm(lambda: {block.name for block in self._screen.page.blocks})
+        if arguments := await self._screen.app.push_screen_wait(form):
             await self._submit("block.new", **arguments)
 
     async def undo(self) -> None:
