@@ -15,10 +15,10 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Artifact, LeftOut, Orientation, Packet
 from lumen_tui.model.records import Signal
 from lumen_tui.model.times import HOUR, iso
-from lumen_tui.store import presence
-from lumen_tui.store.digest import digest_for
-from lumen_tui.store.packetrows import PacketIndex
+from lumen_tui.store.memory.packetrows import PacketIndex
 from lumen_tui.store.store import Store
+from lumen_tui.store.why import presence
+from lumen_tui.store.why.digest import digest_for
 
 _PACKETS, _NODES, _SIGNALS = 10_000, 100_000, 1_000_000
 _TIMES = 9

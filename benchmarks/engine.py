@@ -19,7 +19,7 @@ from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.tasks import Spec
 from lumen_tui.store import files, lease
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 
 _TASKS = 10_000
 _BEATS = """

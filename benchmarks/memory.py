@@ -17,10 +17,10 @@ from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.times import DAY
 from lumen_tui.store import files
-from lumen_tui.store.ageindex import AgeIndex
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.provenance import Links
+from lumen_tui.store.memory.ageindex import AgeIndex
 from lumen_tui.store.store import Store
+from lumen_tui.store.why.provenance import Links
 
 NODES = 100_000
 _fork = multiprocessing.get_context("fork")

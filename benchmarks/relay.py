@@ -8,9 +8,10 @@ from pathlib import Path
 
 from benchmarks.table import Row
 from lumen_tui.model.relay import Status, Submission, content_hash
-from lumen_tui.store import files, filing, relay
+from lumen_tui.store import files, filing
 from lumen_tui.store.journal import encode
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import relay
 
 ENTRIES, RUNS = 10_000, 15
 

@@ -19,7 +19,7 @@ from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
 from lumen_tui.store import files, process
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.ledger import Ledger, new_call
+from lumen_tui.store.spend.ledger import Ledger, new_call
 from lumen_tui.store.store import Store
 
 _LINES = 100_000

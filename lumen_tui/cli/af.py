@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
     from lumen_tui.engine.actions.agentfile import Plan
     from lumen_tui.model.agentfile import AfMessage
-    from lumen_tui.store.agentfile import Clean
+    from lumen_tui.store.memory.agentfile import Clean
 
 _NONE = "none"
 
@@ -119,8 +119,8 @@ def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, Any]:
 
 
 def run_export(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import agentfile
-    from lumen_tui.store.config import load_config
+    from lumen_tui.store.memory import agentfile
+    from lumen_tui.store.settings.config import load_config
 
     if args.file != "-" and os.path.lexists(args.file) and not args.force:
         raise ActionError(f"{args.file} is there already: name another file, or use --force")
@@ -143,7 +143,7 @@ def run_export(session: Session, args: Namespace) -> int:
 
 def _said(session: Session, wanted: str) -> tuple[str, list[AfMessage]]:
     """The transcript that is meant, and its messages."""
-    from lumen_tui.store import agentfile
+    from lumen_tui.store.memory import agentfile
 
     name = "" if wanted == _NONE else wanted or agentfile.newest_session(session.layout)
     if not name:

@@ -12,8 +12,9 @@ from lumen_tui.engine.actions import approvals as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, canonical, preview_rule, rule_words
-from lumen_tui.store import approvals, taskfiles
-from lumen_tui.store.config import load_config
+from lumen_tui.store.people import approvals
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.tasks import taskfiles
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

@@ -12,7 +12,7 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.archive import KINDS, USUAL, Passage
-from lumen_tui.store import archive
+from lumen_tui.store.memory import archive
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

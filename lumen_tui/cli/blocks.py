@@ -11,8 +11,8 @@ from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.blocks import LIMIT, Block, Step, description
-from lumen_tui.store import blocks
 from lumen_tui.store.files import StoreError
+from lumen_tui.store.memory import blocks
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
@@ -271,6 +271,6 @@ def _step_row(step: Step, now: float) -> tuple[str, ...]:
 
 
 def _diff(session: Session, known: list[Step], number: int) -> str:
-    from lumen_tui.store.blockpage import diff_of
+    from lumen_tui.store.memory.blockpage import diff_of
 
     return diff_of(session.layout, tuple(known), known[number].step) or "(the same text)\n"

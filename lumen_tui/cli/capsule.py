@@ -49,7 +49,7 @@ def described(made: Capsule) -> dict[str, Any]:
 
 def _next(session: Session, budget: int) -> Capsule:
     from lumen_tui.engine.capsules import build_capsule, next_loop
-    from lumen_tui.store.config import load_config
+    from lumen_tui.store.settings.config import load_config
 
     config, _ = load_config(session.layout)
     return build_capsule(session.layout, next_loop(session.layout), config, session.now, budget=budget)
@@ -57,7 +57,7 @@ def _next(session: Session, budget: int) -> Capsule:
 
 def _kept(session: Session, name: str) -> Capsule:
     from lumen_tui.engine.capsules import loop_named
-    from lumen_tui.store import capsules
+    from lumen_tui.store.memory import capsules
 
     loop = loop_named(name)
     made = capsules.read(session.layout, loop)

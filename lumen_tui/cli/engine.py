@@ -69,7 +69,7 @@ def _target(args: Namespace) -> str:
 
 def run_resume(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.outcome import ActionError
-    from lumen_tui.store.killfile import is_thrown
+    from lumen_tui.store.tasks.killfile import is_thrown
 
     target = _target(args)
     try:

@@ -69,7 +69,7 @@ def declare(commands: Group) -> None:
 
 
 def _config(session: Session) -> EvolutionConfig:
-    from lumen_tui.store.config import load_config
+    from lumen_tui.store.settings.config import load_config
 
     return load_config(session.layout)[0].evolution
 
@@ -172,7 +172,7 @@ def _progress(report: Report, size: int) -> None:
 
 
 def _report(done: Outcome, judging: Judging, args: Namespace, judged: str) -> None:
-    from lumen_tui.store import evolved
+    from lumen_tui.store.learning import evolved
 
     if args.json:
         seen = {one.id: evolved.facts(one) for one in judging.seen}
@@ -210,7 +210,7 @@ def _tell_refusals(done: Outcome) -> None:
 
 
 def run_claude_md(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import claudemd
+    from lumen_tui.store.learning import claudemd
 
     config = _config(session)
     made, changed = (claudemd.assembled(session.layout, config, session.now), False) if args.print else claudemd.write(
@@ -237,7 +237,7 @@ def _cut(cut: Cut) -> str:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.constitution import read_standing
+    from lumen_tui.store.learning.constitution import read_standing
 
     found = read_standing(session.layout)
     if args.json:
@@ -250,7 +250,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def run_diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.constitution import read_standing
+    from lumen_tui.store.learning.constitution import read_standing
 
     found = read_standing(session.layout)
     if args.json:

@@ -40,7 +40,7 @@ def _action(session: Session, args: Namespace) -> Done | None:
 
 
 def _list(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import evolved
+    from lumen_tui.store.learning import evolved
 
     found = [one for one in evolved.observations(session.layout).values() if args.list in ("all", one.status)]
     if args.json:
@@ -53,7 +53,7 @@ def _list(session: Session, args: Namespace) -> int:
 
 
 def _one(session: Session, name: str) -> Observation:
-    from lumen_tui.store import evolved
+    from lumen_tui.store.learning import evolved
 
     found = [one for one in evolved.observations(session.layout).values() if one.id.startswith((name, f"evo-{name}"))]
     if not found:
@@ -84,7 +84,7 @@ def _show(session: Session, args: Namespace) -> int:
 
 
 def _rejections(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import evolved
+    from lumen_tui.store.learning import evolved
 
     found = evolved.rejections(session.layout)
     if args.json:
@@ -102,7 +102,7 @@ def _rejections(session: Session, args: Namespace) -> int:
 
 
 def _versions(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import versions
+    from lumen_tui.store.learning import versions
 
     found = versions.listed(session.layout)
     if args.json:
@@ -117,7 +117,7 @@ def _versions(session: Session, args: Namespace) -> int:
 
 
 def _diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import versiondiff
+    from lumen_tui.store.learning import versiondiff
 
     if len(args.diff) > 2:
         raise ActionError("--diff takes one or two versions")

@@ -11,8 +11,8 @@ from lumen_tui.engine.actions import cleanup, edits, fields
 from lumen_tui.model.records import LIFECYCLES, NODE_TYPES
 from lumen_tui.model.summary import meta
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store.nodes import Raw
-from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.memory.nodescan import newest_nodes
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

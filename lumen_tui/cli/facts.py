@@ -12,7 +12,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import freshness, times
 from lumen_tui.model.facts import KINDS, SPANS, absolute, probe_words
 from lumen_tui.model.freshness import FactState
-from lumen_tui.store.facts import states
+from lumen_tui.store.memory.facts import states
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

@@ -14,8 +14,8 @@ from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
-from lumen_tui.store.ageindex import AgeIndex
-from lumen_tui.store.judging import Counts
+from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.signals.judging import Counts
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

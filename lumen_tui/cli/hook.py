@@ -13,8 +13,9 @@ import time
 from lumen_tui.cli import light
 from lumen_tui.engine.hooks import known
 from lumen_tui.model import ids, times
-from lumen_tui.store import files, hookjournal, locks
-from lumen_tui.store.hookjournal import decode
+from lumen_tui.store import files, locks
+from lumen_tui.store.rawjson import decode
+from lumen_tui.store.transcripts import hookjournal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.hooks import settings
 from lumen_tui.engine.hooks.settings import Installed
 from lumen_tui.model import times
-from lumen_tui.store import hookjournal, locks
-from lumen_tui.store.config import load_config
-from lumen_tui.store.hookevents import HookEvents
+from lumen_tui.store import locks
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.store.transcripts.hookevents import HookEvents
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

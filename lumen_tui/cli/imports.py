@@ -43,7 +43,7 @@ def run_lumenflow(session: Session, args: Namespace) -> int:
 
 
 def run_beads(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import beads
+    from lumen_tui.store.memory import beads
 
     file = beads.issues_file(Path(args.path).expanduser())
     if file is None:

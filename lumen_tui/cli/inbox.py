@@ -8,8 +8,9 @@ import sys
 from lumen_tui.cli import light
 from lumen_tui.engine.actions import fields
 from lumen_tui.model import times
-from lumen_tui.store import files, inbox
-from lumen_tui.store.inbox import Page
+from lumen_tui.store import files
+from lumen_tui.store.signals import inbox
+from lumen_tui.store.signals.inbox import Page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _count(root: str, wish: Wish) -> int:
     from pathlib import Path
 
     from lumen_tui.store.layout import Layout
-    from lumen_tui.store.signalindex import SignalIndex
+    from lumen_tui.store.signals.signalindex import SignalIndex
 
     index = SignalIndex(Layout(Path(root)), wish.reader)
     while index.refresh():

@@ -16,7 +16,7 @@ from lumen_tui.engine.actions import checks
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.session import TIERS
 from lumen_tui.model.text import one_line
-from lumen_tui.store import nodes
+from lumen_tui.store.memory import nodes
 
 _D, _B, _LOOK = "-d/--base-dir -q/--quiet!", "-b/--base-dir -q/--quiet!", "--dry-run! --json!"
 _START = f"--wu -a/--agent-type -c/--context-tier {_D}"

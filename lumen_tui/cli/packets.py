@@ -28,7 +28,7 @@ def declare(commands: Group) -> None:
 
 
 def run_packets(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.capsules import recent_packets
+    from lumen_tui.store.memory.capsules import recent_packets
 
     if args.loop:
         return _one(session, args)
@@ -63,7 +63,7 @@ def _row(one: Packet, now: float) -> tuple[str, ...]:
 
 def _one(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.capsules import loop_named
-    from lumen_tui.store.packetrows import PacketIndex
+    from lumen_tui.store.memory.packetrows import PacketIndex
 
     index = PacketIndex(session.layout)
     index.refresh()

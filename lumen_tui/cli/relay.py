@@ -14,7 +14,7 @@ from lumen_tui.engine.actions.relay import Submitted
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import relay
 from lumen_tui.model.relay import Status, Submission
-from lumen_tui.store import relay as kept
+from lumen_tui.store.memory import relay as kept
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

@@ -14,7 +14,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import TIERS
-from lumen_tui.store import roles
+from lumen_tui.store.settings import roles
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

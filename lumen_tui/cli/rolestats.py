@@ -9,9 +9,9 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import analytics, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.text import safe
-from lumen_tui.store import rolestats
 from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.roles import parse_role
+from lumen_tui.store.settings.roles import parse_role
+from lumen_tui.store.tasks import rolestats
 
 if TYPE_CHECKING:
     from lumen_tui.model.analytics import Stats

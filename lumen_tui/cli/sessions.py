@@ -14,7 +14,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.page import Entry
 from lumen_tui.model.session import TIERS, WorkSession
-from lumen_tui.store import sessions as stored
+from lumen_tui.store.units import sessions as stored
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

@@ -27,8 +27,8 @@ def declare(commands: Group) -> None:
 
 
 def run_since(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import presence
-    from lumen_tui.store.digest import digest_for
+    from lumen_tui.store.why import presence
+    from lumen_tui.store.why.digest import digest_for
 
     now = session.now
     seen = None if args.at else presence.read(session.layout, session.operator)

@@ -17,10 +17,12 @@ from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
-from lumen_tui.store import files, roles, taskfiles
+from lumen_tui.store import files
 from lumen_tui.store.journal import Follower
+from lumen_tui.store.settings import roles
 from lumen_tui.store.standing import read_standing
-from lumen_tui.store.taskindex import TaskIndex
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.tasks.taskindex import TaskIndex
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

@@ -13,7 +13,7 @@ from lumen_tui.engine.actions import fields, places
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.snapshot import DiscoveryRow
-from lumen_tui.store.nodeindex import NodeIndex
+from lumen_tui.store.memory.nodeindex import NodeIndex
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

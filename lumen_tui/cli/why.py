@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.cli.session import Session, document, say
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import whytrace as shape
-from lumen_tui.store.nodes import Ambiguous
+from lumen_tui.store.memory.nodes import Ambiguous
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -29,7 +29,7 @@ def declare(commands: Group) -> None:
 
 
 def run_why(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.whytrace import trace
+    from lumen_tui.store.why.whytrace import trace
 
     try:
         tree = trace(session.layout, args.id, session.now)

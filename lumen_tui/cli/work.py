@@ -14,8 +14,8 @@ from lumen_tui.engine.actions import checks, lanes
 from lumen_tui.engine.actions.work import TYPES
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.records import RELATION_TYPES
-from lumen_tui.store import lanes as lane_files
-from lumen_tui.store import work
+from lumen_tui.store.units import lanes as lane_files
+from lumen_tui.store.units import work
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

@@ -9,8 +9,9 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.store import approvals, files
+from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.people import approvals
 from lumen_tui.store.stamped import Stamp, stamp
 
 _ENDED = "the task ended before anybody answered"

@@ -18,11 +18,15 @@ from lumen_tui.model.loop import LeftOut, Packet
 from lumen_tui.model.session import WorkSession
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import approvals, capsules, evolved, files, sessions, work
-from lumen_tui.store.facts import FactIndex
+from lumen_tui.store import files
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.learning import evolved
+from lumen_tui.store.memory import capsules
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.people import approvals
 from lumen_tui.store.stamped import Stamped
+from lumen_tui.store.units import sessions, work
 
 T = TypeVar("T")
 _SHORTEST = 12  # characters of a claim that is looked for in entries

@@ -8,8 +8,8 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.config import WorkersConfig
 from lumen_tui.model.loop import Pause
-from lumen_tui.store import pauses
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.tasks import pauses
 
 
 class Deaths:

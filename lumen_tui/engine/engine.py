@@ -27,14 +27,14 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.providers.choose import provider_name
 from lumen_tui.store import files, process
-from lumen_tui.store.config import load_and_keep
 from lumen_tui.store.damage import DamageScan
 from lumen_tui.store.layout import FOLDERS, distrust
 from lumen_tui.store.lease import Lease, read_lease, take_lease
+from lumen_tui.store.settings.config import load_and_keep
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.store import Store
 from lumen_tui.store.sweeping import sweep
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 
 _OLD_TEMPORARY = 3600.0  # seconds; nobody writes one file for so long
 _JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event

@@ -16,11 +16,11 @@ from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading, probe_words
 from lumen_tui.model.freshness import FactState, Turn
 from lumen_tui.model.text import one_line
-from lumen_tui.store import facts as kept
-from lumen_tui.store import work
-from lumen_tui.store.facts import FactIndex
 from lumen_tui.store.files import StoreError
+from lumen_tui.store.memory import facts as kept
+from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.store import Store
+from lumen_tui.store.units import work
 
 if TYPE_CHECKING:
     from lumen_tui.tools.probes.batch import Batch, Job

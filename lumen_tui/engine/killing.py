@@ -13,11 +13,11 @@ from lumen_tui.engine import workers
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model.tasks import Run
 from lumen_tui.store import files, locks, process
-from lumen_tui.store.killfile import Kill, is_thrown, read_kill
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.ledger import Ledger
+from lumen_tui.store.spend.ledger import Ledger
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json, task_names
+from lumen_tui.store.tasks.killfile import Kill, is_thrown, read_kill
+from lumen_tui.store.tasks.taskread import read_json, task_names
 
 TERM_SECONDS = 0.3  # between TERM and KILL: enough to write exit.json and to end what left the session
 _KILL_SECONDS = 0.3

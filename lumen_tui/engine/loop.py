@@ -30,7 +30,7 @@ from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import targets
 from lumen_tui.store import files
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 
 _TAIL = 256 * 1024  # bytes in which the last packet stands for certain
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from lumen_tui.model import times
 from lumen_tui.model.blocks import Block, description
 from lumen_tui.model.briefing import bounded
-from lumen_tui.store import blockfiles, blocks, files
+from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import blockfiles, blocks
 from lumen_tui.tools.fence import fence
 
 MOST = 24_000  # characters of all blocks together; each has an equal share where they do not fit whole

@@ -24,7 +24,7 @@ from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.taskfiles import folder_of
+from lumen_tui.store.tasks.taskfiles import folder_of
 from lumen_tui.tools.fence import fence
 
 INBOX = "Inbox"

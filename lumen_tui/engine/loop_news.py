@@ -13,7 +13,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.store import cursor
-from lumen_tui.store.signalindex import decode_signal
+from lumen_tui.store.signals.signalindex import decode_signal
 from lumen_tui.store.store import Store
 
 _node = msgspec.json.Decoder(Node).decode

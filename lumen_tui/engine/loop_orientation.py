@@ -17,7 +17,7 @@ from lumen_tui.model.loop import Orientation
 from lumen_tui.model.tasks import Exit, Spec, TaskEvent
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 
 # Calls that change nothing: ours, and those of the programs that a session may run in.
 READS = frozenset(

@@ -14,9 +14,11 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Artifact, Health, LeftOut, LoopState, Orientation, Packet
 from lumen_tui.model.tasks import Exit, Usage
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import files, rawjson, taskfiles, unitviews
+from lumen_tui.store import files, rawjson
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.units import unitviews
 
 _MOST = 60_000  # bytes; a line of packets.jsonl takes 64 KiB
 _SHARES = (

@@ -26,10 +26,11 @@ from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, filing, taskfiles
+from lumen_tui.store import files, filing
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.tasks.taskread import read_json
 from lumen_tui.tools.fence import new_mark
 
 _OBJECTIVE = "Loop {}: see what came in, decide what is worth doing, give it to workers, and deposit."

@@ -11,7 +11,7 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskfiles import folder_of
+from lumen_tui.store.tasks.taskfiles import folder_of
 
 _IDS = 200  # signals, and as many tasks, that a packet names by id
 SHOWN = 12  # entries of one kind that a packet names; the rest are counted

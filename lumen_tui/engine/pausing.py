@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model.loop import Pause, Pauses
-from lumen_tui.store import locks, pauses
+from lumen_tui.store import locks
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.stamped import Stamped
-from lumen_tui.store.taskindex import TaskIndex
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.taskindex import TaskIndex
 
 LOOP, ROLE = "loop", "role:"
 Answer = tuple[bool, str]

@@ -23,13 +23,15 @@ from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.whytrace import Trace
-from lumen_tui.store import deeds, files, nodes
+from lumen_tui.store import files
 from lumen_tui.store.layout import distrust
-from lumen_tui.store.nodeviews import decode_node
-from lumen_tui.store.provenance import provenance
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodeviews import decode_node
+from lumen_tui.store.people import deeds
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import tail_events
+from lumen_tui.store.tasks.taskread import tail_events
+from lumen_tui.store.why.provenance import provenance
 
 if TYPE_CHECKING:
     from lumen_tui.engine.likeness import Titles
@@ -193,7 +195,7 @@ class RemotePort:
             return index.decay_view(rule, now), index.fading(rule, now)
 
     def why(self, name: str) -> Trace:
-        from lumen_tui.store.whytrace import trace
+        from lumen_tui.store.why.whytrace import trace
 
         try:
             return trace(self._store.layout, name, self._clock.now())
@@ -201,7 +203,7 @@ class RemotePort:
             raise ActionError(f"there is nothing with the id {one_line(name, 60)}", missing=True) from error
 
     def role_book(self) -> Book:
-        from lumen_tui.store import rolestats
+        from lumen_tui.store.tasks import rolestats
 
         return rolestats.book(self._store.layout, self._clock.now())
 

@@ -11,9 +11,9 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.searching import Hit, Wish, parse
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import work
 from lumen_tui.store.folder import Folder
-from lumen_tui.store.search import Searcher
+from lumen_tui.store.index.search import Searcher
+from lumen_tui.store.units import work
 
 _TITLE_WORDS = 400  # characters of a work unit's own text that are looked for elsewhere
 _OWN = ("summary", "discovery", "note", "fact", "checkpoint", "archival")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lumen_tui.model.config import SandboxConfig
-from lumen_tui.store.config import load_config
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.selftest import Tested
 from lumen_tui.tools.sandbox.tiers import Choice

@@ -21,9 +21,9 @@ from lumen_tui.providers.preload import kind_of
 from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.roles import load_role
+from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskindex import TaskIndex
+from lumen_tui.store.tasks.taskindex import TaskIndex
 
 
 def role_or_why(layout: Layout, name: str) -> Role | str:

@@ -17,12 +17,13 @@ from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
-from lumen_tui.store import files, filing, locks, pauses, process
-from lumen_tui.store.putaside import PutAside
+from lumen_tui.store import files, filing, locks, process
+from lumen_tui.store.people.putaside import PutAside
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskindex import TaskIndex
-from lumen_tui.store.taskread import read_json
-from lumen_tui.store.waits import waited
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.taskindex import TaskIndex
+from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.tasks.waits import waited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

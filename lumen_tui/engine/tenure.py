@@ -9,7 +9,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.store.files import StoreError
-from lumen_tui.store.roles import list_roles
+from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.store import Store
 

@@ -22,7 +22,7 @@ from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
 from lumen_tui.store import files, filing, lease, locks
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 
 _PREFIX = "lumen-demo-"
 _LOOK_SECONDS, _LOOKS = 0.1, 80  # at an engine that is ending

@@ -16,32 +16,34 @@ from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, S
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import evolved, files, lease, pauses, process, program, space
-from lumen_tui.store.approvalindex import ApprovalIndex
-from lumen_tui.store.archivedamage import ArchiveDamage
-from lumen_tui.store.capsules import packet_in
-from lumen_tui.store.config import load_config
-from lumen_tui.store.expired import ExpiredIndex
-from lumen_tui.store.facts import FactIndex
-from lumen_tui.store.hookevents import Progress
+from lumen_tui.store import files, lease, process, program, space
 from lumen_tui.store.journal import Follower
-from lumen_tui.store.killfile import read_kill
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.ledger import LedgerReader
+from lumen_tui.store.learning import evolved
 from lumen_tui.store.lines import split_lines
-from lumen_tui.store.nodeindex import NodeIndex
-from lumen_tui.store.putaside import PutAside
-from lumen_tui.store.relay import RelayIndex
-from lumen_tui.store.roles import list_roles
-from lumen_tui.store.rolestats import Proposals
+from lumen_tui.store.memory.archivedamage import ArchiveDamage
+from lumen_tui.store.memory.capsules import packet_in
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.nodeindex import NodeIndex
+from lumen_tui.store.memory.relay import RelayIndex
+from lumen_tui.store.people.approvalindex import ApprovalIndex
+from lumen_tui.store.people.expired import ExpiredIndex
+from lumen_tui.store.people.putaside import PutAside
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.shipped import shipped
-from lumen_tui.store.signalindex import SignalIndex
+from lumen_tui.store.signals.signalindex import SignalIndex
+from lumen_tui.store.spend.ledger import LedgerReader
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.standing import standing
-from lumen_tui.store.taskarchive import TaskRows
-from lumen_tui.store.taskindex import TaskIndex
-from lumen_tui.store.taskread import read_json
-from lumen_tui.store.work import list_units
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.killfile import read_kill
+from lumen_tui.store.tasks.rolestats import Proposals
+from lumen_tui.store.tasks.taskarchive import TaskRows
+from lumen_tui.store.tasks.taskindex import TaskIndex
+from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.transcripts.hookevents import Progress
+from lumen_tui.store.units.work import list_units
 
 _PACKETS = 30
 _PACKET_BYTES = 64 * 1024

@@ -13,13 +13,14 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView
 from lumen_tui.model.spendbook import Book
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.store import lease, pauses
-from lumen_tui.store.config import load_config
-from lumen_tui.store.killfile import read_kill
+from lumen_tui.store import lease
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.ledger import LedgerReader
-from lumen_tui.store.roles import list_roles
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.spend.ledger import LedgerReader
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.killfile import read_kill
+from lumen_tui.store.tasks.taskread import read_json
 
 _NO_ENGINE = "no engine is running: a room starts one, or `lumen-tui --engine-only` does"
 

@@ -10,10 +10,11 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.agent import MOST_TASKS, ROLE, Act
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import files, taskfiles
+from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.roles import list_roles, load_role
-from lumen_tui.store.work import read_unit
+from lumen_tui.store.settings.roles import list_roles, load_role
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.units.work import read_unit
 from lumen_tui.tools.acts import once
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 from lumen_tui.tools.deposit import DEPOSIT, SLEEP

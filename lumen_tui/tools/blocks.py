@@ -14,8 +14,8 @@ from lumen_tui.model import ids
 from lumen_tui.model.agent import ROLE, Act
 from lumen_tui.model.blocks import STANDARD, BadEdit, Block, appended, replaced, shown_difference, weaker
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import blocks
-from lumen_tui.store.blocks import Write
+from lumen_tui.store.memory import blocks
+from lumen_tui.store.memory.blocks import Write
 from lumen_tui.tools.acts import agent_name, once
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 from lumen_tui.tools.edit import MOST_DIFF

@@ -12,9 +12,10 @@ from lumen_tui.model.customtools import CustomTool
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.roles import Role
 from lumen_tui.model.text import one_line
-from lumen_tui.store import customtools, files
+from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings import customtools
 from lumen_tui.tools import process
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.rules import BadRules

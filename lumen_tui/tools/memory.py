@@ -16,7 +16,8 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.archive import KINDS, USUAL, WITHDRAWN
 from lumen_tui.model.records import NODE_TYPES, Node, Receipt, Touch
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import inbox, nodes
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.signals import inbox
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 
 TYPE_CHECKING = False
@@ -89,7 +90,7 @@ def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
 
 
 def _searched(context: Context, wish: Wish, now: float) -> Found:
-    from lumen_tui.store.search import Searcher
+    from lumen_tui.store.index.search import Searcher
 
     with Searcher(context.store.layout) as searcher:
         found = searcher.search(replace(wish, limit=4 * wish.limit), now)

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model import ids, relay
 from lumen_tui.model.relay import Status
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import relay as kept
+from lumen_tui.store.memory import relay as kept
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 
 _LONGEST = 20_000  # characters of one read

@@ -15,8 +15,8 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.store.config import load_config
 from lumen_tui.store.files import StoreError
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools import background, calls, custom, fence, foreign
 from lumen_tui.tools.agent import tools_of
 from lumen_tui.tools.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP

@@ -8,8 +8,9 @@ from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.store import approvals, process
-from lumen_tui.store.config import load_config
+from lumen_tui.store import process
+from lumen_tui.store.people import approvals
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Answer, Request, Stopped, ToolError
 from lumen_tui.worker.masking import masked
 from lumen_tui.worker.record import Recorder

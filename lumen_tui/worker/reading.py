@@ -28,10 +28,10 @@ from lumen_tui.model.times import iso
 from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider, targets
 from lumen_tui.store import process
-from lumen_tui.store.config import load_config
-from lumen_tui.store.killfile import read_kill
-from lumen_tui.store.ledger import Ledger, new_call
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.spend.ledger import Ledger, new_call
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks.killfile import read_kill
 from lumen_tui.tools.fence import fence, new_mark
 from lumen_tui.tools.redact import redactor
 

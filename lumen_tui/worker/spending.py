@@ -15,10 +15,10 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso, span
 from lumen_tui.providers.base import ProviderError, Reserve
 from lumen_tui.store import files, process
-from lumen_tui.store.config import load_config
-from lumen_tui.store.killfile import read_kill
-from lumen_tui.store.ledger import Ledger, new_call, unreserved
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.spend.ledger import Ledger, new_call, unreserved
 from lumen_tui.store.stamped import Stamped
+from lumen_tui.store.tasks.killfile import read_kill
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import Tally, World

@@ -32,10 +32,10 @@ from lumen_tui.providers.base import (
 )
 from lumen_tui.providers.choose import choose_provider
 from lumen_tui.store import files
-from lumen_tui.store.config import load_config
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.journal import Journal
-from lumen_tui.store.roles import load_role
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.store import Store
 from lumen_tui.tools import deposit
 from lumen_tui.tools.acts import acts

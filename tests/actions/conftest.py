@@ -9,7 +9,7 @@ import pytest
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import Done
-from lumen_tui.store import nodes
+from lumen_tui.store.memory import nodes
 from lumen_tui.store.store import Store
 
 NOW = 1_800_000_000.0

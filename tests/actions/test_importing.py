@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import beads, importing, nodes
+from lumen_tui.store import importing
 from lumen_tui.store.journal import Journal
+from lumen_tui.store.memory import beads, nodes
 
 AT = "2026-11-21T06:00:00.000Z"
 MEMORY = [

@@ -8,9 +8,11 @@ from lumen_tui.engine.actions import fields
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import records, tasks
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import filing, locks, roles, taskfiles
+from lumen_tui.store import filing, locks
 from lumen_tui.store.reader import Reader
-from lumen_tui.store.roles import list_roles, load_role
+from lumen_tui.store.settings import roles
+from lumen_tui.store.settings.roles import list_roles, load_role
+from lumen_tui.store.tasks import taskfiles
 
 ROLE = '+++\npurpose = "Keeps old things."\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
 
@@ -199,7 +201,7 @@ def test_edit_only_while_the_task_waits(desk):
 
 
 def test_a_signal_is_read_by_one_reader_only(desk):
-    from lumen_tui.store import inbox
+    from lumen_tui.store.signals import inbox
 
     memory = str(desk.root / "memory")
     one = desk.do("signal.send", message="one", to="bo", priority="p0").target

@@ -9,9 +9,12 @@ from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import decay
 from lumen_tui.model.records import Relationship
-from lumen_tui.store import files, history, nodes, work
-from lumen_tui.store.nodeindex import NodeIndex
+from lumen_tui.store import files
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodeindex import NodeIndex
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.units import work
 
 
 def open_ids(desk) -> list[str]:

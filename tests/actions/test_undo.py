@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import history, work
-from lumen_tui.store.roles import load_role
-from lumen_tui.store.taskfiles import read_spec
+from lumen_tui.store.people import history
+from lumen_tui.store.settings.roles import load_role
+from lumen_tui.store.tasks.taskfiles import read_spec
+from lumen_tui.store.units import work
 
 
 def state_of(desk, node_id: str) -> str:

@@ -16,8 +16,9 @@ from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import Done
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
-from lumen_tui.store import approvals, files, locks
+from lumen_tui.store import files, locks
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.people import approvals
 from lumen_tui.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]

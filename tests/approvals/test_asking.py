@@ -12,8 +12,8 @@ import pytest
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.model.approvals import Decision
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store import approvals
 from lumen_tui.store.journal import Journal
+from lumen_tui.store.people import approvals
 from lumen_tui.store.store import Store
 from lumen_tui.tools.base import Answer, Request, Stopped
 from lumen_tui.tools.redact import redactor

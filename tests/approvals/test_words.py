@@ -9,8 +9,9 @@ import pytest
 
 from lumen_tui.cli.main import main
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import approvals, files
-from lumen_tui.store.config import load_config
+from lumen_tui.store import files
+from lumen_tui.store.people import approvals
+from lumen_tui.store.settings.config import load_config
 
 NOW = 1_800_000_000.0
 

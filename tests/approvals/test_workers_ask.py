@@ -9,7 +9,8 @@ from lumen_apiserver import text, tool
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import approvals, files
+from lumen_tui.store import files
+from lumen_tui.store.people import approvals
 from lumen_tui.store.reader import Reader
 
 COMMAND = {"command": "echo made > made.txt"}

@@ -13,8 +13,8 @@ from lumen_tui.engine.outcome import Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Node, Relationship, Signal
 from lumen_tui.model.searching import Found, parse
+from lumen_tui.store.index.search import Searcher
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.search import Searcher
 from lumen_tui.store.store import Store
 
 NOW = 1_790_000_000.0

@@ -10,10 +10,10 @@ import pytest
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.archive import LONGEST, parts, passage
-from lumen_tui.store import archive
 from lumen_tui.store.damage import DamageScan
+from lumen_tui.store.memory import archive
 from lumen_tui.store.reader import Reader
-from lumen_tui.store.whytrace import trace
+from lumen_tui.store.why.whytrace import trace
 
 
 def test_a_note_keeps_what_was_said_of_it(library: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumen_tui.model.searching import Found, parse
-from lumen_tui.store.search import Searcher
+from lumen_tui.store.index.search import Searcher
 
 
 def ids(library: Any, query: str) -> list[str]:

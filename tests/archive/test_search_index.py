@@ -12,9 +12,9 @@ import pytest
 
 from lumen_tui.model.searching import parse
 from lumen_tui.model.text import is_safe
-from lumen_tui.store import searchindex_tables as tables
-from lumen_tui.store.search import IN_MEMORY, Searcher
-from lumen_tui.store.searchindex_scan import NOTE
+from lumen_tui.store.index import searchindex_tables as tables
+from lumen_tui.store.index.search import IN_MEMORY, Searcher
+from lumen_tui.store.index.searchindex_scan import NOTE
 
 
 def test_everything_is_found_by_stem_and_ranked(filled: Any) -> None:

@@ -9,7 +9,7 @@ from lumen_stage import Stage, until
 from textual.widgets import Static
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store.search import Searcher
+from lumen_tui.store.index.search import Searcher
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.search_screen import SearchScreen
 from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen

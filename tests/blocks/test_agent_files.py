@@ -14,9 +14,9 @@ from lumen_tui.cli import main as cli
 from lumen_tui.model.agentfile import BadAgentFile, parse
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.sessionlog import Report
-from lumen_tui.store import archive
-from lumen_tui.store.agentfile import block_name, messages
-from lumen_tui.store.sessionfiles import SessionParser
+from lumen_tui.store.memory import archive
+from lumen_tui.store.memory.agentfile import block_name, messages
+from lumen_tui.store.transcripts.sessionfiles import SessionParser
 
 KEY = "sk-ant-0123456789abcdefghijklmnop"
 Run = Callable[..., tuple[int, str, str]]

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from blocks_desk import NOON, Memory
 
 from lumen_tui.model.blocks import Block, appended
-from lumen_tui.store import blockfiles, blocks
-from lumen_tui.store.blocks import Write
+from lumen_tui.store.memory import blockfiles, blocks
+from lumen_tui.store.memory.blocks import Write
 
 _WRITERS, _EACH = 4, 8
 

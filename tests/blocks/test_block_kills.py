@@ -10,8 +10,8 @@ import pytest
 from blocks_desk import NOON, Memory
 
 from lumen_tui.model.blocks import Block
-from lumen_tui.store import blockfiles, blocks
-from lumen_tui.store.blocks import Write
+from lumen_tui.store.memory import blockfiles, blocks
+from lumen_tui.store.memory.blocks import Write
 
 _CALLS = ("open", "write", "fsync", "fdatasync", "replace", "unlink", "ftruncate", "mkdir")
 

@@ -9,8 +9,9 @@ from blocks_desk import Memory
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.blocks import LIMIT, MOST_BLOCKS, BadEdit, difference, weaker
-from lumen_tui.store import blockfiles, blocks, files
-from lumen_tui.store.blocks import Stale, Write
+from lumen_tui.store import files
+from lumen_tui.store.memory import blockfiles, blocks
+from lumen_tui.store.memory.blocks import Stale, Write
 
 
 def test_the_standard_blocks_are_there_and_empty(memory: Memory) -> None:

@@ -16,7 +16,7 @@ from lumen_tui.model import agent
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.store import files
-from lumen_tui.store.roles import load_role
+from lumen_tui.store.settings.roles import load_role
 from lumen_tui.tools.base import Answer, Context, Request
 from lumen_tui.tools.redact import redactor
 from lumen_tui.tools.toolbox import Toolbox

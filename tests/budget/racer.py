@@ -13,8 +13,8 @@ from pathlib import Path
 
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError
-from lumen_tui.store import ledgerpages
 from lumen_tui.store.journal import Journal
+from lumen_tui.store.spend import ledgerpages
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper

@@ -10,7 +10,7 @@ import pytest
 
 from lumen_tui.model.spendbook import SETTLE, SPENT, Entry
 from lumen_tui.store import files
-from lumen_tui.store.ledger import Ledger, LedgerReader
+from lumen_tui.store.spend.ledger import Ledger, LedgerReader
 
 FREE = lambda book: ""  # noqa: E731
 

@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from lumen_tui.model.spendbook import HOLD, SETTLE, SPENT, Entry
-from lumen_tui.store import files, ledgerpages
-from lumen_tui.store.ledger import Ledger, LedgerReader
-from lumen_tui.store.ledgerpages import pages
+from lumen_tui.store import files
+from lumen_tui.store.spend import ledgerpages
+from lumen_tui.store.spend.ledger import Ledger, LedgerReader
+from lumen_tui.store.spend.ledgerpages import pages
 
 FREE = lambda book: ""  # noqa: E731
 WORKERS, KILLS, PAGE = 3, 6, 1500

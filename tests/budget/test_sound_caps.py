@@ -10,8 +10,9 @@ from lumen_tui.model.budget import Cap, Limit, dollars
 from lumen_tui.model.records import Change
 from lumen_tui.model.spendbook import GRANT, Amount, Entry
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, history
-from lumen_tui.store.ledger import Ledger
+from lumen_tui.store import files
+from lumen_tui.store.people import history
+from lumen_tui.store.spend.ledger import Ledger
 
 NAN, INF = float("nan"), float("inf")
 

@@ -7,7 +7,7 @@ import time
 
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.store.journal import Journal
-from lumen_tui.store.killfile import Kill, throw
+from lumen_tui.store.tasks.killfile import Kill, throw
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper

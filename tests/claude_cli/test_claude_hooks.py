@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from lumen_apiserver import text, tool
 
-from lumen_tui.store import hookjournal, locks
+from lumen_tui.store import locks
+from lumen_tui.store.transcripts import hookjournal
 
 REPO = Path(__file__).resolve().parents[2]
 

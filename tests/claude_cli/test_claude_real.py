@@ -10,7 +10,8 @@ import pytest
 from lumen_apiserver import fail, held, text, tool, tools, use
 
 from lumen_tui.engine.actions.registry import perform
-from lumen_tui.store import approvals, files
+from lumen_tui.store import files
+from lumen_tui.store.people import approvals
 from lumen_tui.store.store import Store
 
 OURS = "mcp__lumen__"

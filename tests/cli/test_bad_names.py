@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumen_tui.store import lanenames
+from lumen_tui.store.units import lanenames
 
 
 @pytest.fixture

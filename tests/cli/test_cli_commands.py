@@ -9,8 +9,8 @@ import pytest
 
 from lumen_tui.cli.main import main
 from lumen_tui.cli.parser import COMMANDS, PARTS, build_parser
-from lumen_tui.store import work
 from lumen_tui.store.journal import Journal
+from lumen_tui.store.units import work
 
 ROLE = '+++\npurpose = "Keeps old things."\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
 

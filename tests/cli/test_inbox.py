@@ -9,10 +9,10 @@ import pytest
 
 from lumen_tui.cli import hot
 from lumen_tui.engine.actions import fields
-from lumen_tui.store import inbox
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.signalindex import SignalIndex
+from lumen_tui.store.signals import inbox
+from lumen_tui.store.signals.signalindex import SignalIndex
 
 DAY = 86400.0
 NOW = 1_800_000_000.0

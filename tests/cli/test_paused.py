@@ -8,7 +8,7 @@ import pytest
 
 from lumen_tui.__main__ import main
 from lumen_tui.model.loop import Pause
-from lumen_tui.store import pauses
+from lumen_tui.store.tasks import pauses
 
 
 @pytest.fixture

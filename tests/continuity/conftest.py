@@ -15,8 +15,8 @@ from lumen_tui.model.facts import Confirmation, Outcome
 from lumen_tui.model.loop import Artifact, Orientation, Packet
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import iso
-from lumen_tui.store import facts
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import facts
 from lumen_tui.store.store import Store
 
 NOW = 1_790_000_000.0

@@ -12,7 +12,8 @@ from lumen_tui.engine.capsules import Capsules, build_capsule, next_loop
 from lumen_tui.model.capsule import CUTS, LEAST, TITLES, Claims, Part, assemble, render, report, tokens_of
 from lumen_tui.model.config import CapsuleConfig, Config
 from lumen_tui.model.loop import LeftOut
-from lumen_tui.store import capsules, files
+from lumen_tui.store import files
+from lumen_tui.store.memory import capsules
 
 NOW = 1_790_000_000.0
 CONFIG = Config()

@@ -10,7 +10,7 @@ import pytest
 from lumen_tui.cli.main import main
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import LeftOut
-from lumen_tui.store import presence
+from lumen_tui.store.why import presence
 
 
 @pytest.fixture

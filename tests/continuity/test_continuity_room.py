@@ -11,8 +11,8 @@ from typing import Any
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import LeftOut
-from lumen_tui.store import presence
 from lumen_tui.store.watch import _WATCHED
+from lumen_tui.store.why import presence
 from lumen_tui.tui.app import LumenApp
 
 

@@ -15,7 +15,7 @@ from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
 from lumen_tui.store import files, locks
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 
 
 def kinds(world) -> list[str]:

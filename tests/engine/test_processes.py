@@ -18,7 +18,7 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.store import locks
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 
 
 def command(root: Path, *words: str) -> list[str]:

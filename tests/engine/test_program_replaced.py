@@ -18,7 +18,7 @@ from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.store import program
 from lumen_tui.store.reader import Reader
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks.taskread import read_json
 from lumen_tui.worker import __main__ as worker
 
 WHY = "the program was replaced while it ran; start it again"

@@ -14,7 +14,7 @@ from lumen_tui.engine.evolution.pipeline import Evolving
 from lumen_tui.engine.outcome import Done
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
-from lumen_tui.store import evolved
+from lumen_tui.store.learning import evolved
 from lumen_tui.store.store import Store
 
 NOW = 1_800_000_000.0

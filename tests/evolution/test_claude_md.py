@@ -13,8 +13,8 @@ from lumen_tui.model import evolvedfiles
 from lumen_tui.model.claudemd import BEGIN, END, assemble, placed
 from lumen_tui.model.evolution import TARGETS, Kind, Observation, Source, Status, Trust
 from lumen_tui.model.times import iso
-from lumen_tui.store import claudemd, evolved
 from lumen_tui.store.files import StoreError
+from lumen_tui.store.learning import claudemd, evolved
 
 OURS = f"{BEGIN}\nnew\n{END}\n"
 

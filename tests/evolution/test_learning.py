@@ -16,7 +16,8 @@ from evolution_desk import Mind, SessionFile
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import Evolving
 from lumen_tui.model.evolution import DOMAIN, PERSONA, RECOVERY, TOOLS, Kind, Status, Trust
-from lumen_tui.store import evolved, sessionlines, versions
+from lumen_tui.store.learning import evolved, versions
+from lumen_tui.store.transcripts import sessionlines
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from lumen_tui.engine.freshness import check_now
 from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import probe_words
 from lumen_tui.model.freshness import FactState
-from lumen_tui.store import claudemd, facts
-from lumen_tui.store.claudemd import write
+from lumen_tui.store.learning import claudemd
+from lumen_tui.store.learning.claudemd import write
+from lumen_tui.store.memory import facts
 from lumen_tui.tools.probes.suggest import suggest
 
 DAY = 86_400.0
@@ -84,7 +85,7 @@ def test_what_waits_or_comes_from_a_worker_is_probed_by_nobody(mind: Mind, tmp_p
 def test_an_address_is_asked_only_on_the_word_of_a_person(mind: Mind) -> None:
     from lumen_tui.engine.evolution import factual
     from lumen_tui.model.evolution import Kind, Observation, Source, Status, Trust
-    from lumen_tui.store.facts import FactIndex
+    from lumen_tui.store.memory.facts import FactIndex
 
     index = FactIndex(mind.layout)
     found = {}

@@ -28,8 +28,8 @@ from lumen_tui.model.reading import Answer as Reading
 from lumen_tui.model.reading import Order
 from lumen_tui.model.sessionlog import Report
 from lumen_tui.providers.choose import key_names, provider_name
-from lumen_tui.store import evolved
-from lumen_tui.store.ledger import Ledger
+from lumen_tui.store.learning import evolved
+from lumen_tui.store.spend.ledger import Ledger
 from lumen_tui.store.store import Store
 from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
 from lumen_tui.worker import judging, reading
@@ -353,7 +353,7 @@ def test_what_the_model_that_reads_has_found_is_judged_as_well(
 async def test_the_engine_tells_of_it_and_of_the_same_failure_once(near: Mind, api: ApiServer) -> None:
     from lumen_tui.engine.events import EventLog
     from lumen_tui.engine.evolution.learning import Learning
-    from lumen_tui.store.config import load_config
+    from lumen_tui.store.settings.config import load_config
 
     log = EventLog(near.store, [])
     learning = Learning(near.layout, log)

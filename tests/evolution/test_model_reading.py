@@ -16,8 +16,8 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import Status, Trust
 from lumen_tui.model.reading import Answer, Order
 from lumen_tui.providers.choose import key_names, provider_name
-from lumen_tui.store import evolved
-from lumen_tui.store.ledger import Ledger
+from lumen_tui.store.learning import evolved
+from lumen_tui.store.spend.ledger import Ledger
 from lumen_tui.store.store import Store
 from lumen_tui.worker import reading
 from lumen_tui.worker.reading import candidates
@@ -141,7 +141,7 @@ def test_an_answer_is_taken_apart_whatever_is_around_it(said: str, count: int | 
 async def test_the_engine_lets_a_model_read_along_and_tells_of_it(keyed: Mind, api: ApiServer) -> None:
     from lumen_tui.engine.events import EventLog
     from lumen_tui.engine.evolution.learning import Learning
-    from lumen_tui.store.config import load_config
+    from lumen_tui.store.settings.config import load_config
 
     api.say(text(answer({"line": 1, "kind": "fact", "text": "The ledger is in books", "quote": "the folder books"})))
     SessionFile(keyed.layout.transcripts / "t1.jsonl", cwd=str(keyed.layout.tasks / "tsk-1")).agent(SAID)

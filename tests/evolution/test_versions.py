@@ -13,7 +13,7 @@ from evolution_desk import Mind, SessionFile
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Status, Trust
-from lumen_tui.store import constitution, evolved, versiondiff, versions
+from lumen_tui.store.learning import constitution, evolved, versiondiff, versions
 
 SAID = (
     "Always answer in German.",

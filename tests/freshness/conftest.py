@@ -15,8 +15,8 @@ from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.outcome import Done
 from lumen_tui.model.freshness import FactState
-from lumen_tui.store import facts
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import facts
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
 

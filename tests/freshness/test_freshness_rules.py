@@ -9,7 +9,7 @@ from lumen_tui.model import freshness
 from lumen_tui.model.facts import Fact, absolute, parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase, Turn, beats_until_all, choose, mark, per_beat, phase_of
 from lumen_tui.model.times import DAY
-from lumen_tui.store.facts import marks
+from lumen_tui.store.memory.facts import marks
 
 NOW = 1_790_000_000.0
 

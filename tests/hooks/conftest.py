@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from lumen_program import lumen, lumen_bytes
 
-from lumen_tui.store import hookjournal, locks
+from lumen_tui.store import locks
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.transcripts import hookjournal
 
 REPO = Path(__file__).resolve().parents[2]
 SAMPLES: dict[str, dict[str, Any]] = {

@@ -12,10 +12,11 @@ import pytest
 
 from lumen_tui.engine.hooks import job
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store import files, hookjournal, locks
-from lumen_tui.store.hookevents import HookEvents
+from lumen_tui.store import files, locks
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.store.transcripts.hookevents import HookEvents
 
 REPO = Path(__file__).resolve().parents[2]
 HEAVY = (

@@ -10,9 +10,10 @@ import pytest
 from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.hooks import outcome
 from lumen_tui.engine.hooks.news import HookNews
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts import hookjournal
 
 NOW = 1_000_000.0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.cli.main import main
-from lumen_tui.store import hookjournal
+from lumen_tui.store.transcripts import hookjournal
 
 THEIRS = {
     "$schema": "https://json.schemastore.org/claude-code-settings.json",

@@ -13,10 +13,11 @@ from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.progress import Stretch, UnitState, missing
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts import hookjournal
 
 ON = ProgressSignalsConfig(enabled=True, frequency=10)
 NOW = 1_800_000_000.0

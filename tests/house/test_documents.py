@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.config import Config
-from lumen_tui.store import relay
-from lumen_tui.store.approvals import acted_path, decision_path
-from lumen_tui.store.blockfiles import path_of
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import relay
+from lumen_tui.store.memory.blockfiles import path_of
+from lumen_tui.store.people.approvals import acted_path, decision_path
 from lumen_tui.tui.commands import COMMANDS
 
 

@@ -13,8 +13,8 @@ from lumen_tui.model.tasks import TIERS, Spec
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import key_names, targets
 from lumen_tui.providers.endpoints import BUILT_IN
-from lumen_tui.store.config import load_config
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.sandbox import selftest
 from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lumen_tui.store import files
 from lumen_tui.store.lazyrows import LazyRows
 from lumen_tui.store.lines import Offsets, SortedRows
-from lumen_tui.store.rowtable import IdNumbers
-from lumen_tui.store.signalindex import SignalIndex
+from lumen_tui.store.memory.rowtable import IdNumbers
+from lumen_tui.store.signals.signalindex import SignalIndex
 from lumen_tui.store.store import Store
 
 

@@ -13,7 +13,7 @@ from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.records import Touch
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.nodeindex import NodeIndex
+from lumen_tui.store.memory.nodeindex import NodeIndex
 from lumen_tui.store.store import Store
 
 NOW = 1_790_000_000.0

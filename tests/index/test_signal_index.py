@@ -12,7 +12,7 @@ import pytest
 from lumen_tui.model.records import Receipt, Signal
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.signalindex import SignalIndex
+from lumen_tui.store.signals.signalindex import SignalIndex
 from lumen_tui.store.store import Store
 
 READER = "ada"

@@ -10,8 +10,9 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import locks, pauses
-from lumen_tui.store.taskread import read_json, tail_events
+from lumen_tui.store import locks
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.taskread import read_json, tail_events
 
 SLOW = "How big is /usr?"
 

@@ -21,11 +21,11 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.store import taskfiles
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.tasks.taskread import read_json
 
 CONFIG = "[heartbeat]\nevery_minutes = 5\n[workers]\nask_seconds = 0.2\nterm_seconds = 0.2\n"
 

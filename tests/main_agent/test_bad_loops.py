@@ -12,8 +12,8 @@ from lumen_apiserver import fail, held, text, tool, tools, use
 
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store import inbox
 from lumen_tui.store.reader import Reader
+from lumen_tui.store.signals import inbox
 
 
 def is_main(request) -> bool:
@@ -110,7 +110,7 @@ async def test_an_engine_killed_at_any_point_completes_the_loop_once(office, api
     office.do("signal.send", message="go")
     session = office.engine.loop._session
     if moment == "current.json":
-        monkeypatch.setattr("lumen_tui.store.taskfiles.add", _killed)
+        monkeypatch.setattr("lumen_tui.store.tasks.taskfiles.add", _killed)
     elif moment == "spec.json":
         monkeypatch.setattr(office.engine.tending.starter, "start_loop", _killed)
     with_kill = moment in ("current.json", "spec.json")

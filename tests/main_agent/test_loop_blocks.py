@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lumen_apiserver import tool, tools, use
 
-from lumen_tui.store import blocks
+from lumen_tui.store.memory import blocks
 
 
 async def test_a_loop_reads_its_blocks_and_the_next_one_reads_what_it_wrote(office, api):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lumen_apiserver import tool, tools, use
 
 from lumen_tui.model.capsule import render
-from lumen_tui.store import capsules
+from lumen_tui.store.memory import capsules
 
 
 def main_of(loop: int):

@@ -19,8 +19,9 @@ from lumen_tui.engine.actions import fields
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import Done
 from lumen_tui.model import times
-from lumen_tui.store import inbox, nodes
-from lumen_tui.store.ageindex import AgeIndex
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.signals import inbox
 from lumen_tui.store.store import Store
 
 NOW = 1_800_000_000.0

@@ -7,8 +7,8 @@ import random
 import time
 from collections import Counter
 
-from lumen_tui.store import receipts
-from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.memory.nodescan import newest_nodes
+from lumen_tui.store.signals import receipts
 
 UPKEEP = ("sweep", "decay", "cleanup", "summarize")
 

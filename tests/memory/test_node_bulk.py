@@ -8,8 +8,9 @@ import os
 import pytest
 
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files, nodebulk, nodes
+from lumen_tui.store import files
 from lumen_tui.store.journal import encode
+from lumen_tui.store.memory import nodebulk, nodes
 
 MANY = nodebulk.FEW + 20
 

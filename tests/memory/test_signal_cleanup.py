@@ -5,8 +5,9 @@ import os
 
 import pytest
 
-from lumen_tui.store import compaction, files, receipts
-from lumen_tui.store.signalindex import SignalIndex
+from lumen_tui.store import files
+from lumen_tui.store.signals import compaction, receipts
+from lumen_tui.store.signals.signalindex import SignalIndex
 
 
 def gone(desk) -> list[str]:

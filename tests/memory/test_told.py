@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import deeds
+from lumen_tui.store.people import deeds
 
 
 def told(desk) -> list[tuple[str, str, str, int]]:

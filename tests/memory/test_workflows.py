@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumen_tui.store import work
+from lumen_tui.store.units import work
 
 
 @pytest.fixture

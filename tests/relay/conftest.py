@@ -10,7 +10,7 @@ from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.actions.relay import Submitted
 from lumen_tui.engine.outcome import Done
 from lumen_tui.model.relay import Answer, Box
-from lumen_tui.store import relay
+from lumen_tui.store.memory import relay
 from lumen_tui.store.reader import Reader
 from lumen_tui.store.store import Store
 

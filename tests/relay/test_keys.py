@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from lumen_tui.store.inbox import unread
 from lumen_tui.store.journal import Journal
+from lumen_tui.store.signals.inbox import unread
 
 RACER = """
 import sys

@@ -12,9 +12,9 @@ import pytest
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import relay
 from lumen_tui.model.relay import Status
-from lumen_tui.store import relay as kept
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.relay import RelayIndex
+from lumen_tui.store.memory import relay as kept
+from lumen_tui.store.memory.relay import RelayIndex
 
 
 def test_texts_in_turn_go_in_one_after_the_other(desk) -> None:
@@ -156,7 +156,7 @@ def test_the_same_text_is_the_same_under_another_time(one: str, other: str, same
 RACER = """
 import sys
 from pathlib import Path
-from lumen_tui.store import relay
+from lumen_tui.store.memory import relay
 from lumen_tui.store.layout import Layout
 layout = Layout(Path(sys.argv[1]))
 sys.stdin.readline()

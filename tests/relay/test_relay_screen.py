@@ -7,7 +7,7 @@ from typing import Any
 from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store.relay import RelayIndex
+from lumen_tui.store.memory.relay import RelayIndex
 from lumen_tui.tui.screens.relay_screen import RelayScreen
 
 

@@ -17,8 +17,8 @@ from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.store.reader import Reader
-from lumen_tui.store.roles import list_roles
-from lumen_tui.store.rolestats import book
+from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.tasks.rolestats import book
 
 TEXT = '+++\npurpose = "Helps."\nuntil = "2027-01-22T08:00:00Z"\n+++\n\nHelp.\n'  # a week after NOW
 BUILDER = msgspec.convert(

@@ -12,7 +12,7 @@ from lumen_stage import Stage, until
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.store import files
-from lumen_tui.store.roles import load_role
+from lumen_tui.store.settings.roles import load_role
 from lumen_tui.tui.screens.fields import Line
 from lumen_tui.tui.screens.prose import Prose
 from lumen_tui.tui.screens.role_diff import difference

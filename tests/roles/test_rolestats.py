@@ -8,8 +8,8 @@ import os
 import pytest
 
 from lumen_tui.__main__ import main
-from lumen_tui.store import rolestats
-from lumen_tui.store.rolestats import RoleIndex, book
+from lumen_tui.store.tasks import rolestats
+from lumen_tui.store.tasks.rolestats import RoleIndex, book
 
 
 def figures(house) -> dict[str, tuple[int, int]]:

@@ -9,7 +9,8 @@ import pytest
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import is_safe
-from lumen_tui.store import deeds, files, history
+from lumen_tui.store import files
+from lumen_tui.store.people import deeds, history
 from lumen_tui.store.store import Store
 
 HOSTILE = "[/] \x1b]52;c;QUJD\x07 \x1b[2J \u202egnp.exe\nsecond"

@@ -12,7 +12,7 @@ from lumen_clock import HandClock
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.times import DAY
-from lumen_tui.store import nodes
+from lumen_tui.store.memory import nodes
 from lumen_tui.store.store import Store
 from lumen_tui.tui.widgets.query import parse
 

@@ -16,7 +16,8 @@ from lumen_tui.engine.outcome import Done
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, call_hash
-from lumen_tui.store import approvals, files
+from lumen_tui.store import files
+from lumen_tui.store.people import approvals
 from lumen_tui.store.store import Store
 from lumen_tui.tui.app import LumenApp
 

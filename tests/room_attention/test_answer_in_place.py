@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lumen_tui.model.times import iso
-from lumen_tui.store import approvals
-from lumen_tui.store.config import load_config
+from lumen_tui.store.people import approvals
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tui.screens import approval_answers
 
 NOW = 1_800_000_000.0

@@ -12,8 +12,8 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.model.times import iso
-from lumen_tui.store import approvals
-from lumen_tui.store.config import load_config
+from lumen_tui.store.people import approvals
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tui.screens.approval_risk import Walls, high, walls_of
 from lumen_tui.tui.screens.approval_view import answer_words
 

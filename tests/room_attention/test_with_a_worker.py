@@ -16,7 +16,8 @@ from lumen_program import start_worker
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
-from lumen_tui.store import approvals, files, locks
+from lumen_tui.store import files, locks
+from lumen_tui.store.people import approvals
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = {"command": "echo made > made.txt"}

@@ -8,7 +8,7 @@ import pytest
 
 from lumen_tui.engine.actions import checkpoints
 from lumen_tui.model.config import MemoryConfig
-from lumen_tui.store import sessions
+from lumen_tui.store.units import sessions
 from lumen_tui.tools import gitstat
 
 

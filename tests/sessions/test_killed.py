@@ -8,7 +8,7 @@ import sys
 import time
 
 from lumen_tui.engine.actions import lanes
-from lumen_tui.store import sessions
+from lumen_tui.store.units import sessions
 
 AGENT = """
 import sys, time

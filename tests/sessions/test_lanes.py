@@ -11,7 +11,7 @@ from lumen_tui.engine.actions import lanes
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.store import files
-from lumen_tui.store import lanes as stored
+from lumen_tui.store.units import lanes as stored
 
 CLAIMER = """
 import sys

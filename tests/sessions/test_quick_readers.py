@@ -15,8 +15,9 @@ from lumen_tui.engine.actions import changes
 from lumen_tui.model import jsontext, plain
 from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.session import Decision, WorkSession
-from lumen_tui.store import frontmatter, lanes, opensessions, rawjson, sessions, unitviews, work
+from lumen_tui.store import frontmatter, rawjson
 from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.units import lanes, opensessions, sessions, unitviews, work
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 VALUES = st.recursive(

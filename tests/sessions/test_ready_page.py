@@ -11,14 +11,14 @@ import pytest
 
 from lumen_tui.engine.actions import ready
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import trail, trailfile
-from lumen_tui.store.trail import NODES, Trail
+from lumen_tui.store.index import trail, trailfile
+from lumen_tui.store.index.trail import NODES, Trail
 
 READER = """
 import sys
 from pathlib import Path
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.trail import Trail
+from lumen_tui.store.index.trail import Trail
 layout = Layout(Path(sys.argv[1]))
 worst = 10**9
 for _ in range(10):

@@ -10,9 +10,9 @@ from lumen_tui.__main__ import main
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.engine.events import EventLog
 from lumen_tui.store.damage import DamageScan
-from lumen_tui.store.nodeviews import decode_node
+from lumen_tui.store.memory.nodeviews import decode_node
 from lumen_tui.store.reader import Reader
-from lumen_tui.store.signalindex import decode_signal
+from lumen_tui.store.signals.signalindex import decode_signal
 from lumen_tui.store.store import Store
 
 NOW = 1_800_000_000.0

@@ -10,8 +10,8 @@ import pytest
 
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Limits
-from lumen_tui.store import customtools
 from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.settings import customtools
 from lumen_tui.tools.rules import BadRules
 
 AT = "2026-01-0{}T00:00:00Z"

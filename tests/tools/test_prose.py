@@ -9,7 +9,7 @@ from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.roles import parse_role
+from lumen_tui.store.settings.roles import parse_role
 from lumen_tui.tools.rules import BadRules, Rules, derive
 
 BUILDER = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True, network=True, hosts=("example.org",))  # noqa: S604

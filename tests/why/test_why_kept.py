@@ -8,10 +8,10 @@ from lumen_tui.engine.actions.registry import perform
 from lumen_tui.model import relay as rules
 from lumen_tui.model.ids import Ambiguous, short
 from lumen_tui.model.whytrace import Row, rows
-from lumen_tui.store import relay
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import relay
 from lumen_tui.store.store import Store
-from lumen_tui.store.whytrace import resolve, trace
+from lumen_tui.store.why.whytrace import resolve, trace
 
 NOW = 1_790_000_000.0
 

@@ -16,9 +16,11 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.tasks import Exit, Spec, Usage
 from lumen_tui.model.text import is_safe
-from lumen_tui.store import approvals, nodes, taskfiles
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.people import approvals
 from lumen_tui.store.store import Store
-from lumen_tui.store.whytrace import resolve, trace
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.why.whytrace import resolve, trace
 from lumen_tui.tui.screens.why_screen import WhyScreen
 
 AT = "2027-01-15T07:00:00Z"

@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.model.roles import ALL_TOOLS
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store.roles import read_role_file
+from lumen_tui.store.settings.roles import read_role_file
 from lumen_tui.store.shipped import shipped
 from lumen_tui.tools.rules import derive
 

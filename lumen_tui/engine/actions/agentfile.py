@@ -20,10 +20,12 @@ from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile, BadAgentFil
 from lumen_tui.model.blocks import LIMIT, MOST_LIMIT, BadEdit, Block, Fields, check_fields
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import agentfile, archive, blocks, files, history
-from lumen_tui.store.agentfile import Clean
-from lumen_tui.store.blocks import Write
+from lumen_tui.store import files
 from lumen_tui.store.journal import Journal
+from lumen_tui.store.memory import agentfile, archive, blocks
+from lumen_tui.store.memory.agentfile import Clean
+from lumen_tui.store.memory.blocks import Write
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
 KIND = "imported"  # passages, in the journal of actions

@@ -23,9 +23,10 @@ from lumen_tui.model.approvals import (
 )  # fmt: skip
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line, plain
-from lumen_tui.store import approvals, files, frontmatter, history
-from lumen_tui.store.config import change_operator, load_config
+from lumen_tui.store import files, frontmatter
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.people import approvals, history
+from lumen_tui.store.settings.config import change_operator, load_config
 from lumen_tui.store.store import Store
 
 _MOST_REASON = 2000

@@ -12,8 +12,10 @@ from lumen_tui.model import ids
 from lumen_tui.model.archive import USUAL, WITHDRAWN, Passage, passage
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import archive, history, taskfiles
+from lumen_tui.store.memory import archive
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import taskfiles
 
 KIND = "archival"  # of a change
 

@@ -10,7 +10,8 @@ from lumen_tui.model import times
 from lumen_tui.model.attention import until_then
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, history
+from lumen_tui.store import files
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
 _LONGEST = 366 * times.DAY

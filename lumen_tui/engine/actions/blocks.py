@@ -23,8 +23,10 @@ from lumen_tui.model.blocks import (
     with_fields,
 )
 from lumen_tui.model.records import Change
-from lumen_tui.store import blockfiles, blocks, files, history
-from lumen_tui.store.blocks import Write
+from lumen_tui.store import files
+from lumen_tui.store.memory import blockfiles, blocks
+from lumen_tui.store.memory.blocks import Write
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 from lumen_tui.tools import patching
 

@@ -14,9 +14,10 @@ from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.spendbook import GRANT, REVOKE, Book, Entry
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, history
-from lumen_tui.store.config import load_config
-from lumen_tui.store.ledger import Ledger
+from lumen_tui.store import files
+from lumen_tui.store.people import history
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.spend.ledger import Ledger
 from lumen_tui.store.store import Store
 
 _NUMBERS = ("tokens", "usd", "seconds")

@@ -8,8 +8,10 @@ from lumen_tui.engine.hooks import known
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.model.worktree import Changes
-from lumen_tui.store import files, nodes, opensessions, rawjson
-from lumen_tui.store.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
+from lumen_tui.store import files, rawjson
+from lumen_tui.store.index.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.units import opensessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from lumen_tui.model.config import MemoryConfig
     from lumen_tui.model.views import NodeView, SessionView
     from lumen_tui.store.folder import Folder
-    from lumen_tui.store.nodes import Raw
+    from lumen_tui.store.memory.nodes import Raw
 
 INTERVAL = "interval"  # the trigger of a checkpoint that the engine makes
 _DECISIONS = 5

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids
-from lumen_tui.store import nodes, roles, taskfiles
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.settings import roles
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import taskfiles
 
 _ALIKE = 80  # percent of likeness from which an id may be meant by another
 _NEARLY = 0.9  # likeness from which a new lane is taken for a slip of the keyboard

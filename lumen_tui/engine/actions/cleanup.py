@@ -14,13 +14,14 @@ from lumen_tui.model import times
 from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE
 from lumen_tui.model.retention import Retention, is_pending_decision
-from lumen_tui.store import compaction, judging, sessions, work
-from lumen_tui.store.ageindex import AgeIndex
-from lumen_tui.store.judging import Counts, Watch, unwatched
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.nodes import Ambiguous, Raw
-from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.memory.nodes import Ambiguous, Raw
+from lumen_tui.store.memory.nodescan import newest_nodes
+from lumen_tui.store.signals import compaction, judging
+from lumen_tui.store.signals.judging import Counts, Watch, unwatched
 from lumen_tui.store.store import Store
+from lumen_tui.store.units import sessions, work
 
 
 class Wish(NamedTuple):

@@ -10,8 +10,8 @@ from lumen_tui.engine.refusal import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.page import Block, Cut
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import unitviews
-from lumen_tui.store.trail import DISCOVERY, SUMMARY, Trail
+from lumen_tui.store.index.trail import DISCOVERY, SUMMARY, Trail
+from lumen_tui.store.units import unitviews
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _marks(store: Folder, shown: Iterable[NodeView], now: float) -> dict[str, st
     """What goes beside the facts among these nodes that are not fresh."""
     if not any("fact" in node.tags for node in shown):
         return {}
-    from lumen_tui.store import facts  # only here, where it is worth its import
+    from lumen_tui.store.memory import facts  # only here, where it is worth its import
 
     return facts.marks(store.layout, now)
 

@@ -8,7 +8,7 @@ from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.actions.nodes import touch as touch_line
 from lumen_tui.engine.outcome import Done
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.store import Store
 
 

@@ -9,8 +9,9 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import history, nodebulk, nodes
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store.memory import nodebulk, nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
 Fields = dict[str, Any]  # dotted key -> value, None to take it out

@@ -12,9 +12,10 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt
-from lumen_tui.store import locks, pauses
-from lumen_tui.store.killfile import read_kill
+from lumen_tui.store import locks
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.killfile import read_kill
 
 Record = TypeVar("Record", Command, CommandReceipt)
 

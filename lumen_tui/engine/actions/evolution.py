@@ -16,8 +16,10 @@ from lumen_tui.model.constitution import DEFAULT
 from lumen_tui.model.evolution import Observation, Status, Trust, objections
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import is_safe, one_line
-from lumen_tui.store import constitution, evolved, files, history, locks, versions
-from lumen_tui.store.config import load_config
+from lumen_tui.store import files, locks
+from lumen_tui.store.learning import constitution, evolved, versions
+from lumen_tui.store.people import history
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 
 KIND, FILES_KIND, CONSTITUTION_KIND = "observation", "evolved", "constitution"

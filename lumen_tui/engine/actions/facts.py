@@ -14,12 +14,14 @@ from lumen_tui.model import facts, ids, times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import facts as kept
-from lumen_tui.store import history, nodes, roles
-from lumen_tui.store.config import load_config
-from lumen_tui.store.facts import FactIndex
 from lumen_tui.store.files import StoreError
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store.memory import facts as kept
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.people import history
+from lumen_tui.store.settings import roles
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 
 if TYPE_CHECKING:

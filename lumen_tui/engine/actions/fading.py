@@ -7,8 +7,8 @@ from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import Done
 from lumen_tui.model import forecast
 from lumen_tui.model.decay import DecayRule
-from lumen_tui.store.ageindex import AgeIndex
-from lumen_tui.store.config import load_config
+from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 
 

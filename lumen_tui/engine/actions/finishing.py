@@ -10,11 +10,12 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.store import lanes as stored
-from lumen_tui.store import locks, nodes
+from lumen_tui.store import locks
+from lumen_tui.store.index.trail import CHECKPOINT, NODES, Trail
+from lumen_tui.store.memory import nodes
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json
-from lumen_tui.store.trail import CHECKPOINT, NODES, Trail
+from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.units import lanes as stored
 
 COMPLETION = "wu_completion"
 _DECAY = "decay"  # who archives then: undo of `wu done` is the operator's last action all the same

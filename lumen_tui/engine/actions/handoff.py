@@ -5,10 +5,11 @@ from __future__ import annotations
 from lumen_tui.engine.actions import edits, fields, places
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.store import history, nodes
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store.index.trail import HANDOFF, NODES, Trail
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
-from lumen_tui.store.trail import HANDOFF, NODES, Trail
 
 _MOST = 20  # waiting for one work unit at once; the rest waits for the next taker
 

@@ -8,9 +8,10 @@ from lumen_tui.engine.killing import end_all
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, history
-from lumen_tui.store.killfile import Kill, lift, read_kill, throw
+from lumen_tui.store import files
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks.killfile import Kill, lift, read_kill, throw
 
 
 def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:

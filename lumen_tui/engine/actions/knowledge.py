@@ -16,11 +16,12 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Action, Change, Touch
-from lumen_tui.store import history, nodes
-from lumen_tui.store.nodes import Raw
-from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.memory.nodescan import newest_nodes
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskfiles import short_hash
+from lumen_tui.store.tasks.taskfiles import short_hash
 
 DOCUMENTS = (
     "README.md",

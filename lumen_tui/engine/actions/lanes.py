@@ -15,11 +15,13 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.handoff import Holder, Tracked
 from lumen_tui.model.records import Change
-from lumen_tui.store import files, history, lanes, locks
-from lumen_tui.store import sessions as stored
-from lumen_tui.store.config import load_config
+from lumen_tui.store import files, locks
+from lumen_tui.store.index.trail import EDGES, NODES, Trail
+from lumen_tui.store.people import history
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
-from lumen_tui.store.trail import EDGES, NODES, Trail
+from lumen_tui.store.units import lanes
+from lumen_tui.store.units import sessions as stored
 
 READY, IN_PROGRESS, BLOCKED, DONE = "ready", "in_progress", "blocked", "done"
 _FREE: Fields = {"claimed_by": None, "claimed_at": None}

@@ -11,8 +11,8 @@ from lumen_tui.engine.actions.fields import archived as archived
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import Relationship
-from lumen_tui.store import nodes
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.store import Store
 
 BACK_TO_OPEN: Fields = {

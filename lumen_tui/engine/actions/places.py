@@ -12,7 +12,7 @@ from lumen_tui.engine.refusal import ActionError
 from lumen_tui.model import ids
 from lumen_tui.model.plain import Plain
 from lumen_tui.model.views import SessionView
-from lumen_tui.store import lanenames, opensessions
+from lumen_tui.store.units import lanenames, opensessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def work_at(root: StrPath, text: str) -> str:
     from pathlib import Path
 
     from lumen_tui.engine.actions import checks
+    from lumen_tui.store.index.trail import Trail
     from lumen_tui.store.layout import Layout
-    from lumen_tui.store.trail import Trail
 
     layout = Layout(Path(root))
     with Trail(layout) as trail:

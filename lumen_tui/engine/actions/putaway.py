@@ -13,10 +13,12 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.store import files, history, nodebulk
-from lumen_tui.store.ageindex import AgeIndex
+from lumen_tui.store import files
 from lumen_tui.store.lines import split_lines
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store.memory import nodebulk
+from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
 _TAIL = 2 * 1024 * 1024

@@ -7,8 +7,9 @@ from lumen_tui.model import plain, times
 from lumen_tui.model.kinds import NODE_TYPES
 from lumen_tui.model.page import Entry, Page
 from lumen_tui.model.text import one_line, safe, safe_all
-from lumen_tui.store import files, lanelocks, opensessions, unitviews
-from lumen_tui.store.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, Trail
+from lumen_tui.store import files
+from lumen_tui.store.index.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, Trail
+from lumen_tui.store.units import lanelocks, opensessions, unitviews
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[Entry, ..
     entries = _entries(nodes, now)
     if not any("fact" in node.tags for node in nodes):
         return entries
-    from lumen_tui.store import facts  # only here, where it is worth its import
+    from lumen_tui.store.memory import facts  # only here, where it is worth its import
 
     marks = facts.marks(store.layout, now)
     for entry in entries:
@@ -109,7 +110,7 @@ def against(store: Folder, wu_id: str, now: float) -> tuple[str, ...]:
     """Facts that the work unit relies on and that are not so any more, each with what is so now."""
     if wu_id.encode() not in (files.read(store.layout.confirmations) or b""):
         return ()
-    from lumen_tui.store import facts  # only here, where it is worth its import
+    from lumen_tui.store.memory import facts  # only here, where it is worth its import
 
     return facts.against(store.layout, wu_id, now)
 

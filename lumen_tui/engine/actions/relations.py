@@ -10,8 +10,8 @@ from lumen_tui.engine.actions.waiting import blockers as blockers
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import RELATION_TYPES
+from lumen_tui.store.index.trail import EDGES, NODES, Trail
 from lumen_tui.store.store import Store
-from lumen_tui.store.trail import EDGES, NODES, Trail
 
 
 def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:

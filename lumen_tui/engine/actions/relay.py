@@ -13,8 +13,8 @@ from lumen_tui.model import ids, relay, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.relay import Answer, Status, Submission
 from lumen_tui.model.text import one_line
-from lumen_tui.store import history
-from lumen_tui.store import relay as kept
+from lumen_tui.store.memory import relay as kept
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
 KIND = "relay"

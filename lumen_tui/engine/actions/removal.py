@@ -8,9 +8,9 @@ from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.store.ageindex import AgeIndex
-from lumen_tui.store.nodes import Raw, get_field
-from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.memory.nodes import Raw, get_field
+from lumen_tui.store.memory.nodescan import newest_nodes
 from lumen_tui.store.store import Store
 
 

@@ -8,9 +8,11 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, history, locks, rolefiles, roles
+from lumen_tui.store import files, locks
 from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.rolefiles import Texts
+from lumen_tui.store.people import history
+from lumen_tui.store.settings import rolefiles, roles
+from lumen_tui.store.settings.rolefiles import Texts
 from lumen_tui.store.store import Store
 
 _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line

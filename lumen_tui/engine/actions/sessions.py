@@ -12,10 +12,13 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.session import TIERS, Decision, WorkSession, with_decision
-from lumen_tui.store import files, history, lanes, nodes
-from lumen_tui.store import sessions as stored
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store import files
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.units import lanes
+from lumen_tui.store.units import sessions as stored
 
 
 def start(

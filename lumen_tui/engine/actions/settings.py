@@ -12,8 +12,11 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model.config import Config
 from lumen_tui.model.forecast import check_rule
 from lumen_tui.model.records import Change
-from lumen_tui.store import files, frontmatter, history, nodes, plainly
-from lumen_tui.store.config import change_operator, load_config
+from lumen_tui.store import files, frontmatter
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.people import history
+from lumen_tui.store.settings import plainly
+from lumen_tui.store.settings.config import change_operator, load_config
 from lumen_tui.store.store import Store
 
 _MISSING = object()

@@ -8,8 +8,9 @@ from typing import Any
 
 from lumen_tui.engine.actions import checks, fields
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.store import inbox, nodes
-from lumen_tui.store.compaction import archive_path
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.signals import inbox
+from lumen_tui.store.signals.compaction import archive_path
 from lumen_tui.store.store import Store
 
 

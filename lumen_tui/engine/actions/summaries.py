@@ -10,11 +10,13 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.summary import MOST_NAMED, MOST_OPEN, Draft, Subject, draft
-from lumen_tui.store import history, nodes, work
 from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.nodes import Raw
-from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.memory.nodescan import newest_nodes
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.units import work
 
 
 def plan(store: Store, wu_id: str) -> Draft:

@@ -14,9 +14,12 @@ from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Budget, Spec, Status
 from lumen_tui.model.text import plain
-from lumen_tui.store import files, history, plainly, taskfiles
+from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.people import history
+from lumen_tui.store.settings import plainly
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import taskfiles
 
 EDITABLE = ("objective", "role", "model", "context", "constraints", "priority", "timeout_seconds", "wu_id", "lane")
 _MOST_CONSTRAINTS = 100

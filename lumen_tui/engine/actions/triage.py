@@ -13,11 +13,14 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import PRIORITIES, Action, Change
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import files, history, nodes, work
+from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.units import work
 
 
 def promote(

@@ -13,9 +13,10 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Run, Status
-from lumen_tui.store import filing, locks, taskfiles
+from lumen_tui.store import filing, locks
 from lumen_tui.store.store import Store
-from lumen_tui.store.taskread import read_json
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.tasks.taskread import read_json
 
 KIND = "cancel"
 Side = dict[str, Any] | None

@@ -31,12 +31,16 @@ from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
-from lumen_tui.store import history, locks, nodebulk, nodes, rolefiles, taskfiles
-from lumen_tui.store.blocks import HAND
-from lumen_tui.store.blocks import read as read_block
-from lumen_tui.store.nodes import Raw
+from lumen_tui.store import locks
+from lumen_tui.store.memory import nodebulk, nodes
+from lumen_tui.store.memory.blocks import HAND
+from lumen_tui.store.memory.blocks import read as read_block
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.people import history
+from lumen_tui.store.settings import rolefiles
 from lumen_tui.store.store import Store
-from lumen_tui.store.work import retire_unit
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.units.work import retire_unit
 
 Side = dict[str, Any] | None
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from lumen_tui.model import times
 from lumen_tui.model.page import Blocker
 from lumen_tui.model.text import one_line
-from lumen_tui.store import unitviews
+from lumen_tui.store.units import unitviews
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lumen_tui.store.folder import Folder
-    from lumen_tui.store.trail import Trail
+    from lumen_tui.store.index.trail import Trail
 
 BLOCKS = "blocks"
 

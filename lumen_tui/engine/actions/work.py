@@ -11,9 +11,11 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import files, filing, history, work
+from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.units import work
 
 
 def unit_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:

@@ -22,14 +22,16 @@ from lumen_tui.model.spendbook import Entry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks, mending, receipts, relay
-from lumen_tui.store.compaction import archive_path
-from lumen_tui.store.evolved import Rejection
+from lumen_tui.store import files, locks, mending
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.learning.evolved import Rejection
+from lumen_tui.store.learning.versions import Version
+from lumen_tui.store.memory import relay
 from lumen_tui.store.mending import Damaged, Judge
-from lumen_tui.store.readstate import decode_receipt, slim
-from lumen_tui.store.versions import Version
+from lumen_tui.store.signals import receipts
+from lumen_tui.store.signals.compaction import archive_path
+from lumen_tui.store.signals.readstate import decode_receipt, slim
 
 _MOST_NAMED = 20  # damaged lines of one file that are named one by one
 

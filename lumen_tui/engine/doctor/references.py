@@ -13,7 +13,7 @@ from lumen_tui.model.records import Relationship
 from lumen_tui.model.text import one_line
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.nodescan import newest_nodes
+from lumen_tui.store.memory.nodescan import newest_nodes
 
 _MOST_NAMED = 20
 _edge = msgspec.json.Decoder(Relationship).decode

@@ -15,13 +15,13 @@ from lumen_tui.model.session import WorkSession
 from lumen_tui.model.snapshot import EngineLife, Problem
 from lumen_tui.model.tasks import Status
 from lumen_tui.store import files, filing, lease, process
-from lumen_tui.store.config import load_config
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.process import ProcessId
-from lumen_tui.store.roles import list_roles
-from lumen_tui.store.taskindex import TaskIndex
-from lumen_tui.store.taskread import read_json
-from lumen_tui.store.work import list_units
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.tasks.taskindex import TaskIndex
+from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.units.work import list_units
 
 _SQLITE = b"SQLite format 3\x00"
 

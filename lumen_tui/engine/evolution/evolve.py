@@ -14,10 +14,11 @@ from lumen_tui.engine.evolution.writing import Written
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.sessionlog import Report
-from lumen_tui.store import claudemd, evolved, locks
-from lumen_tui.store.config import load_config
-from lumen_tui.store.constitution import read_standing
+from lumen_tui.store import locks
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.learning import claudemd, evolved
+from lumen_tui.store.learning.constitution import read_standing
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 
 

@@ -18,9 +18,9 @@ from lumen_tui.model.gate import Rules
 from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.store import evolved
-from lumen_tui.store.evolved import Rejection
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.learning import evolved
+from lumen_tui.store.learning.evolved import Rejection
 from lumen_tui.store.stamped import stamp
 
 

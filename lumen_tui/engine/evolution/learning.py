@@ -13,8 +13,8 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.store import files
-from lumen_tui.store.constitution import read_standing
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.learning.constitution import read_standing
 from lumen_tui.store.stamped import Stamped, stamp
 from lumen_tui.store.store import Store
 

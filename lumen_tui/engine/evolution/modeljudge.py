@@ -20,9 +20,9 @@ from lumen_tui.model.evolution import Observation
 from lumen_tui.model.opinions import MOST_CASES, Case, Judgement, Trial
 from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line
-from lumen_tui.store import evolved
-from lumen_tui.store.config import load_config
-from lumen_tui.store.constitution import read_standing
+from lumen_tui.store.learning import evolved
+from lumen_tui.store.learning.constitution import read_standing
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 
 MODEL = "model"  # [evolution] judge

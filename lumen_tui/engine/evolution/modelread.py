@@ -24,11 +24,13 @@ from lumen_tui.model.reading import Answer, Order, Passage
 from lumen_tui.model.sessionlog import MODEL_PLACE, Entry, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import evolved, files, locks, sessionlines
-from lumen_tui.store.config import load_config
-from lumen_tui.store.sessionfiles import SessionParser
+from lumen_tui.store import files, locks
+from lumen_tui.store.learning import evolved
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.stamped import stamp
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts import sessionlines
+from lumen_tui.store.transcripts.sessionfiles import SessionParser
 
 MODEL = "model"  # [evolution] extractor
 _STRETCH = 24_000  # characters that one call gets

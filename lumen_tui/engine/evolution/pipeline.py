@@ -24,10 +24,12 @@ from lumen_tui.model.opinions import MOST_CASES
 from lumen_tui.model.sessionlog import MODEL_PLACE, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import evolved, files, locks, sessionlines
+from lumen_tui.store import files, locks
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.sessionfiles import SessionParser
+from lumen_tui.store.learning import evolved
 from lumen_tui.store.stamped import stamp
+from lumen_tui.store.transcripts import sessionlines
+from lumen_tui.store.transcripts.sessionfiles import SessionParser
 
 if TYPE_CHECKING:
     from lumen_tui.engine.evolution.modeljudge import ModelJudge

@@ -6,8 +6,8 @@ import os
 
 from lumen_tui.model import constitution
 from lumen_tui.model.gate import Rules
-from lumen_tui.store.constitution import read_standing
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.learning.constitution import read_standing
 from lumen_tui.tools.redact import redactor
 
 

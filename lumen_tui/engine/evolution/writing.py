@@ -9,9 +9,9 @@ from lumen_tui.model.claudemd import Assembled
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, Status
 from lumen_tui.model.sessionlog import MODEL_PLACE
-from lumen_tui.store import claudemd, evolved, versions
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.versions import Metrics, Version
+from lumen_tui.store.learning import claudemd, evolved, versions
+from lumen_tui.store.learning.versions import Metrics, Version
 
 HAND = "changed by hand"
 

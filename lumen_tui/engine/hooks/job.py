@@ -20,10 +20,12 @@ import msgspec
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.hooks import outcome
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files, hookjournal, locks, sessions
-from lumen_tui.store.hookjournal import decode
+from lumen_tui.store import files, locks
 from lumen_tui.store.journal import Journal
+from lumen_tui.store.rawjson import decode
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.store.units import sessions
 
 Raw = dict[str, Any]
 _ROTATE_AT, _KEEP = 8 * 1024 * 1024, 2 * 1024 * 1024  # bytes of the journal

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lumen_tui import __version__
-from lumen_tui.store import hookjournal, rawjson
+from lumen_tui.store import rawjson
+from lumen_tui.store.transcripts import hookjournal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,12 @@ from typing import Any
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, hookjournal
+from lumen_tui.store import files
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.lines import split_lines
+from lumen_tui.store.rawjson import decode
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts import hookjournal
 
 _MOST = 1024 * 1024  # bytes of one look
 
@@ -41,7 +43,7 @@ class HookNews:
         until = self._after if told else 0.0
         for _, line in split_lines(data, offset):
             if b'"outcome"' in line:
-                self._tell(hookjournal.decode(line) or {}, now, until)
+                self._tell(decode(line) or {}, now, until)
 
     def _tell(self, record: dict[str, Any], now: float, until: float) -> None:
         """One outcome. A journal that was shortened begins anew: what it holds `until` then was told before."""

@@ -9,9 +9,11 @@ import msgspec
 from lumen_tui.engine.actions import edits
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, history, hookjournal
+from lumen_tui.store import files
 from lumen_tui.store.journal import encode
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts import hookjournal
 
 
 def note(

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.store import files, filing, hookjournal
-from lumen_tui.store.config import load_config
+from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.transcripts import hookjournal
 
 
 def remember(root: str, stamp: str) -> dict[str, Any]:

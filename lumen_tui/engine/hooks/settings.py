@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.store import files, filing
-from lumen_tui.store.hookjournal import CALLS, EVENTS
+from lumen_tui.store.transcripts.hookjournal import CALLS, EVENTS
 
 Settings = dict[str, Any]
 _TIMEOUT = 10  # seconds after which the agent's program goes on without an answer

@@ -12,7 +12,7 @@ import stat
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.store import filing
-from lumen_tui.store.config import load_config
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox import secrets

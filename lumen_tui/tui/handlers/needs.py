@@ -54,8 +54,8 @@ class NeedsHandler(Handler):
         self.room.lumen.push_screen(screen, self._chosen)
 
     def _desk(self) -> Desk:
-        from lumen_tui.store import approvals
         from lumen_tui.store.layout import Layout
+        from lumen_tui.store.people import approvals
         from lumen_tui.tui.screens.approval_answers import Desk
         from lumen_tui.tui.screens.approval_risk import walls_of
 

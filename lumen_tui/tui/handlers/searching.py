@@ -13,8 +13,8 @@ class SearchHandler(Handler):
     """The search screen."""
 
     def do_search(self) -> None:
+        from lumen_tui.store.index.search import Searcher
         from lumen_tui.store.layout import Layout
-        from lumen_tui.store.search import Searcher
         from lumen_tui.tui.screens.search_screen import SearchScreen
 
         lumen = self.room.lumen

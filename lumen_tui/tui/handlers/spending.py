@@ -15,7 +15,7 @@ class SpendingHandler(Handler):
 
     def do_budget(self) -> None:
         from lumen_tui.store.layout import Layout
-        from lumen_tui.store.spending import spend_report
+        from lumen_tui.store.spend.spending import spend_report
         from lumen_tui.tui.screens.budget_screen import BudgetScreen
 
         lumen, layout = self.room.lumen, Layout(Path(self.snapshot.root))

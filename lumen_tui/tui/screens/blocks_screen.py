@@ -15,9 +15,10 @@ from textual.widgets import Static
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
-from lumen_tui.store import blockfiles, files
-from lumen_tui.store.blockpage import BlocksPage, diff_of, read_page
+from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import blockfiles
+from lumen_tui.store.memory.blockpage import BlocksPage, diff_of, read_page
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Facts, Keys
 from lumen_tui.tui.screens.blocks_verbs import BlocksVerbs

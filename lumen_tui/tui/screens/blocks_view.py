@@ -8,7 +8,7 @@ from rich.segment import Segment
 
 from lumen_tui.model import times
 from lumen_tui.model.blocks import Block, Step, description
-from lumen_tui.store.blockpage import BlocksPage
+from lumen_tui.store.memory.blockpage import BlocksPage
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import moment

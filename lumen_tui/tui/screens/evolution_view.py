@@ -9,9 +9,9 @@ from rich.segment import Segment
 from lumen_tui.model import times
 from lumen_tui.model.constitution import Standing
 from lumen_tui.model.evolution import Observation, Status, objected, why_rows
-from lumen_tui.store.evolutionpage import EvolutionPage
-from lumen_tui.store.evolved import Rejection
-from lumen_tui.store.versions import Version
+from lumen_tui.store.learning.evolutionpage import EvolutionPage
+from lumen_tui.store.learning.evolved import Rejection
+from lumen_tui.store.learning.versions import Version
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import moment

@@ -18,9 +18,9 @@ from lumen_tui.model import times
 from lumen_tui.model.agent import task_id
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.store import capsules
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.packetrows import PacketIndex, PacketRows
+from lumen_tui.store.memory import capsules
+from lumen_tui.store.memory.packetrows import PacketIndex, PacketRows
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Fact, Keys
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet

@@ -10,10 +10,11 @@ from textual.widget import Widget
 
 from lumen_tui.model import agent, ids
 from lumen_tui.model.roles import Role
-from lumen_tui.store import files, rolefiles
+from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.roles import parse_role, read_role_file, render_role
+from lumen_tui.store.settings import rolefiles
+from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role
 from lumen_tui.store.shipped import shipped
 from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row

@@ -13,7 +13,7 @@ from lumen_tui.engine.rolepreview import Around, around, changed, consequences
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.store.roles import parse_role, render_role
+from lumen_tui.store.settings.roles import parse_role, render_role
 from lumen_tui.tui.screens.menu import Menu, Option
 from lumen_tui.tui.screens.role_draft import RoleDrafts, templates
 from lumen_tui.tui.screens.role_form import RoleForm

@@ -17,7 +17,7 @@ from lumen_tui.engine.rolepreview import firing, unended
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store.roles import render_role
+from lumen_tui.store.settings.roles import render_role
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Facts, Keys
 from lumen_tui.tui.screens.reason_prompt import ReasonPrompt

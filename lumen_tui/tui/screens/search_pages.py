@@ -11,7 +11,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model.searching import Hit
 from lumen_tui.store.files import StoreError
-from lumen_tui.store.search import Searcher
+from lumen_tui.store.index.search import Searcher
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.search_view import facts, told
 

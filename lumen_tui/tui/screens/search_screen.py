@@ -14,7 +14,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.searching import Found, Hit, parse
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
-from lumen_tui.store.search import Searcher
+from lumen_tui.store.index.search import Searcher
 from lumen_tui.tui.screens import jobs, search_pages
 from lumen_tui.tui.screens.base import DetailScreen, Keys, said
 from lumen_tui.tui.screens.fields import Line

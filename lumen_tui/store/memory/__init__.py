@@ -1,0 +1,1 @@
+"""What the agent keeps: nodes, archive, blocks, facts, capsules, relays."""

@@ -1,0 +1,152 @@
+"""Issues of beads (issues.jsonl) as memory nodes: nothing of an issue is lost, and the mapping never varies.
+
+An issue becomes a discovery under its own id; what has no place in a node stands in metadata.beads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import ids
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.store import files, importing
+from lumen_tui.store.importing import Report, Source
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.tasks.taskfiles import short_hash
+
+_LONG_AGO = "1970-01-01T00:00:00.000Z"
+_IN_THE_NODE = ("id", "title", "description", "created_at", "updated_at")
+_RELATIONS = {"parent-child": "parent_child", "discovered-from": "discovered_from", "blocks": "blocks"}
+
+
+def issues_file(path: Path) -> Path | None:
+    """The file of issues that `path` is or holds."""
+    if path.is_file():
+        return path
+    names = ("issues.jsonl", "beads.jsonl", ".beads/issues.jsonl", ".beads/beads.jsonl")
+    return next((path / name for name in names if (path / name).is_file()), None)
+
+
+def import_beads(layout: Layout, path: Path, now: str) -> Report:
+    """Take over the issues of one file, and their dependencies as relationships."""
+    issues: list[Source] = []
+    edges: list[Source] = []
+    for source in importing.read_lines(path):
+        if not source.line:
+            continue
+        issue = None if source.reason else _issue(source)
+        if issue is None:
+            issues.append(source)
+            continue
+        issues.append(_line(source, _node(issue)))
+        edges.extend(_line(source, edge) for edge in _edges(issue))
+    parts = [
+        importing.add_lines(layout, layout.memory, path, issues, now),
+        importing.add_lines(layout, layout.relationships, path, edges, now),
+    ]
+    return Report(kind="beads", path=str(path), parts=parts)
+
+
+def _issue(source: Source) -> dict[str, Any] | None:
+    """The issue in a line; None where it is none, with the reason noted in `source`."""
+    try:
+        issue = msgspec.json.decode(source.line)
+    except UNDECODABLE as error:
+        source.reason = str(error)
+        return None
+    named = isinstance(issue, dict) and all(isinstance(issue.get(key), str) and issue[key] for key in ("id", "title"))
+    if not named:
+        source.reason = "not an issue: it has no id or no title"
+        return None
+    return dict(issue)
+
+
+def _line(source: Source, record: dict[str, Any]) -> Source:
+    line = msgspec.json.encode(record)
+    if len(line) > files.MAX_READ_LINE:
+        return Source(source.number, source.line, "the issue is longer than 1 MiB")
+    return Source(source.number, line)
+
+
+def node_id(beads_id: str) -> str:
+    """The issue's own id, or where that cannot be an id here, one made from it."""
+    try:
+        return ids.check_file_name(beads_id)
+    except ids.BadId:
+        return f"mem-{short_hash(beads_id)}"
+
+
+def _text(issue: dict[str, Any], key: str) -> str:
+    value = issue.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _node(issue: dict[str, Any]) -> dict[str, Any]:
+    description = _text(issue, "description")
+    node: dict[str, Any] = {
+        "id": node_id(issue["id"]),
+        "type": "discovery",
+        "lifecycle": "wu",
+        "content": issue["title"] + (f"\n\n{description}" if description else ""),
+        "created_at": _text(issue, "created_at") or _text(issue, "updated_at") or _LONG_AGO,
+    }
+    if updated := _text(issue, "updated_at"):
+        node["updated_at"] = updated
+    if tags := _tags(issue):
+        node["tags"] = tags
+    if author := _text(issue, "created_by"):
+        node["created_by"] = author
+    node["metadata"] = _metadata(issue)
+    node["schema"] = 1
+    return node
+
+
+def _tags(issue: dict[str, Any]) -> list[str]:
+    labels = issue.get("labels")
+    words = [*(labels if isinstance(labels, list) else ()), _text(issue, "issue_type")]
+    return list(dict.fromkeys(word for word in words if isinstance(word, str) and word))
+
+
+def _metadata(issue: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    priority = issue.get("priority")
+    if isinstance(priority, int) and 0 <= priority <= 4:
+        found["priority"] = f"P{min(priority, 3)}"
+    status = _text(issue, "status")
+    if status == "closed":
+        found["status"] = "archived"
+        found["archive_reason"] = _text(issue, "close_reason") or "closed in beads"
+        found["archived_at"] = _text(issue, "closed_at") or _text(issue, "updated_at") or _LONG_AGO
+    elif status == "tombstone":
+        found["status"] = "deleted"
+        found["deleted_at"] = _text(issue, "deleted_at") or _LONG_AGO
+    elif status == "pinned":
+        found["pinned"] = True
+    if node_id(issue["id"]) != issue["id"]:
+        found["beads_id"] = issue["id"]
+    found["beads"] = {key: value for key, value in issue.items() if key not in _IN_THE_NODE}
+    return found
+
+
+def _edges(issue: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Its dependencies. Where B blocks A or is A's parent, beads writes it at A; our edge begins at B."""
+    dependencies = issue.get("dependencies")
+    for found in dependencies if isinstance(dependencies, list) else ():
+        target = _text(found, "depends_on_id") if isinstance(found, dict) else ""
+        if not target:
+            continue
+        here, there = node_id(_text(found, "issue_id") or issue["id"]), node_id(target)
+        kind = _text(found, "type")
+        relation = _RELATIONS.get(kind, "related")
+        backwards = relation in ("blocks", "parent_child")
+        edge = {
+            "from_id": there if backwards else here,
+            "to_id": here if backwards else there,
+            "type": relation,
+            "created_at": _text(found, "created_at") or _text(issue, "created_at") or _LONG_AGO,
+        }
+        yield edge if relation != "related" or kind == "related" else {**edge, "beads_type": kind}

@@ -1,0 +1,75 @@
+"""Capsules on disk, one for each loop that woke; and the newest packets, read from the end of their journal."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model.capsule import Capsule
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.loop import Packet
+from lumen_tui.store import backwards, files, filing
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.tasks.taskread import decode_safe
+
+_MOST = 1024 * 1024  # bytes of a capsule that are read
+
+
+def path(layout: Layout, loop: int) -> Path:
+    """Where the capsule stands with which a loop woke."""
+    return layout.capsules / f"{int(loop)}.json"
+
+
+def write(layout: Layout, capsule: Capsule, keep: int) -> None:
+    """Write a capsule durably, and only then take away those beyond the newest `keep`."""
+    filing.make_folder(layout.capsules)
+    files.replace(path(layout, capsule.loop), msgspec.json.format(msgspec.json.encode(capsule), indent=1))
+    for loop in listed(layout)[: -max(1, keep)]:
+        if loop < capsule.loop:
+            filing.remove(path(layout, loop))
+
+
+def read(layout: Layout, loop: int) -> Capsule | None:
+    """The capsule with which a loop woke, safe to show; None where there is none, or none that can be read."""
+    try:
+        data = files.read(path(layout, loop), _MOST)
+        return None if data is None else decode_safe(data, Capsule)
+    except (*UNDECODABLE, files.StoreError, OSError):
+        return None
+
+
+def listed(layout: Layout) -> list[int]:
+    """The loops whose capsule is kept, the oldest first."""
+    try:
+        names = os.listdir(layout.capsules)
+    except OSError:
+        return []
+    return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdecimal())
+
+
+def recent_packets(layout: Layout, count: int) -> tuple[Packet, ...]:
+    """The newest packets, oldest first, safe to show. Damaged lines are passed over."""
+    try:
+        fd = files.open_plain(layout.packets)
+    except FileNotFoundError:
+        return ()
+    found: list[Packet] = []
+    try:
+        for _, line in backwards.lines(fd):
+            if len(found) >= count:
+                break
+            if packet := packet_in(line):
+                found.append(packet)
+    finally:
+        os.close(fd)
+    return tuple(reversed(found))
+
+
+def packet_in(line: bytes) -> Packet | None:
+    """The packet of a line, safe to show; None where it cannot be read."""
+    try:
+        return decode_safe(line, Packet)
+    except UNDECODABLE:
+        return None

@@ -1,0 +1,245 @@
+"""Facts as they stand: the nodes that hold them, and what probes and persons found since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import freshness, times
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.facts import Confirmation, Fact, Outcome, fact_of
+from lumen_tui.model.freshness import FactState, FactsView
+from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.store import files
+from lumen_tui.store.damage import Damage
+from lumen_tui.store.journal import PIECE, Follower, encode
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.lines import split_lines
+from lumen_tui.store.memory.nodeviews import decode_node
+from lumen_tui.store.settings.config import load_config
+
+_MARK = b'"fact"'
+_confirmation = msgspec.json.Decoder(Confirmation).decode
+
+
+class _Touch(msgspec.Struct):
+    node_id: str
+
+
+_touch = msgspec.json.Decoder(_Touch).decode
+
+
+class Found:
+    """All that was found of one fact."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, float] = {}  # probe -> when it last confirmed
+        self.latest: dict[str, Confirmation] = {}  # probe -> its last line
+        self.decisive: dict[str, Confirmation] = {}  # probe -> its last line that told something
+        self.since: dict[str, float] = {}  # probe -> since when it says otherwise
+        self.people: dict[str, str] = {}  # moment -> who confirmed then
+
+    def take(self, line: Confirmation) -> None:
+        """Take in a line; in the order in which they were written."""
+        if line.kind == "person":
+            if line.outcome == Outcome.WITHDRAWN:
+                self.people.pop(line.at, None)
+            else:
+                self.people[line.at] = line.by
+            return
+        at, probe = times.epoch(line.at), line.probe_id
+        self.latest[probe] = line
+        if line.outcome == Outcome.FAILED:
+            return
+        self.decisive[probe] = line
+        if line.outcome == Outcome.HOLDS:
+            self.held[probe] = max(at, self.held.get(probe, 0.0))
+            self.since.pop(probe, None)
+        else:
+            self.since.setdefault(probe, at)
+
+    def person(self) -> tuple[float, str]:
+        """When a person confirmed last, and who; (0, "") for never."""
+        return max(((times.epoch(at), by) for at, by in self.people.items()), default=(0.0, ""))
+
+
+class FactIndex:
+    """Follows the journals. Not safe for use by two threads at once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._memory, self._lines = Follower(layout.memory), Follower(layout.confirmations)
+        self._touches = Follower(layout.touches)
+        self.damage = Damage("memory/confirmations.jsonl", self._lines)
+        self.revision = 0
+        self._facts: dict[str, Fact] = {}
+        self._found: dict[str, Found] = {}
+        self._uses: dict[str, int] = {}
+        self._states: dict[str, FactState] = {}
+        self._stale: set[str] = set()  # facts whose state has to be made anew
+        self._view: FactsView | None = None
+
+    def refresh(self) -> bool:
+        """Take in what is new; True where there was something."""
+        news = self._follow(self._memory, self._facts, self._take_nodes)
+        news |= self._follow(self._lines, self._found, self._take_lines)
+        if self._facts and self._touches.changed():
+            news |= self._follow(self._touches, self._uses, self._take_touches)
+        if news:
+            self.revision += 1
+            self._view = None
+        return news
+
+    def _follow(self, follower: Follower, known: dict, take) -> bool:  # type: ignore[no-untyped-def, type-arg]
+        if not follower.pending():
+            return False
+        generation, news = follower.generation, False
+        while True:
+            offset, data = follower.poll(PIECE)
+            if follower.generation != generation:
+                generation, news = follower.generation, True
+                known.clear()
+                self._states.clear()
+                self._stale.update(self._facts)
+            if not data:
+                return news
+            news |= take(offset, data)
+
+    def _take_nodes(self, _offset: int, data: bytes) -> bool:
+        news, at = False, 0
+        while (at := data.find(_MARK, at)) >= 0:
+            end = data.find(b"\n", at)
+            line = data[data.rfind(b"\n", 0, at) + 1 : end]
+            at = end
+            try:
+                fact = fact_of(decode_node(line))
+            except UNDECODABLE:
+                continue  # the index of nodes tells of damaged lines
+            if fact is not None:
+                self._facts[fact.id] = fact
+                self._stale.update((fact.id, fact.supersedes))
+                news = True
+        return news
+
+    def _take_lines(self, offset: int, data: bytes) -> bool:
+        for at, line in split_lines(data, offset):
+            try:
+                found = _confirmation(line)
+            except UNDECODABLE as error:
+                self.damage.add(at, line, str(error))
+                continue
+            self._found.setdefault(found.fact_id, Found()).take(_safe(found))
+            fact = self._facts.get(found.fact_id)
+            self._stale.update((found.fact_id, fact.supersedes if fact else ""))
+        return True
+
+    def _take_touches(self, offset: int, data: bytes) -> bool:
+        for _, line in split_lines(data, offset):
+            try:
+                node_id = _touch(line).node_id
+            except UNDECODABLE:
+                continue
+            self._uses[node_id] = self._uses.get(node_id, 0) + 1
+            self._stale.add(node_id)
+        return True
+
+    def states(self) -> tuple[FactState, ...]:
+        """Every fact, retired and superseded ones too, as of the last refresh."""
+        for fact_id in self._stale & self._facts.keys():
+            self._states[fact_id] = self._state(self._facts[fact_id])
+        self._stale.clear()
+        return tuple(self._states.values())
+
+    def view(self) -> FactsView:
+        """The summary of all facts, as of the last refresh."""
+        if self._view is None:
+            self._view = freshness.view(self.states())
+        return self._view
+
+    def get(self, fact_id: str) -> FactState | None:
+        """One fact, None where there is none."""
+        fact = self._facts.get(fact_id)
+        return None if fact is None else self._state(fact)
+
+    def found(self, fact_id: str) -> Found:
+        """What was found of a fact; empty where nothing was."""
+        return self._found.get(fact_id) or Found()
+
+    def _state(self, fact: Fact) -> FactState:
+        found = self.found(fact.id)
+        person_at, person = found.person()
+        held = [found.held.get(probe.id, 0.0) for probe in fact.probes]
+        by_probes = min(held, default=0.0)
+        lines = [line for probe in fact.probes if (line := found.latest.get(probe.id))]
+        off = [(found.since[probe.id], found.decisive[probe.id]) for probe in fact.probes if probe.id in found.since]
+        last = max(lines, key=lambda line: line.at, default=None)
+        failing = [line.evidence for line in lines if line.outcome == Outcome.FAILED]
+        first = min(off, key=lambda pair: pair[0], default=None)
+        return FactState(
+            fact, max(person_at, by_probes), person if person_at > by_probes else "probe" if by_probes else "",
+            times.epoch(last.at) if last else 0.0, first[0] if first else 0.0, first[1].value if first else "",
+            (first[1] if first else last or _NOTHING).evidence, failing[0] if failing else "",
+            first[1].used_by if first else (), self._uses.get(fact.id, 0), self._settled(fact),
+        )  # fmt: skip
+
+    def _settled(self, fact: Fact) -> bool:
+        """Whether a person confirmed what came in the place of this one, or took that away."""
+        after = self._facts.get(fact.superseded_by)
+        return after is not None and (bool(self.found(after.id).people) or after.status in ("archived", "deleted"))
+
+
+_NOTHING = Confirmation("", "", "")
+
+
+def _safe(line: Confirmation) -> Confirmation:
+    texts = {name: safe(getattr(line, name)) for name in ("evidence", "value", "by", "kind", "outcome")}
+    return msgspec.structs.replace(line, **texts, used_by=tuple(safe_all(line.used_by)))
+
+
+def record(layout: Layout, lines: Iterable[Confirmation]) -> None:
+    """Append what was found, durably."""
+    if data := b"".join([encode(line) for line in lines]):
+        files.append(layout.confirmations, data)
+
+
+def states(layout: Layout) -> tuple[FactState, ...]:
+    """Every fact as it stands now, for somebody who looks once."""
+    index = FactIndex(layout)
+    index.refresh()
+    return index.states()
+
+
+def marks(layout: Layout, now: float) -> dict[str, str]:
+    """What goes beside facts that are not fresh, by the id of the node: for context blocks, capsules, ready pages."""
+    found = {state.fact.id: freshness.mark(state, now) for state in states(layout)}
+    return {fact_id: words for fact_id, words in found.items() if words}
+
+
+def against(layout: Layout, wu_id: str, now: float) -> tuple[str, ...]:
+    """What a work unit relies on and is not so any more: each claim with its mark."""
+    found = [state for state in states(layout) if state.alarming and wu_id in state.used_by]
+    return tuple([f"{one_line(state.fact.title, 200)} {freshness.mark(state, now)}" for state in found])
+
+
+def texts_in_use(layout: Layout) -> Iterator[tuple[str, str]]:
+    """(name, text) of what is current: CLAUDE.md, wake-state, the newest capsule. Open work units come from work."""
+    elsewhere = load_config(layout)[0].evolution.claude_md
+    named = [("CLAUDE.md", layout.claude_md), ("wake-state.md", layout.wake_state)]
+    named += [("CLAUDE.md", Path(elsewhere).expanduser())] if elsewhere else []
+    named += [("capsule", path) for path in _newest(layout.root / "loops" / "capsules")]
+    for name, path in named:
+        try:
+            data = files.read(path, 1024 * 1024)
+        except (files.StoreError, OSError):
+            continue
+        if data:
+            yield name, data.decode("utf-8", "replace")
+
+
+def _newest(folder: Path) -> list[Path]:
+    try:
+        found = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        return sorted(found, key=lambda path: path.stat().st_mtime)[-1:]
+    except OSError:
+        return []

@@ -1,0 +1,98 @@
+"""Role profiles on disk: the shipped ones in the package, the hired ones in the state folder over them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import agent, ids, times
+from lumen_tui.model.roles import ALL_TOOLS, Role
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.tasks import TIERS
+from lumen_tui.store import files, frontmatter
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings import plainly, rulelines
+from lumen_tui.store.shipped import shipped
+
+
+def parse_role(name: str, text: str, source: str) -> Role:
+    """The role in `text`. BadFile says what is wrong and on which line."""
+    fields, prompt = frontmatter.split(text)
+    fields.setdefault("purpose", "")
+    try:
+        role = msgspec.convert({**fields, "name": name, "prompt": prompt, "source": source}, Role)
+    except msgspec.ValidationError as error:
+        line = rulelines.place(error, text) or frontmatter.line_of(text, plainly.place(error))
+        raise BadFile(plainly.in_words(error, Role, fields), line) from error
+    _check(role, text)
+    return role
+
+
+def _check(role: Role, text: str) -> None:
+    if role.tier not in TIERS:
+        raise BadFile(f"tier {role.tier!r} is unknown: one of {', '.join(TIERS)}", frontmatter.line_of(text, "tier"))
+    if unknown := [tool for tool in role.tools if tool not in ALL_TOOLS]:
+        line = frontmatter.line_of(text, "tools")
+        raise BadFile(f"tool {unknown[0]!r} is unknown: of {', '.join(ALL_TOOLS)}", line)
+    if role.shell not in ("none", "read", "any"):
+        raise BadFile(f"shell {role.shell!r} is unknown: none, read or any", frontmatter.line_of(text, "shell"))
+    if role.until and not times.epoch(role.until):
+        said = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
+        raise BadFile(said, frontmatter.line_of(text, "until"))
+    own = agent.TOOLS if role.name == agent.ROLE else ()
+    rulelines.check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
+
+
+def render_role(role: Role) -> str:
+    """The file of a role."""
+    fields: dict[str, Any] = msgspec.to_builtins(role)
+    for dropped in ("name", "prompt", "source"):
+        fields.pop(dropped, None)
+    return frontmatter.join(fields, role.prompt)
+
+
+def read_role_file(path: Path, source: str) -> Role:
+    """The role in one file. BadFile where a person must mend it, FileNotFoundError where it is missing."""
+    data = files.read(path)
+    if data is None:
+        raise FileNotFoundError(path)
+    try:
+        return parse_role(ids.check_name(path.stem, "role"), data.decode(), source)
+    except UnicodeDecodeError as error:
+        raise BadFile("the file is not UTF-8", data[: error.start].count(b"\n") + 1) from error
+    except ids.BadId as error:
+        raise BadFile(str(error)) from error
+
+
+def load_role(layout: Layout, name: str) -> Role:
+    """The role in force under `name`: the hired one, else the shipped one. FileNotFoundError, BadFile."""
+    try:
+        return read_role_file(layout.role(name), "hired")
+    except FileNotFoundError:
+        if layout.retired_role(name).exists():
+            raise
+        return read_role_file(shipped("roles") / f"{name}.md", "shipped")
+
+
+def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
+    """Roles in force, names of the retired ones, and the files that could not be read."""
+    retired = sorted(path.stem for path in layout.retired_roles.glob("*.md"))
+    found: dict[str, tuple[Path, str]] = {}
+    for path in sorted(shipped("roles").glob("*.md")):
+        if path.stem not in retired:
+            found[path.stem] = (path, "shipped")
+    for path in sorted(layout.roles.glob("*.md")):
+        found[path.stem] = (path, "hired")
+    roles, problems = [], []
+    for path, source in found.values():
+        try:
+            roles.append(read_role_file(path, source))
+        except BadFile as error:
+            where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")
+            problems.append(Problem(where=where, what=str(error), hint="mend the file; the role is not in force"))
+        except (files.StoreError, OSError) as error:
+            problems.append(Problem(where=f"roles/{path.name}", what=str(error)))
+    return sorted(roles, key=lambda role: role.name), [name for name in retired if name not in found], problems

@@ -1,0 +1,225 @@
+"""Signals whose time is over leave signals.jsonl for archive.jsonl; nothing is lost, and receipts keep their sense.
+
+Each step is durable before the next: beside each receipt of the kind "that one and all before" whose signal leaves,
+one is put for the newest signal before it that stays; the leaving lines are copied to the archive; then the journal
+is rewritten, and only then are receipts dropped whose signal is gone. All of it is prepared beside the writers, who
+wait for the last step of a rewrite alone. A kill between two steps leaves a state that reads the same, and the next
+run goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import times
+from lumen_tui.model.records import Receipt
+from lumen_tui.store import files, filing, locks, rewriting
+from lumen_tui.store.journal import Follower, encode
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.linemap import whole_blocks
+from lumen_tui.store.signals import judging, receipts
+from lumen_tui.store.signals.judging import NO_SIGNAL, REASONS, Counts, Judged, Rule, Watch, unwatched
+from lumen_tui.store.signals.readstate import decode_receipt, slim
+
+_BATCH = 512 * 1024  # bytes of one append to the archive: a kill does not tear it
+_ATTEMPTS = 5  # another rewrite came between the judgement and the lock
+_LONGEST = files.MAX_LINE - 256  # bytes of a line that has room for the marks
+_SYNC = 32 * 1024 * 1024  # bytes after which the disk is waited for: appenders share it
+
+
+def archive_path(layout: Layout) -> Path:
+    """Where signals go that left the journal."""
+    return layout.memory_archive
+
+
+def plan(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Counts:
+    """What `compact` would do now."""
+    counts = Counts()
+    if layout.signals.exists():
+        fd = files.open_plain(layout.signals)
+        try:
+            counts = judging.judge(layout, fd, rule, now, watch).counts
+        finally:
+            os.close(fd)
+    counts.orphaned = receipts.orphans(layout)
+    return counts
+
+
+def compact(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Counts:
+    """Move out what the rule no longer keeps; safe beside any number of writers and readers.
+
+    It can be stopped at any moment; `watch` is told how far it is.
+    """
+    with locks.waiting_lock(layout.lock("signal-cleanup")) as held:
+        counts = Counts()
+        for _ in range(_ATTEMPTS if layout.signals.exists() else 0):
+            try:
+                counts = _compact(layout, rule, now, held, watch)
+                break
+            except rewriting.Moved:
+                continue
+        counts.orphaned += receipts.tidy(layout, moved=counts.removed > 0)
+    return counts
+
+
+def _compact(layout: Layout, rule: Rule, now: float, held: int, watch: Watch) -> Counts:
+    fd = files.open_plain(layout.signals)
+    try:
+        judged = judging.judge(layout, fd, rule, now, lambda share: watch(share / 2))
+        counts = judged.counts
+        if counts.removed:
+            _rewrite(layout, judged, _Archive(archive_path(layout), held, now), watch)
+        return counts
+    finally:
+        os.close(fd)
+
+
+def _rewrite(layout: Layout, judged: Judged, archive: _Archive, watch: Watch) -> None:
+    arrived = _Receipts(layout)
+
+    def anchor() -> None:
+        if anchors := judged.anchors(arrived.new()):
+            receipts.anchor(layout, anchors)
+
+    anchor()
+    arrived.new()  # what that has rewritten itself: under the lock, only what came since is read
+    sorting = _Sorting(judged.fates, archive, watch)
+    rewriting.beside(layout.signals, sorting.staying, anchor, of=judged.fd)
+    archive.forget()
+
+
+class _Receipts:
+    """Receipts for "that one and all before", each signal's once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._follower = Follower(layout.receipts)
+        self._known: set[str] = set()
+
+    def new(self) -> list[Receipt]:
+        """Those that came since the last call."""
+        found = []
+        for line in self._follower.poll()[1].splitlines():
+            receipt = decode_receipt(line)
+            if receipt and receipt.upto and receipt.signal_id not in self._known:
+                self._known.add(receipt.signal_id)
+                found.append(receipt)
+        return found
+
+
+class _Sorting:
+    """Gives the lines that stay, and the others to the archive; lines that came later, under the lock, stay."""
+
+    def __init__(self, fates: bytearray, archive: _Archive, watch: Watch) -> None:
+        self._fates, self._archive, self._watch = fates, archive, watch
+        self._at = 0
+        self._through = False
+
+    def staying(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        if self._through:  # writers wait: nothing is told, nothing synced
+            yield from blocks
+            return
+        for block in blocks:
+            count = block.count(b"\n")
+            fates = self._fates[self._at : self._at + count].ljust(count, b"\0")
+            self._at += count
+            if max(fates) <= NO_SIGNAL:
+                yield block
+            elif not self._archive.add_all(block, fates):
+                yield self._sorted(fates, block.split(b"\n"))
+            self._watch(0.5 + min(1.0, self._at / max(1, len(self._fates))) / 2)
+        self._archive.flush()
+        self._through = True
+
+    def _sorted(self, fates: bytearray, lines: list[bytes]) -> bytes:
+        stays = []
+        for fate, line in zip(fates, lines, strict=False):
+            if fate > NO_SIGNAL:
+                self._archive.add(line, fate)
+            else:
+                stays.append(line + b"\n")
+        return b"".join(stays)
+
+
+class _Archive:
+    """The archive's end. What an earlier run copied that was killed before its rewrite is not copied again.
+
+    While a run is at it, the file of the cleanup's lock holds where in the archive its copies begin.
+    """
+
+    def __init__(self, path: Path, held: int, now: float) -> None:
+        self._path, self._held = path, held
+        self._batch: list[bytes] = []
+        self._size = self._unsynced = 0
+        at = times.iso(now)
+        self._marks = {fate: {"archived_at": at, "archive_reason": reason} for fate, reason in REASONS.items()}
+        self._tails = {fate: b"," + msgspec.json.encode(marks)[1:] + b"\n" for fate, marks in self._marks.items()}
+        said = os.pread(held, 32, 0).strip()
+        self._known = _ids(path, int(said)) if said.isdigit() else set()
+        if not said.isdigit():
+            size = path.stat().st_size if path.exists() else 0
+            locks.overwrite_locked(held, b"%d\n" % size)
+
+    def add_all(self, block: bytes, fates: bytearray) -> bool:
+        """Copy a block whose lines all leave for one reason, in one go; False where it must be line by line."""
+        if min(fates) != max(fates) or self._known or b'"archive' in block or block.count(b"}\n") != len(fates):
+            return False
+        if len(max(block.split(b"\n"), key=len)) > _LONGEST:
+            return False
+        self._put(block.replace(b"}\n", self._tails[fates[0]]))
+        return True
+
+    def add(self, line: bytes, fate: int) -> None:
+        """Copy one line, marked with when and why it left."""
+        if self._known and (signal := slim(line)) and signal.id in self._known:
+            return
+        plain = line[-1:] == b"}" and b'"archive' not in line and len(line) <= _LONGEST
+        self._put(line[:-1] + self._tails[fate] if plain else self._marked(line, fate))
+
+    def _put(self, data: bytes) -> None:
+        self._batch.append(data)
+        self._size += len(data)
+        if self._size >= _BATCH:
+            self._write()
+
+    def _marked(self, line: bytes, fate: int) -> bytes:
+        """As it stands where it would grow too long."""
+        try:
+            return encode(msgspec.json.decode(line) | self._marks[fate])
+        except files.LineTooLong:
+            return line + b"\n"
+
+    def _write(self) -> None:
+        if self._batch:
+            files.append(self._path, b"".join(self._batch), durable=False)
+        self._unsynced += self._size
+        self._batch, self._size = [], 0
+        if self._unsynced >= _SYNC:
+            filing.make_durable(self._path)
+            self._unsynced = 0
+
+    def flush(self) -> None:
+        """Make everything durable that was added."""
+        self._write()
+        filing.make_durable(self._path)
+
+    def forget(self) -> None:
+        """The journal was rewritten: the next run has nothing to look for."""
+        locks.overwrite_locked(self._held, b"")
+
+
+def _ids(path: Path, begin: int) -> set[str]:
+    """Ids in the archive from that offset on."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return set()
+    try:
+        begin = begin if begin <= os.fstat(fd).st_size else 0
+        lines = (line for _, block in whole_blocks(fd, begin) for line in block.splitlines())
+        return {signal.id for line in lines if (signal := slim(line))}
+    finally:
+        os.close(fd)

@@ -1,0 +1,146 @@
+"""What one reader has not read, newest first, found from the end of two journals: cost does not grow with history.
+
+On the path of the hot verbs, as `rawjson` is.
+"""
+
+from __future__ import annotations
+
+import os
+
+from lumen_tui.store import backwards, files
+from lumen_tui.store.rawjson import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Raw = dict[str, Any]
+
+_EVERYONE = "*"  # the reader of a legacy receipt, which names none
+_EVERYONE_TEXT = b'"*"'
+_OVERLAP = 64 * 1024  # bytes
+
+
+def _text(record: Raw, key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+class Receipts:
+    """The receipts that count for one reader, from the end back to where an `upto` covers the rest.
+
+    Receipts of signals behind that one can stand a little before it, where two looked at the same moment.
+    """
+
+    def __init__(self, fd: int, signals: int, reader: str) -> None:
+        self._signals = signals
+        self._readers = ("", _EVERYONE, reader)
+        self.read: set[str] = set()
+        self.upto = -1  # every signal that begins here or before is read
+        self.upto_ids: set[str] = set()  # the same, where the place is not known
+        if fd >= 0:
+            self._load(fd, reader)
+
+    def _load(self, fd: int, reader: str) -> None:
+        word = reader.encode() if reader.isascii() else b""  # other letters may stand there escaped
+        until = -1
+        for offset, line in backwards.lines(fd):
+            if offset < until:
+                return
+            if (b'"reader"' in line and word not in line and b"\\" not in line) and _EVERYONE_TEXT not in line:
+                continue  # somebody else's
+            receipt = decode(line)
+            if receipt and self._take(receipt) and until < 0:
+                until = offset - _OVERLAP
+
+    def _take(self, receipt: Raw) -> bool:
+        """Note it; whether it covers everything before."""
+        signal_id = _text(receipt, "signal_id")
+        if not signal_id or _text(receipt, "reader") not in self._readers:
+            return False
+        if receipt.get("upto") is not True:
+            self.read.add(signal_id)
+            return False
+        if self._stands(signal_id, receipt.get("offset")):
+            self.upto = max(self.upto, receipt["offset"])
+        else:
+            self.upto_ids.add(signal_id)
+        return True
+
+    def _stands(self, signal_id: str, offset: object) -> bool:
+        """Whether that signal's line really begins there: a rewrite moves lines."""
+        if not isinstance(offset, int):
+            return False
+        signal = decode(backwards.line_at(self._signals, offset))
+        return signal is not None and signal.get("id") == signal_id
+
+
+class Page:
+    """What was found. `found` holds (offset, signal), newest first."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, Raw]] = []
+        self.more = False  # older unread ones were left out
+        self.damaged = 0
+        self.newest: tuple[str, int] | None = None  # id and offset of the last signal there is
+
+
+def _open(path: str) -> int:
+    try:
+        return files.open_plain(path)
+    except FileNotFoundError:
+        return -1
+
+
+def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] | None = None) -> Page:
+    """The newest `limit` signals in the folder `memory` that `reader` has not read and `wanted` takes."""
+    signals = _open(f"{memory}/signals.jsonl")
+    if signals < 0:
+        return Page()
+    receipts = _open(f"{memory}/signal-receipts.jsonl")
+    try:
+        return _walk(signals, Receipts(receipts, signals, reader), limit, wanted)
+    finally:
+        os.close(signals)
+        if receipts >= 0:
+            os.close(receipts)
+
+
+def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], bool] | None) -> Page:
+    page = Page()
+    seen = receipts.read  # shown once, whatever is there twice
+    for offset, line in backwards.lines(signals):
+        if offset <= receipts.upto:
+            break
+        signal = decode(line)
+        signal_id = _text(signal, "id") if signal else ""
+        if signal is None or not signal_id:
+            page.damaged += bool(line.strip())
+            continue
+        page.newest = page.newest or (signal_id, offset)
+        if signal_id in receipts.upto_ids:
+            break
+        if signal.get("read") is True or signal_id in seen or (wanted and not wanted(signal)):
+            continue
+        if len(page.found) >= limit:
+            page.more = True
+            break
+        seen.add(signal_id)
+        page.found.append((offset, signal))
+    return page
+
+
+def newest(path: str) -> tuple[str, int] | None:
+    """Id and offset of the last signal in the journal at `path`; None where there is none."""
+    fd = _open(path)
+    if fd < 0:
+        return None
+    try:
+        for offset, line in backwards.lines(fd):
+            signal = decode(line)
+            if signal and _text(signal, "id"):
+                return signal["id"], offset
+    finally:
+        os.close(fd)
+    return None

@@ -1,0 +1,155 @@
+"""Task folders as an operator touches them: made whole or not at all, read, edited while they wait."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import ids
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.tasks import Exit, Spec, Status, derive_status
+from lumen_tui.store import files, filing, locks
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings import plainly
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+class Taken(Exception):
+    """There is a task under this id already."""
+
+
+class NotQueued(Exception):
+    """The task has begun or ended."""
+
+
+def id_for_key(key: str) -> str:
+    """The id that a creator's idempotency key leads to: the same key, the same task."""
+    return f"tsk-{short_hash(key)}"
+
+
+def short_hash(text: str) -> str:
+    """65 bits of the text's hash, written as ids are."""
+    number = int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:9], "big")
+    return "".join([_ALPHABET[number >> shift & 31] for shift in range(0, 65, 5)])
+
+
+def folder_of(layout: Layout, task_id: str) -> Path | None:
+    """Where the task stands, live or archived."""
+    live = layout.task(task_id)
+    if live.is_dir():
+        return live
+    return next(layout.archive.glob(f"*/*/{task_id}"), None)
+
+
+def all_ids(layout: Layout) -> Iterator[str]:
+    """The ids of all tasks, the live ones first."""
+    for path in [*layout.tasks.glob("*"), *layout.archive.glob("*/*/*")]:
+        if path.name[0] != "." and path != layout.archive and path.is_dir():
+            yield path.name
+
+
+def add(layout: Layout, spec: Spec) -> Spec:
+    """Make tasks/<id>/spec.json: the folder appears with the spec in it, durably, or not at all.
+
+    Taken where the id is in use, by an archived task too.
+    """
+    target = layout.task(spec.id)
+    if folder_of(layout, spec.id):
+        raise Taken(spec.id)
+    temporary = layout.tasks / f".{spec.id}.{os.urandom(6).hex()}.tmp"
+    filing.make_folder(temporary)
+    try:
+        files.replace(temporary / "spec.json", _render(spec))
+        filing.move(temporary, target)
+    except files.NotWritten as error:
+        _discard(temporary)
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise Taken(spec.id) from error
+        raise
+    return spec
+
+
+def _render(spec: Spec) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(spec), indent=2) + b"\n"
+
+
+def _discard(temporary: Path) -> None:
+    for remove, path in ((os.unlink, temporary / "spec.json"), (os.rmdir, temporary)):
+        try:
+            remove(path)
+        except OSError:
+            pass  # the next start sweeps it
+
+
+def read_spec(layout: Layout, task_id: str) -> Spec | None:
+    """The spec of a live or archived task, None where there is no such task. BadFile where it is broken."""
+    folder = folder_of(layout, task_id)
+    data = files.read(folder / "spec.json") if folder else None
+    return None if data is None else parse_spec(data)
+
+
+def parse_spec(data: bytes) -> Spec:
+    """A spec from its JSON; BadFile says what is wrong."""
+    try:
+        return msgspec.json.decode(data, type=Spec)
+    except msgspec.ValidationError as error:
+        raise BadFile(f"the spec cannot be read: {plainly.in_words(error, Spec)}", 1) from error
+    except UNDECODABLE as error:
+        raise BadFile(f"the spec cannot be read: {error}", 1) from error
+
+
+def parse_spec_fields(data: bytes) -> dict[str, Any]:
+    """The fields of a spec that somebody wrote; BadFile where it is not one JSON object."""
+    try:
+        found = msgspec.json.decode(data)
+    except UNDECODABLE as error:
+        raise BadFile(f"the spec is not JSON: {error}", 1) from error
+    if not isinstance(found, dict):
+        raise BadFile("the spec must be one JSON object", 1)
+    return found
+
+
+def read_exit(folder: Path) -> Exit | None:
+    """How the task in `folder` ended; None where it has not, or where that cannot be read."""
+    try:
+        return msgspec.json.decode(files.read(folder / "exit.json") or b"", type=Exit)
+    except UNDECODABLE:
+        return None
+
+
+def status_of(folder: Path) -> Status:
+    """The status that the evidence in the folder gives now; silence is not looked at."""
+    ended = read_exit(folder)
+    return derive_status(
+        exit_status=ended.status if ended else "",
+        ran=(folder / "run.json").exists(),
+        lock_held=locks.is_locked(folder / "run.lock"),
+        silent_for=0.0,
+        stall_after=0.0,
+    )
+
+
+def edit_queued(layout: Layout, spec: Spec, before: Spec) -> None:
+    """Put `spec` in place of `before` while the task still waits. NotQueued where it began or changed meanwhile.
+
+    The worker's own lock is held for that moment, so that no worker starts on half a change.
+    """
+    folder = layout.task(ids.check_name(spec.id, "task id"))
+    lock = locks.try_lock(folder / "run.lock")
+    if lock is None:
+        raise NotQueued(spec.id)
+    try:
+        begun = (folder / "run.json").exists() or (folder / "exit.json").exists()
+        if begun or read_spec(layout, spec.id) != before:
+            raise NotQueued(spec.id)
+        files.replace(folder / "spec.json", _render(spec))
+    finally:
+        os.close(lock)

@@ -1,0 +1,1 @@
+"""What was said and done in sessions: their files, and what their hooks told."""

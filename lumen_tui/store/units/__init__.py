@@ -1,0 +1,1 @@
+"""Work units, lanes, and the sessions in which they are worked on."""

@@ -1,0 +1,71 @@
+"""Sessions on disk: sessions/<id>.json for each, ended ones in sessions/ended, and current.json.
+
+current.json is a copy of the session that was started last in this folder, in the documented shape. Parallel
+sessions are told apart by their id and, where none is given, by the agent that started them. `opensessions` reads
+and changes the files; here they are records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import plain
+from lumen_tui.model.session import WorkSession
+from lumen_tui.model.views import SessionView
+from lumen_tui.store import files, locks
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.units import opensessions
+
+
+def current_path(layout: Layout) -> Path:
+    """The documented file."""
+    return layout.current_session
+
+
+def _record(view: SessionView | None) -> WorkSession | None:
+    return msgspec.convert(plain.builtins(view), WorkSession) if view else None
+
+
+def start(layout: Layout, session: WorkSession) -> None:
+    """Write a new session and make it the current one."""
+    data = opensessions.encode(msgspec.to_builtins(session))
+    with locks.waiting_lock(layout.lock("sessions")):
+        files.replace(opensessions.path(layout.root, session.session_id), data)
+        files.replace(current_path(layout), data)
+
+
+def read(layout: Layout, session_id: str) -> WorkSession | None:
+    """One session, open or ended."""
+    return _record(opensessions.read(layout.root, session_id))
+
+
+def change(layout: Layout, session_id: str, edit: Callable[[WorkSession], WorkSession]) -> WorkSession | None:
+    """Change a session under the lock; None where there is none. One that has an end moves to the ended ones."""
+
+    def fields(view: SessionView) -> dict[str, object]:
+        return dict(msgspec.to_builtins(edit(msgspec.convert(plain.builtins(view), WorkSession))))
+
+    return _record(opensessions.change(layout.root, session_id, fields))
+
+
+def live(layout: Layout) -> Iterator[WorkSession]:
+    """Open sessions, the one that was active last first; each file is read when it is asked for."""
+    return (session for view in opensessions.live(layout.root) if (session := _record(view)))
+
+
+def ended(layout: Layout) -> Iterator[WorkSession]:
+    """Ended sessions, the last one first."""
+    return (session for view in opensessions.ended(layout.root) if (session := _record(view)))
+
+
+def resolve(layout: Layout, text: str) -> str:
+    """The id that `text` means: itself or the one it is the beginning of. LookupError, or Ambiguous for several."""
+    return opensessions.resolve(layout.root, text)
+
+
+def newest(layout: Layout, agent: str, wu_id: str = "") -> WorkSession | None:
+    """The open session of this agent that was started last, on `wu_id` where that is given."""
+    return _record(opensessions.newest(layout.root, agent, wu_id))

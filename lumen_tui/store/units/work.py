@@ -1,0 +1,105 @@
+"""Work units on disk: work/WU-NNN.md, numbered without gaps being filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import ids
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.store import files, filing, frontmatter, locks
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings import plainly
+
+
+def parse_unit(wu_id: str, text: str) -> WorkUnit:
+    """The work unit in `text`. BadFile says what is wrong and on which line."""
+    fields, body = frontmatter.split(text)
+    try:
+        return msgspec.convert({"title": "", **fields, "id": wu_id, "body": body}, WorkUnit)
+    except msgspec.ValidationError as error:
+        line = frontmatter.line_of(text, plainly.place(error))
+        raise BadFile(plainly.in_words(error, WorkUnit, fields), line) from error
+
+
+def render_unit(unit: WorkUnit) -> str:
+    """The file of a work unit."""
+    fields: dict[str, Any] = msgspec.to_builtins(unit)
+    fields.pop("body", None)
+    return frontmatter.join(fields, unit.body or f"# {unit.title}")
+
+
+def read_unit(layout: Layout, wu_id: str) -> WorkUnit | None:
+    """One work unit, None where there is none. BadFile where a person must mend it."""
+    data = files.read(layout.work_unit(wu_id))
+    return None if data is None else parse_unit(wu_id, data.decode(errors="replace"))
+
+
+def list_units(layout: Layout) -> tuple[list[WorkUnit], list[Problem]]:
+    """All work units by number, and the files that could not be read."""
+    units, problems = [], []
+    for path in layout.work.glob("WU-*.md"):
+        try:
+            if unit := read_unit(layout, path.stem):
+                units.append(unit)
+        except BadFile as error:
+            problems.append(Problem(where=f"work/{path.name}:{error.line}", what=str(error), hint="mend the file"))
+        except (ids.BadId, files.StoreError, OSError) as error:
+            problems.append(Problem(where=f"work/{path.name}", what=str(error)))
+    return sorted(units, key=lambda unit: _number(unit.id)), problems
+
+
+def _number(wu_id: str) -> int:
+    return int(wu_id.partition("-")[2])
+
+
+def write_unit(layout: Layout, unit: WorkUnit) -> None:
+    """Write a work unit as it stands."""
+    files.replace(layout.work_unit(unit.id), render_unit(unit).encode())
+
+
+class KeyTaken(Exception):
+    """A work unit was made under this key before."""
+
+    def __init__(self, wu_id: str) -> None:
+        super().__init__(wu_id)
+        self.wu_id = wu_id
+
+
+def _under_key(layout: Layout, key: str) -> str:
+    """The id of the unit with this key, retired ones counted in; empty where there is none."""
+    for path in layout.work.rglob("WU-*.md"):
+        try:
+            fields, _ = frontmatter.split((files.read(path) or b"").decode(errors="replace"))
+        except (BadFile, files.StoreError, OSError):
+            continue
+        if fields.get("key") == key:
+            return path.stem
+    return ""
+
+
+def add_unit(layout: Layout, unit: WorkUnit) -> WorkUnit:
+    """Write a new work unit; an empty id becomes the next free number, retired ones counted in.
+
+    FileExistsError where the id is taken, KeyTaken where the key is.
+    """
+    with locks.waiting_lock(layout.lock("work")):
+        if unit.key and (there := _under_key(layout, unit.key)):
+            raise KeyTaken(there)
+        taken = {path.stem for path in layout.work.rglob("WU-*.md")}
+        if not unit.id:
+            highest = max((_number(name) for name in taken if name[3:].isdigit()), default=0)
+            unit = msgspec.structs.replace(unit, id=f"WU-{highest + 1:03d}")
+        elif unit.id in taken:
+            raise FileExistsError(f"{unit.id} exists already")
+        write_unit(layout, unit)
+    return unit
+
+
+def retire_unit(layout: Layout, wu_id: str) -> None:
+    """Take a work unit out of the list; its file moves to work/retired and its number is not used again."""
+    filing.make_folder(layout.work / "retired")
+    filing.move(layout.work_unit(wu_id), layout.work / "retired" / f"{ids.check_wu(wu_id)}.md")

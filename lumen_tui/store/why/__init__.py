@@ -1,0 +1,1 @@
+"""What led to what, what happened while nobody looked, and the links between nodes, work units and tasks."""
