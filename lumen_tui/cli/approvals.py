@@ -141,8 +141,9 @@ def run_show(session: Session, args: Namespace) -> int:
         return 0
     facts = {
         "approval": request.id, "state": state, "who asks": f"{request.role}, task {request.task_id}",
-        "asked": request.asked_at, "until": request.expires_at, "why": request.why, "risk": request.risk,
-        "call": request.summary, "folder": request.folder, "always": preview_rule(request), "hash": request.hash,
+        "asked": request.asked_at, "until": request.expires_at, "why": request.why, "it says": request.said,
+        "risk": request.risk, "call": request.summary, "folder": request.folder, "always": preview_rule(request),
+        "hash": request.hash,
     }  # fmt: skip
     table([(name, value) for name, value in facts.items() if value])
     say("\n" + canonical(request.tool, request.arguments).decode())

@@ -31,6 +31,7 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     summary: str = ""
     risk: str = ""
     why: str = ""
+    said: str = ""  # by the worker, in the answer in which it makes the call: its word, checked by nobody
     diff: str = ""
     rule: str = ""  # the pattern that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule

@@ -18,6 +18,7 @@ from lumen_tui.worker.world import World
 
 _LOOK = 0.1  # seconds between two looks for an answer
 _MOST_TURNS = 1000  # times that one task may ask about the very same call
+_SAID = 600  # characters
 _OTHER_CALL = "the answer on file is for another call: it counts as no"
 
 
@@ -71,9 +72,9 @@ class Asking:
             id=approval_id, task_id=self._spec.id, tool=request.tool, hash=call, role=self._spec.role,
             asked_at=iso(now), expires_at=iso(now + minutes * 60), arguments=masked(request.arguments, redact),
             summary=one_line(redact(request.summary), 300), risk=safe(redact(request.risk)), why=safe(request.why),
-            diff=safe(redact(request.diff)), rule=request.rule if redact(request.rule) == request.rule else "",
-            folder=request.folder, attempt=self._attempt, host=process.host(), pid=me.pid,
-            start_ticks=me.start_ticks, boot_id=me.boot_id,
+            said=one_line(redact(self._events.said), _SAID), diff=safe(redact(request.diff)),
+            rule=request.rule if redact(request.rule) == request.rule else "", folder=request.folder,
+            attempt=self._attempt, host=process.host(), pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id,
         )  # fmt: skip
 
     def _wait(self, approval: Approval) -> Decision:

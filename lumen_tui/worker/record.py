@@ -23,6 +23,7 @@ class Recorder:
     ) -> None:  # fmt: skip
         self._journal, self._attempt, self._now = journal, attempt, now
         self._redact, self._guard = redact, guard
+        self.said = ""  # by the model since the last result: the words around the call that it makes
 
     def event(self, kind: str, text: str = "", *, tool: str = "", ok: bool = True, **data: Any) -> None:
         """Append one event. `data` holds numbers and short names only: it is not redacted."""
@@ -32,5 +33,7 @@ class Recorder:
         record = TaskEvent(
             at=iso(self._now()), kind=kind, text=clean, tool=tool, ok=ok, attempt=self._attempt, data=data
         )
+        if kind in ("text", "result"):
+            self.said = f"{self.said}{clean}"[-_MAX_TEXT:] if kind == "text" else ""
         with self._guard(step=kind == "call"):  # between two calls a worker may be asked to rest or to end
             self._journal.append(record)

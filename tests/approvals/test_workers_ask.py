@@ -51,6 +51,25 @@ def test_a_worker_waits_for_a_yes(make_worker, api, store, decide):
     assert Reader(store.root).snapshot(time.time()).approvals == ()
 
 
+def test_the_question_says_what_the_model_wrote_around_this_call_and_no_other(make_worker, api, decide):
+    said = "The file is missing \x1b[2J and\nmy key is sk-ant-0123456789abcdefghij. " + "Trust me. " * 100
+    api.say(
+        tool("shell", say="First I look.", command="true"),
+        tool("shell", say=said, **COMMAND),
+        tool("shell", command="true # again"),
+    )
+    worker = make_worker()
+    worker.start(**api.anthropic_env)
+    first = worker.question()
+    assert first.said == "First I look."
+    decide("allow", approval_ids=first.id, hash=first.hash)
+    second = worker.question()
+    assert second.said.startswith("The file is missing") and "and my key is" in second.said
+    assert "sk-ant" not in second.said and "\x1b" not in second.said and len(second.said) <= 600
+    decide("deny", approval_ids=second.id, reason="no")
+    assert worker.question().said == "", "what was said of an earlier call"
+
+
 def test_a_no_goes_back_with_its_reason_and_is_not_asked_again(make_worker, api, decide):
     api.say(tool("shell", **COMMAND), tool("shell", **COMMAND), text("I may not."))
     worker = make_worker()

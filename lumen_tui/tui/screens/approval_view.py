@@ -86,6 +86,7 @@ def _facts(request: Approval, objective: str, now: float, width: int, look: Look
     yield from _said("" if why else "risk", request.risk, width, look)
     yield from _fact("walls", walls.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
+    yield from _said("it says", request.said, width, look)
     yield from _fact("asked", f"{date(request.asked)}, {minutes(now - request.asked)} ago", ink.text, width, look)
 
 
