@@ -18,7 +18,12 @@ from lumen_tui.model.times import iso
 from lumen_tui.store import files, filing, locks, process
 from lumen_tui.store.process import ProcessId
 
-_KEPT_ENV = ("PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH", "TMPDIR", "SSL_CERT_FILE")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+_KEPT_ENV = (
+    "PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH", "TMPDIR", "SSL_CERT_FILE",
+    "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "NO_PROXY", "no_proxy", *_PROXIES,
+)  # fmt: skip
+_HERE = "localhost,127.0.0.1,::1"
 _LOOK_EVERY = 0.05  # seconds between two looks at a worker that was asked to stop
 
 
@@ -26,6 +31,9 @@ def worker_env(keys: Iterable[str]) -> dict[str, str]:
     """What a worker may know of our environment; `keys` are the names of the keys that its models need."""
     names = [*_KEPT_ENV, *keys, *(name for name in os.environ if name.startswith("LC_"))]
     env = {name: os.environ[name] for name in names if name in os.environ}
+    if any(env.get(name) for name in _PROXIES):  # models on this machine are not reached through one
+        past = ",".join(part for part in (env.get("no_proxy") or env.get("NO_PROXY"), _HERE) if part)
+        env |= {"NO_PROXY": past, "no_proxy": past}
     # PYTHONSAFEPATH: a folder `lumen_tui` that a worker left in its task folder must not be imported by the next
     return env | {"PYTHONSAFEPATH": "1"}
 

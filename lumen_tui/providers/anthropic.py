@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lumen_tui.model.modelsconfig import ModelsConfig
-from lumen_tui.providers.anthropic_stream import Answer
+from lumen_tui.providers.anthropic_stream import Answer, events_of
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.endpoints import Target
 from lumen_tui.providers.failing import failure
 from lumen_tui.providers.history import Asked, Entry, Prompt, Turn
-from lumen_tui.providers.wire import Stream, once_begun, timeouts
+from lumen_tui.providers.wire import Stream, connecting, once_begun, timeouts
 
 _MAX_OUTPUT = 16_000  # tokens of one answer, thinking included
 _MARK = {"cache_control": {"type": "ephemeral"}}
@@ -39,8 +39,8 @@ class Messages:
             stream = client.messages.create(**self._request(prompt), max_tokens=most or self.max_output, stream=True)
             with stream:
                 once_begun(stream.response, self._config.silence_seconds)
-                for event in stream:
-                    yield answer.take(_table(event))
+                for event in events_of(stream):
+                    yield answer.take(event)
             return answer.turn()
         except Exception as error:  # the edge to a vendor's code and to what a server may send
             raise failure(error, self.target, answer.counts, self._now(), guess) from error
@@ -70,12 +70,13 @@ class Messages:
             import anthropic
         except ImportError as error:
             raise ProviderError(f"the anthropic package cannot be used ({error}): install lumen-tui anew") from error
-        return anthropic.Anthropic(
-            api_key=self._key or (None if self._token else "none"),
-            auth_token=None if self._key else self._token or None,  # the SDK takes one of the two only
-            base_url=self.target.endpoint.base_url or None, max_retries=0,
-            timeout=anthropic.Timeout(**timeouts(self._config, self.target)),
-        )  # fmt: skip
+        with connecting():
+            return anthropic.Anthropic(
+                api_key=self._key or (None if self._token else "none"),
+                auth_token=None if self._key else self._token or None,  # the SDK takes one of the two only
+                base_url=self.target.endpoint.base_url or None, max_retries=0,
+                timeout=anthropic.Timeout(**timeouts(self._config, self.target)),
+            )  # fmt: skip
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -94,8 +95,8 @@ class Messages:
         if isinstance(entry, Turn):
             return {"role": "assistant", "content": self._blocks(entry)}
         blocks = [
-            {"type": "tool_result", "tool_use_id": result.call_id, "content": result.text or "(nothing)",
-             "is_error": not result.ok}
+            {"type": "tool_result", "tool_use_id": result.call_id,
+             "content": result.text if result.text.strip() else "(nothing)", "is_error": not result.ok}
             for result in entry.results
         ]  # fmt: skip
         return {"role": "user", "content": blocks}
@@ -105,7 +106,7 @@ class Messages:
         if turn.native and turn.label == self.target.label:
             native: list[dict[str, Any]] = turn.native
             return native
-        said = [{"type": "text", "text": turn.text}] if turn.text else []
+        said = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
         return said + [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.arguments} for c in turn.calls]
 
 
@@ -118,9 +119,3 @@ def marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             messages[place] = {"role": "user", "content": [*before, {**last, **_MARK}]}
             left -= 1
     return messages
-
-
-def _table(event: Any) -> dict[str, Any]:
-    """An event of the SDK as plain JSON; an empty one where it is something else."""
-    found = event.to_dict() if hasattr(event, "to_dict") else event
-    return found if isinstance(found, dict) else {}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
+from lumen_tui.model.text import one_line
 from lumen_tui.providers.endpoints import Target
 from lumen_tui.providers.failing import rubbish
 from lumen_tui.providers.history import Call, Counts, Turn, whole, whole_value
@@ -23,9 +26,42 @@ def as_table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+class _Told(Exception):
+    """An `error` event, in the form in which SDKs tell errors."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__("an error without words")
+        self.body = body
+
+
+def events_of(stream: Any) -> Iterator[dict[str, Any]]:
+    """The events of an answer as plain JSON, pings too: of a model that thinks unseen they are all that comes.
+
+    The SDK leaves pings out where it takes the events apart itself; its older versions know no other way.
+    """
+    raw = getattr(type(stream), "raw_events", None)
+    if raw is None:
+        yield from (as_table(event.to_dict(warnings=False) if hasattr(event, "to_dict") else event) for event in stream)
+        return
+    for sent in raw(stream.response):
+        event = as_table(json.loads(sent.data)) if sent.data else {}
+        if sent.event == "error" or event.get("type") == "error":
+            raise _Told(event)
+        yield event
+
+
 def clean_id(text: str, place: int) -> str:
     """The id of a call in the letters that every API takes back."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:60] or f"call_{place}"
+
+
+def clean_name(text: str) -> str:
+    """The name of a call in the same letters: with others it would be refused in every request from then on.
+
+    What some servers leave of a model's own notation is no part of it: `functions.read_file<|channel|>commentary`.
+    """
+    bare = text.partition("<|")[0].removeprefix("functions.")
+    return re.sub(r"[^A-Za-z0-9_-]", "_", bare)[:64] or "unnamed"
 
 
 class Answer:
@@ -36,7 +72,7 @@ class Answer:
         self._blocks: dict[int, dict[str, Any]] = {}
         self._parts: dict[int, list[str]] = {}
         self._usage: dict[str, Any] = {}
-        self._stop = ""
+        self._stop = self._why = ""
         self._ended = False
         self._characters = 0
         self._spoke = -1  # the block that spoke last
@@ -52,10 +88,15 @@ class Answer:
             return self._delta(event)
         elif kind == "message_delta":
             self._usage |= _numbers(event.get("usage"))
-            self._stop = str(as_table(event.get("delta")).get("stop_reason") or self._stop)
+            self._stopped(as_table(event.get("delta")))
         elif kind == "message_stop":
             self._ended = True
         return ""
+
+    def _stopped(self, delta: dict[str, Any]) -> None:
+        self._stop = str(delta.get("stop_reason") or self._stop)
+        details = as_table(delta.get("stop_details"))
+        self._why = one_line(str(details.get("explanation") or details.get("category") or ""), 300) or self._why
 
     def _start(self, event: dict[str, Any]) -> None:
         index, block = event.get("index"), as_table(event.get("content_block"))
@@ -97,8 +138,8 @@ class Answer:
         calls = tuple(_call(block, place) for place, block in enumerate(blocks) if block.get("type") == "tool_use")
         text = "\n".join(block["text"] for block in blocks if block.get("type") == "text" and block["text"])
         stop = _STOPS.get(self._stop, self._stop)
-        native = [_sent_back(block, place) for place, block in enumerate(blocks) if block.get("text") != ""]
-        return Turn(text, calls, stop, self.counts, native, self._target.label)
+        native = [_sent_back(block, place) for place, block in enumerate(blocks) if _is_kept(block, blocks[place:])]
+        return Turn(text, calls, stop, self.counts, native, self._target.label, why=self._why)
 
     def _finished(self, index: int) -> dict[str, Any]:
         block, written = self._blocks[index], "".join(self._parts[index])
@@ -114,16 +155,31 @@ def _numbers(usage: Any) -> dict[str, int]:
 
 def _call(block: dict[str, Any], place: int) -> Call:
     arguments, bad = arguments_of(block["written"]) if block["written"] else (as_table(block.get("input")), "")
-    return Call(clean_id(str(block.get("id")), place), whole(str(block.get("name", ""))), arguments, bad)
+    return Call(clean_id(str(block.get("id")), place), clean_name(str(block.get("name", ""))), arguments, bad)
 
 
 def arguments_of(text: str) -> tuple[dict[str, Any], str]:
     """The arguments of a call, and the text itself where it is no JSON object."""
     try:
-        found = json.loads(text or "{}")
+        found = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
     except (ValueError, RecursionError):
         return {}, text or "(nothing)"
     return (whole_value(found), "") if isinstance(found, dict) else ({}, text)
+
+
+def _number(text: str) -> float:
+    """A number that can be sent back: JSON has neither NaN nor Infinity, though its readers take them."""
+    if math.isfinite(found := float(text)):
+        return found
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def _is_kept(block: dict[str, Any], onwards: list[dict[str, Any]]) -> bool:
+    """Whether a block goes back. The API refuses texts of nothing but spaces, though models write them; an empty one
+    never goes back, another only where thinking comes after it, which is signed for all that stood before."""
+    if block.get("type") != "text" or block["text"].strip():
+        return True
+    return bool(block["text"]) and any("thinking" in str(later.get("type")) for later in onwards)
 
 
 def _sent_back(block: dict[str, Any], place: int) -> dict[str, Any]:

@@ -1,23 +1,25 @@
-"""One call of a model: set aside, made, tried again, and handed to the next model of the chain where all fails."""
+"""One call of a model: set aside, made, tried again; and the next model of the chain where all fails."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
-from lumen_tui.providers.base import LEAST_OUTPUT, Job, Reply, Reserve, Said, Spent, Step
+from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Said, Spent, Step
 from lumen_tui.providers.failing import Failure
 from lumen_tui.providers.history import Counts, Prompt, Turn
 from lumen_tui.providers.prices import DEAREST, cost, price_of
 from lumen_tui.providers.telling import Telling
 from lumen_tui.providers.waiting import HURRY, Patience, back_off
-from lumen_tui.providers.wire import Wire
+from lumen_tui.providers.wire import Wire, patience
 
 Answered = Generator[Step, Reply | None, Turn]
 _OVERHEAD = 500  # tokens of a request that stand in no text of ours
 _OUTPUT = 8_000  # tokens that an answer is taken to have at most where no limit is sent
+_SLOW = 30.0  # seconds until an answer began
+_LONGEST_TOKEN = 8  # bytes: no text of words or code has longer ones as a whole
 
 
 class Gauge:
@@ -48,7 +50,8 @@ class Caller:
     def __init__(self, wires: Sequence[Wire], config: ModelsConfig, job: Job) -> None:
         self._wires, self._config, self._job = list(wires), config, job
         self._place = 0
-        self._greeted = -1
+        self._greeted = self._doubted = -1
+        self._slow = False  # whether the next answer may be long in coming
         self.gauge = Gauge()
         self.used = [wires[0].target.label]
 
@@ -58,21 +61,18 @@ class Caller:
         return self._wires[self._place]
 
     def call(self, prompt: Prompt) -> Answered:
-        """The answer of the first model that gives one. Raises Failure."""
-        while True:
-            yield from self._greet()
-            try:
-                return (yield from self._tries(prompt))
-            except Failure as error:
-                if not error.elsewhere or not self._has_next:
-                    raise
-                yield self._to_next(error)
+        """The answer of the model that answers now. Raises Failure."""
+        yield from self._greet()
+        return (yield from self._tries(prompt))
 
     @property
     def _has_next(self) -> bool:
         return self._place + 1 < len(self._wires)
 
-    def _to_next(self, error: Failure) -> Said:
+    def hand_over(self, error: Failure) -> Said | None:
+        """Let the next model go on, where that can help and there is one. The conversation may not fit its window."""
+        if not error.elsewhere or not self._has_next:
+            return None
         before = self.wire.target.label
         self._place += 1
         self.gauge = Gauge()
@@ -92,9 +92,14 @@ class Caller:
                 f"${DEAREST.output:g} per million tokens, so that budgets hold; set it under [models.prices]",
                 kind="note",
             )
-        if target.endpoint.own:
-            until = self._job.now() + 5 * self._config.first_byte_seconds
-            yield Said(f"waits for {target.label}, which may have to load first", kind="wait", data={"until": until})
+        self._slow = target.endpoint.kind != "anthropic"
+
+    def _waiting(self) -> Said:
+        """So that a worker is not taken for a hung one while its model says nothing."""
+        target = self.wire.target
+        why = "may have to load first" if target.endpoint.own else "says nothing while it thinks"
+        until = self._job.now() + patience(self._config, target)
+        return Said(f"waits for {target.label}, which {why}", kind="wait", data={"until": until})
 
     def _tries(self, prompt: Prompt) -> Answered:
         patience = HURRY if self._has_next else Patience(tries=self._config.tries)
@@ -121,6 +126,8 @@ class Caller:
         """One request: reserved before, settled after, whatever becomes of it."""
         size = self.wire.size(prompt)
         reply = yield self._reserve(size)
+        if self._slow:
+            yield self._waiting()
         telling = Telling(self._job.now)
         stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0)
         try:
@@ -128,15 +135,30 @@ class Caller:
                 yield from telling.take(next(stream))
         except StopIteration as end:
             turn: Turn = end.value
-        except Failure as error:
-            yield Spent(self._cost(error.counts), ok=False)
+        except ProviderError as error:  # a Failure, or a package that is missing: then nothing was asked
+            yield Spent(self._cost(error.counts if isinstance(error, Failure) else Counts()), ok=False)
             raise
         finally:
             stream.close()
+            self._slow = self.wire.target.endpoint.kind != "anthropic" and telling.silence > _SLOW
         yield from telling.rest()
         self.gauge.learn(size, turn.counts)
         yield Spent(self._cost(turn.counts))
+        yield from self._doubt(size, turn.counts.prompt)
         return turn
+
+    def _doubt(self, size: int, read: int) -> Iterator[Said]:
+        """A server of our own that has read far less than it was sent has cut the beginning off, as Ollama does."""
+        target = self.wire.target
+        if not target.endpoint.own or self._doubted == self._place or not 0 < read * _LONGEST_TOKEN < size:
+            return
+        self._doubted = self._place
+        yield Said(
+            f"{target.label} has read {read:,} tokens of about {size * 2 // 7:,}: it seems to cut the beginning of the "
+            f"conversation off. Give it a larger context (num_ctx in Ollama), and say it as window under "
+            f"[models.endpoints.{target.endpoint.name}]",
+            kind="note",
+        )
 
     def _cost(self, counts: Counts) -> Usage:
         target = self.wire.target

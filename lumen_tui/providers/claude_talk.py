@@ -41,6 +41,7 @@ class Talk:
         self._tools = [tool for tool in job.tools if tool.name not in OWN.values()]
         self._telling = Telling(job.now)
         self._length = 0  # characters of the answer that is being written
+        self._wait = 0.0  # seconds for which it said that it will be silent
         self._held: list[Raw] = []
         self._permitted: dict[str, Permit] = {}
         self._greeted = False
@@ -53,7 +54,7 @@ class Talk:
         limit = self._config.first_byte_seconds + self._config.silence_seconds
         try:
             while True:
-                message = self._wire.receive(limit)
+                message, self._wait = self._wire.receive(limit + self._wait), 0.0
                 if message.get("type") == "result":
                     yield from self._counter.rest(message.get("modelUsage"))
                     return outcome(message, self._counter.model, self._job.now())
@@ -62,6 +63,9 @@ class Talk:
             yield from self._counter.lost()
             said = self._wire.errors
             return Outcome(ok=False, reason=f"Claude Code ended without a result{': ' + said if said else ''}")
+        except ProviderError:
+            yield from self._counter.lost()
+            raise
 
     def interrupt(self) -> None:
         """Ask it to leave what it is at."""
@@ -142,7 +146,7 @@ class Talk:
 
     def _waits(self, message: Raw) -> Said:
         delay, status = message.get("retry_delay_ms"), message.get("error_status")
-        seconds = delay / 1000 if isinstance(delay, int | float) else 0.0
+        seconds = self._wait = min(max(0.0, delay / 1000), _NEVER) if isinstance(delay, int | float) else 0.0
         why = one_line(f"{message.get('error')} {status or ''}".strip(), 100)
         number, most = message.get("attempt"), message.get("max_retries")
         text = f"Claude Code tries again in {seconds:.0f} s ({number} of {most}): {why}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig, ServerConfig, is_endpoint, stranger
 from lumen_tui.model.tasks import TIERS
@@ -13,6 +14,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 
 _WINDOW = 200_000
+_OUTPUT = 8_000  # tokens of one answer where nothing else is said and it costs something: more could pass a cap
 BUILT_IN = {
     "anthropic": ServerConfig("anthropic", "", "ANTHROPIC_API_KEY", _WINDOW, 16_000),
     "openai": ServerConfig("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", 128_000, 16_000),
@@ -35,7 +37,7 @@ class Endpoint(Struct, frozen=True):
     base_url: str = ""  # empty: the SDK's own
     key_env: str = ""
     window: int = 0  # tokens; 0: not known
-    max_output: int = 0  # tokens; 0: not limited by us
+    max_output: int = 0  # tokens; 0: not limited by us, as it costs nothing
 
     @property
     def local(self) -> bool:
@@ -99,10 +101,9 @@ def endpoint(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> End
     url = mine.base_url or environ.get(_ADDRESSES.get(name, ""), "") or built_in.base_url
     if not url.startswith(("http://", "https://")) and (url or name not in BUILT_IN):
         raise ProviderError(f"base_url of [models.endpoints.{name}] in lumen.toml must begin with http:// or https://")
-    return Endpoint(
-        name, kind, url, mine.key_env or built_in.key_env, mine.window or built_in.window,
-        mine.max_output or built_in.max_output or (16_000 if kind == "anthropic" else 0),
-    )  # fmt: skip
+    most = mine.max_output or built_in.max_output or (16_000 if kind == "anthropic" else 0)
+    found = Endpoint(name, kind, url, mine.key_env or built_in.key_env, mine.window or built_in.window, most)
+    return found if most or found.own else replace(found, max_output=_OUTPUT)
 
 
 def split(config: ModelsConfig, text: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import math
 from typing import Any
 
 from lumen_tui.model.text import one_line
@@ -28,18 +29,28 @@ _NOT_REACHED = {
 _AGAIN = (408, 409, 425, 429)  # and everything from 500
 _IN_VAIN = " and waiting did not help"
 _LATER = "try again later"
-_QUOTA = ("insufficient_quota", "billing_error", "credit balance")
+_QUOTA = (
+    "insufficient_quota", "billing_error", "credit balance", "credit_balance", "spend_limit", "usage_limit_exceeded",
+    "api usage limits",
+)  # fmt: skip
+_GARBLED = "tool_use_failed"  # Groq: what the model wrote was no tool call; it writes something else the next time
+# Anthropic's models take their thinking back only as long as nothing before it has changed.
+_BOUND = ("bound to a different conversation", "invalid `signature` in `thinking`", "`redacted_thinking` blocks in")
 
 
 class Failure(ProviderError):
-    """A call that gave no answer. `again` and `elsewhere` say what can help, `after` (seconds) what the server asks."""
+    """A call that gave no answer. `again` and `elsewhere` say what can help, `after` (seconds) what the server asks.
+
+    `overlong`: a shorter conversation can help; `bound`: one without the model's own earlier thinking.
+    """
 
     def __init__(
-        self, text: str, *, again: bool = False, elsewhere: bool = False, overlong: bool = False,
+        self, text: str, *, again: bool = False, elsewhere: bool = False, overlong: bool = False, bound: bool = False,
         after: float | None = None, counts: Counts | None = None,
     ) -> None:  # fmt: skip
         super().__init__(text)
         self.again, self.elsewhere, self.overlong, self.after = again, elsewhere, overlong, after
+        self.bound = bound
         self.counts = counts or Counts()  # what is known of its cost
 
     @property
@@ -102,10 +113,9 @@ def _status(error: BaseException) -> int:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400:
         return status
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else None
+    inner = _inner(error)
     if not isinstance(inner, dict):
-        return 0
+        return 500 if inner and isinstance(inner, str) else 0
     code = inner.get("code")
     if isinstance(code, int) and 400 <= code < 600:
         return code
@@ -114,10 +124,21 @@ def _status(error: BaseException) -> int:
 
 def _detail(error: BaseException) -> str:
     """The server's own words on one line."""
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else None
-    words = inner.get("message") if isinstance(inner, dict) else None
+    inner = _inner(error)
+    words = (inner.get("message") or inner.get("detail")) if isinstance(inner, dict) else inner
     return one_line(str(words or getattr(error, "message", "") or error), 300)
+
+
+def _inner(error: BaseException) -> Any:
+    """What a server says is wrong: mostly a table, sometimes plain words."""
+    body = getattr(error, "body", None)
+    body = body[0] if isinstance(body, list) and body else body  # Google
+    return body.get("error", body) if isinstance(body, dict) else body
+
+
+def refused_words(error: BaseException) -> str:
+    """All that a server said when it refused the form of a request, in small letters; empty for any other error."""
+    return f"{_detail(error)} {_code(error)}".lower() if getattr(error, "status_code", 0) in (400, 422) else ""
 
 
 def _of_status(
@@ -126,23 +147,26 @@ def _of_status(
     headers = getattr(getattr(error, "response", None), "headers", {})
     told = str(headers.get("x-should-retry", "")).lower()
     low = f"{detail} {_code(error)}".lower()
-    if status == 413 or (status == 400 and is_overlong(f"{detail} {_name(error)}")):
+    name = _name(error)
+    if status == 413 or is_overlong(f"{detail} {name}"):
         too = (
             "the request is too large for the server" if status == 413 else "the conversation is too long for the model"
         )
-        return Failure(f"{too} ({status}): give a narrower objective or less context", overlong=True, counts=counts)
-    quota = any(word in low for word in _QUOTA)
-    passing = status in _AGAIN or status >= 500
+        said = f"{too} ({status}): give a narrower objective or less context ({detail})"
+        return Failure(said, overlong=True, counts=counts)
+    quota, garbled = status == 402 or any(word in low for word in _QUOTA), _GARBLED in name
+    passing = status in _AGAIN or status >= 500 or garbled
     return Failure(
-        _sentence(status, detail, target, quota), again=passing and not quota and told != "false",
-        elsewhere=passing, after=retry_after(headers, now), counts=counts,
+        f"the model's tool call could not be read ({status}): {detail}" if garbled
+        else _sentence(status, detail, target, quota),
+        again=passing and not quota and told != "false", elsewhere=passing or quota,
+        bound=status == 400 and any(words in low for words in _BOUND), after=retry_after(headers, now), counts=counts,
     )  # fmt: skip
 
 
 def _name(error: BaseException) -> str:
     """The server's own name for the error: its code and type, and none of the words around them."""
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else None
+    inner = _inner(error)
     return f"{inner.get('code')} {inner.get('type')}" if isinstance(inner, dict) else ""
 
 
@@ -154,36 +178,53 @@ def _code(error: BaseException) -> str:
 def _sentence(status: int, detail: str, target: Target, quota: bool) -> str:
     key = target.endpoint.key_env or "its key"
     if quota:
-        return f"the account of {key} has no credit left ({status}): add some, or set another model under [models]"
+        return (
+            f"the account of {key} has no credit left, or has reached its limit ({status}): mend that, or set another "
+            f"model under [models] ({detail})"
+        )
     said = {
         401: f"the key in {key} was refused (401): set a valid one",
-        402: f"the account of {key} has no credit left (402): add some, or set another model under [models]",
         403: f"the key in {key} may not do this (403): {detail}",
-        404: f"the model {target.model!r} is not known at {target.endpoint.name} (404): set its id under [models] in "
-        f"lumen.toml ({detail})",
+        404: _not_found(detail, target),
         429: f"the rate limit was reached{_IN_VAIN} (429): try again later ({detail})",
         529: "the model's servers are overloaded (529): try again later",
     }.get(status)
     if said:
         return said
     if status >= 500:
-        return f"the model's server failed ({status}): try again later"
+        return f"the model's server failed ({status}): try again later ({detail})"
     return f"the request was refused ({status}): {detail}"
 
 
+def _not_found(detail: str, target: Target) -> str:
+    """A server that knows the address says which model it lacks."""
+    place, low = target.endpoint, detail.lower()
+    if place.base_url and "model" not in low and target.model.lower() not in low:
+        mostly = "ends before /v1" if place.kind == "anthropic" else "mostly ends in /v1"
+        return f"the server {_place(target)} does not know this address (404): look at its base_url, which {mostly}"
+    return (
+        f"the model {target.model!r} is not known at {place.name} (404): set its id under [models] in lumen.toml "
+        f"({detail})"
+    )
+
+
 def retry_after(headers: Any, now: float) -> float | None:
-    """The seconds that a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date."""
+    """The seconds that a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+
+    None where it says nothing, or nothing to go by: what asks for no wait at all would be asked again at once.
+    """
     try:
-        if found := headers.get("retry-after-ms"):
-            return max(0.0, float(found) / 1000)
-        found = headers.get("retry-after")
-        if not found:
-            return None
-        if date := email.utils.parsedate_to_datetime(found) if not _is_number(found) else None:
-            return max(0.0, date.timestamp() - now)
-        return max(0.0, float(found))
+        seconds = _asked(headers, now)
     except (ValueError, TypeError, OverflowError):
         return None
+    return seconds if 0 < seconds < math.inf else None
+
+
+def _asked(headers: Any, now: float) -> float:
+    if found := headers.get("retry-after-ms"):
+        return float(found) / 1000
+    found = headers.get("retry-after") or "0"
+    return float(found) if _is_number(found) else email.utils.parsedate_to_datetime(found).timestamp() - now
 
 
 def _is_number(text: str) -> bool:

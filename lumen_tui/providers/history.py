@@ -27,6 +27,7 @@ class Call(Struct, frozen=True):
     name: str
     arguments: dict[str, Any] = {}
     bad: str = ""
+    extra: dict[str, Any] = {}  # what the server wants back with it (Google signs calls), for the turn's `label` only
 
 
 class Asked(Struct, frozen=True):
@@ -44,6 +45,8 @@ class Turn(Struct, frozen=True):
     counts: Counts = Counts()
     native: Any = None  # the answer as the vendor's API wants it back (thinking and signatures), for `label` only
     label: str = ""
+    reasoning: str | None = None  # its thinking in the field in which the server wants it back; for `label` only
+    why: str = ""  # the server's own words on `stop`
 
 
 class Result(Struct, frozen=True):

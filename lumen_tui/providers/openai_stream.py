@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumen_tui.providers.anthropic_stream import arguments_of, as_table, clean_id
+from lumen_tui.providers.anthropic_stream import arguments_of, as_table, clean_id, clean_name
 from lumen_tui.providers.endpoints import Target
 from lumen_tui.providers.failing import rubbish
-from lumen_tui.providers.history import Call, Counts, Turn, whole
+from lumen_tui.providers.history import Call, Counts, Turn, whole, whole_value
 from lumen_tui.providers.wire import MOST_CHARACTERS, too_long
 
 _STOPS = {
     "stop": "end", "tool_calls": "tool", "function_call": "tool", "length": "length", "content_filter": "refusal",
+    "eos": "end", "eos_token": "end", "stop_sequence": "end", "end_turn": "end", "tool_use": "tool",
+    "max_tokens": "length",
 }  # fmt: skip
 
 
@@ -22,7 +24,8 @@ class Completion:
         self._target, self._guess = target, guess
         self._text: list[str] = []
         self._refusal: list[str] = []
-        self._calls: dict[int, dict[str, Any]] = {}
+        self._reasoning: list[str] | None = None
+        self._calls: list[dict[str, Any]] = []
         self._usage: dict[str, Any] = {}
         self._stop = ""
         self._characters = 0
@@ -35,7 +38,7 @@ class Completion:
         self._stop = str(choice.get("finish_reason") or self._stop)
         delta = as_table(choice.get("delta"))
         self._refusal.append(self._counted(delta.get("refusal")))
-        self._counted(delta.get("reasoning_content"))
+        self._take_reasoning(delta)
         listed = delta.get("tool_calls")
         for part in listed if isinstance(listed, list) else []:
             self._take_call(as_table(part))
@@ -43,15 +46,34 @@ class Completion:
         self._text.append(text)
         return text
 
+    def _take_reasoning(self, delta: dict[str, Any]) -> None:
+        """Thinking in either of its fields. What comes in the first has to go back, be it empty (DeepSeek, Kimi)."""
+        if isinstance(thought := delta.get("reasoning_content"), str):
+            self._reasoning = [] if self._reasoning is None else self._reasoning
+            self._reasoning.append(self._counted(thought))
+        else:
+            self._counted(delta.get("reasoning"))
+
     def _take_call(self, part: dict[str, Any]) -> None:
-        index = part.get("index")
-        if not isinstance(index, int):  # servers that send each call whole count none
-            index = len(self._calls)
-        call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": []})
         function = as_table(part.get("function"))
+        written = self._counted(function.get("arguments"))
+        call = self._call_of(part, self._counted(function.get("name")), written)
         call["id"] = call["id"] or str(part.get("id") or "")
-        call["name"] = call["name"] or self._counted(function.get("name"))
-        call["arguments"].append(self._counted(function.get("arguments")))
+        call["arguments"].append(written)
+        call["extra"] = as_table(part.get("extra_content")) or call["extra"]
+
+    def _call_of(self, part: dict[str, Any], name: str, written: str) -> dict[str, Any]:
+        """The call that a part belongs to: the last one of its index, unless the part begins another.
+
+        Some servers give all calls of an answer the same index (Ollama), or none, or each part an id of its own (vLLM).
+        """
+        index = part.get("index") if isinstance(part.get("index"), int) else None
+        same = [call for call in self._calls if call["index"] == index]
+        if not same or (name and _is_another(same[-1], str(part.get("id") or ""), written)):
+            same.append({"index": index, "id": "", "name": "", "arguments": [], "extra": {}})
+            self._calls.append(same[-1])
+        same[-1]["name"] = same[-1]["name"] or name
+        return same[-1]
 
     def _counted(self, value: Any) -> str:
         text = whole(value) if isinstance(value, str) else ""
@@ -62,10 +84,9 @@ class Completion:
 
     @property
     def counts(self) -> Counts:
-        """What it has cost so far; estimated where the server did not say."""
-        if not self._usage:
-            return Counts(fresh=self._guess if self._characters else 0, output=self._characters // 4)
-        prompt, output = _number(self._usage.get("prompt_tokens")), _number(self._usage.get("completion_tokens"))
+        """What it has cost so far; estimated where the server did not say, or says that it was nothing."""
+        prompt = _number(self._usage.get("prompt_tokens")) or (self._guess if self._characters else 0)
+        output = _number(self._usage.get("completion_tokens")) or self._characters // 4
         details = as_table(self._usage.get("prompt_tokens_details"))
         read = min(prompt, _number(details.get("cached_tokens")))
         return Counts(fresh=prompt - read, read=read, output=output)
@@ -74,13 +95,24 @@ class Completion:
         """The whole. Raises Failure where the stream ended before its end."""
         if not self._stop:
             raise rubbish(self._target, "the answer ended before its end" if self._characters else "no answer in it")
-        calls = tuple(_call(self._calls[index], place) for place, index in enumerate(sorted(self._calls)))
+        calls = tuple(_call(call, place) for place, call in enumerate(self._calls))
         refusal = "".join(self._refusal)
         stop = "refusal" if refusal else _STOPS.get(self._stop, self._stop)
         if calls and stop == "end":
             stop = "tool"  # some servers end an answer with calls by `stop`
-        counts = self.counts
-        return Turn("".join(self._text) or refusal, calls, stop, counts, None, self._target.label)
+        thought = None if self._reasoning is None else "".join(self._reasoning)
+        said = "".join(self._text) or refusal
+        return Turn(said, calls, stop, self.counts, None, self._target.label, thought)
+
+
+def _is_another(call: dict[str, Any], call_id: str, written: str) -> bool:
+    """Whether a part with a name, of the same index, begins another call than this one."""
+    if not call["name"]:
+        return False
+    if call_id and call["id"]:
+        return bool(call_id != call["id"])
+    before = "".join(call["arguments"])
+    return call["index"] is None or bool(before and written and not arguments_of(before)[1])
 
 
 def _number(value: Any) -> int:
@@ -89,4 +121,4 @@ def _number(value: Any) -> int:
 
 def _call(call: dict[str, Any], place: int) -> Call:
     arguments, bad = arguments_of("".join(call["arguments"]))
-    return Call(clean_id(call["id"], place), call["name"], arguments, bad)
+    return Call(clean_id(call["id"], place), clean_name(call["name"]), arguments, bad, whole_value(call["extra"]))

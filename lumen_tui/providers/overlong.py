@@ -18,6 +18,9 @@ _SAYINGS = (
     r"longer than the (?:maximum model length|model's context length)",  # vLLM, SGLang
     r"input length exceeds (?:the )?(?:maximum )?context length",  # Ollama
     r"input token count .{0,40}exceeds the maximum",  # Google
+    r"keep (?:the first \d+ tokens|from the initial prompt is greater than the context length)",  # LM Studio
+    r"tokens \+ `max_new_tokens` must be <=",  # Hugging Face
+    r"request too large for .{0,200}tokens per min",  # OpenAI, Groq: no wait makes it fit the limit of a minute
 )
 _SAID = re.compile("|".join(_SAYINGS))
 

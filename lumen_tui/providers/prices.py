@@ -26,18 +26,21 @@ class Price(Struct, frozen=True):
 
 PRICES = {
     "claude-haiku-5-5": Price(0.10, 0.50, band=100_000, dearer=5.0),
-    "claude-sonnet-5-5": Price(2.0, 10.0),
+    "claude-sonnet-5-5": Price(2.0, 10.0, cache_read=0.10),
     "claude-sonnet-5": Price(2.0, 10.0),
-    "claude-opus-5-5": Price(4.0, 20.0),
+    "claude-opus-5-5": Price(4.0, 20.0, cache_read=0.20),
     "claude-opus-5": Price(5.0, 25.0),
-    "claude-fable-5-1": Price(10.0, 50.0),
+    "claude-fable-5-1": Price(10.0, 50.0, cache_read=0.25),
+    "claude-fable-5": Price(10.0, 50.0),
     "claude-haiku-4-5": Price(1.0, 5.0),
     "claude-sonnet-4-6": Price(3.0, 15.0),
     "claude-sonnet-4-5": Price(3.0, 15.0),
+    "claude-opus-4-8": Price(5.0, 25.0),
+    "claude-opus-4-7": Price(5.0, 25.0),
     "claude-opus-4-6": Price(5.0, 25.0),
     "claude-opus-4-5": Price(5.0, 25.0),
 }
-DEAREST = max(PRICES.values(), key=lambda price: price.output)
+DEAREST = max(PRICES.values(), key=lambda price: (price.output, price.cache_read is None))
 FREE = Price(0.0, 0.0)
 
 

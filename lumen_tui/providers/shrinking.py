@@ -36,7 +36,12 @@ def shrink(entries: tuple[Entry, ...], wanted: int) -> Shrunk:
     shrunk = Shrunk(entries)
     for how, spared in ((_cut_results, _RECENT), (_cut_arguments, _RECENT), (_cut_results, 1), (_cut_newest, 0)):
         shrunk = _pass(shrunk, how, spared, wanted)
-    return shrunk
+    return replace(shrunk, entries=loosened(shrunk.entries)) if shrunk.pieces else shrunk
+
+
+def loosened(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The answers built anew: thinking is signed for exactly what stood before it, and refused after a cut."""
+    return tuple(replace(entry, native=None) if isinstance(entry, Turn) else entry for entry in entries)
 
 
 _Cut = Callable[[Entry], Entry]
@@ -58,7 +63,7 @@ def _size(entry: Entry) -> int:
     if isinstance(entry, Results):
         return sum(len(result.text) for result in entry.results)
     if isinstance(entry, Turn):
-        return len(entry.text) + sum(len(str(call.arguments)) for call in entry.calls)
+        return len(entry.text) + len(entry.reasoning or "") + sum(len(str(call.arguments)) for call in entry.calls)
     return len(entry.text)
 
 
@@ -85,11 +90,15 @@ def _cut_result(result: Result, kept: int) -> Result:
 
 
 def _cut_arguments(entry: Entry) -> Entry:
-    """Long texts that the model once wrote into a call (a file, a report)."""
-    if not isinstance(entry, Turn) or not any(len(str(call.arguments)) > 2 * _KEPT for call in entry.calls):
+    """Long texts that the model once wrote into a call (a file, a report), and what it thought before."""
+    if not isinstance(entry, Turn):
+        return entry
+    if len(entry.reasoning or "") <= 2 * _KEPT and not any(
+        len(str(call.arguments)) > 2 * _KEPT for call in entry.calls
+    ):
         return entry
     calls = tuple(replace(call, arguments=_short(call.arguments)) for call in entry.calls)
-    return replace(entry, calls=calls, native=None)
+    return replace(entry, calls=calls, reasoning=_short(entry.reasoning))
 
 
 def _short(value: Any) -> Any:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import Conversation, Job, Outcome, Reply, Said, Step, ToolCall, ask
+from lumen_tui.providers.astext import is_call
+from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reply, Said, Step, ToolCall, ask
 from lumen_tui.providers.calling import Answered, Caller
 from lumen_tui.providers.connecting import connect
 from lumen_tui.providers.endpoints import Target
@@ -18,16 +19,27 @@ from lumen_tui.providers.failing import Failure
 from lumen_tui.providers.fitting import Fitting
 from lumen_tui.providers.history import Asked, Call, Entry, Prompt, Result, Results, Turn
 from lumen_tui.providers.repeating import Repeats, Verdict, told
+from lumen_tui.providers.shrinking import Shrunk, loosened
+from lumen_tui.providers.wire import Wire
 
-_GO_ON = "Your answer reached its length limit. Go on from where it ended, in smaller parts."
-_MOST_CUTS = 3  # answers cut by the length limit before the task is given up
+_GO_ON = {
+    "length": "Your answer reached its length limit. Go on from where it ended, in smaller parts.",
+    "empty": "Your answer was empty. Go on: make the next tool call, or give the result.",
+    "tool": "Your answer announced a tool call and held none. Make the call again, or give the result.",
+    "astext": "You wrote a tool call as plain text, and it was not made. Call the tool itself, or give the result.",
+}
+_MOST_CUTS = 3  # unfinished answers between two tool calls before the task is given up
 _WHY = {
     "length": "the model's answers were cut at the length limit again and again: ask for less at a time",
     "pause": "the model paused again and again",
     "refusal": "the model declined to do this",
     "window": "the conversation no longer fits the model: give a narrower objective",
     "tool": "the model said that it calls a tool, and called none",
+    "empty": "the model's answers were empty again and again",
+    "astext": "the model writes its tool calls as plain text: choose a model, or a server, that can call tools",
 }
+_MOST_REFORMS = 2
+_RESULT = "write_result"  # the tool; whoever has written the result may end without a word
 
 
 class Talking:
@@ -46,13 +58,26 @@ class Talking:
 
     def converse(self, job: Job) -> Conversation:
         """Work on one task. Raises ProviderError."""
-        wires = [connect(target, self._config, self._environ, job.now) for target in self._targets]
+        wires, missing = self._wires(job)
+        yield from missing
         with ExitStack() as stack:
             for wire in wires:
                 stack.enter_context(closing(wire))
             caller = Caller(wires, self._config, job)
             self._used = caller.used
             return (yield from _Talk(caller, job).run())
+
+    def _wires(self, job: Job) -> tuple[list[Wire], list[Said]]:
+        """The models that can be asked, and what those lack that cannot stand by. ProviderError for the first one."""
+        wires, missing = [], []
+        for target in self._targets:
+            try:
+                wires.append(connect(target, self._config, self._environ, job.now))
+            except ProviderError as error:
+                if not wires:
+                    raise
+                missing.append(Said(f"{target.label} cannot stand by: {error}", kind="note"))
+        return wires, missing
 
 
 def opening(job: Job) -> str:
@@ -78,41 +103,80 @@ class _Talk:
         self._fitting = Fitting(caller)
         self._repeats = Repeats()
         self._ids: set[str] = set()
+        self._cuts = 0
+        self._part = ""  # of the answer, where its end is still to come
+        self._delivered = False
 
     def run(self) -> Conversation:
-        cuts = 0
         while True:
-            turn = self._unique((yield from self._ask()))
+            turn = self._judged(self._unique((yield from self._ask())))
             if turn.stop == "tool" and turn.calls:
                 try:
                     results = yield from self._make_calls(turn)
                 except _Circles as circles:
                     return Outcome(ok=False, text=turn.text, reason=str(circles))
                 self._entries += (turn, Results(tuple(results)))
-            elif turn.stop in ("length", "pause") and cuts < _MOST_CUTS:
-                cuts += 1
-                self._entries += _continued(turn)
-            else:
-                return _outcome(turn)
+                self._cuts, self._part = 0, ""
+            elif not (yield from self._goes_on(turn)):
+                return _outcome(turn, self._part)
+
+    def _judged(self, turn: Turn) -> Turn:
+        """An answer that says it is one and is none, told by its `stop`."""
+        if turn.stop != "end":
+            return turn
+        if is_call(turn.text, {tool.name for tool in self._job.tools}):
+            return replace(turn, stop="astext")
+        nothing = not (self._delivered or self._part or turn.text.strip())
+        return replace(turn, stop="empty") if nothing else turn
+
+    def _goes_on(self, turn: Turn) -> Generator[Step, Reply | None, bool]:
+        """Whether the conversation goes on after an answer without calls; it is made ready for that."""
+        if turn.stop == "refusal" and (said := self._caller.hand_over(Failure(_reason(turn), elsewhere=True))):
+            yield said
+            return True
+        if turn.stop == "window" and (shrunk := self._fitting.halved(self._prompt())).pieces:
+            yield self._shrunk(shrunk)
+            return True
+        if turn.stop not in (*_GO_ON, "pause") or self._cuts >= _MOST_CUTS:
+            return False
+        self._cuts += 1
+        self._part += turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
+        self._entries += _continued(turn)
+        return True
 
     def _prompt(self) -> Prompt:
         return Prompt(self._job.system, self._job.tools, self._entries)
 
     def _ask(self) -> Answered:
-        """The next answer. A conversation that is too long is cut, at most twice for one answer."""
-        self._entries = yield from self._fitting.fit(self._prompt())
-        for _ in range(2):
+        """The next answer, of the first model that gives one.
+
+        A conversation that is refused as it is gets another form, at most twice for one answer.
+        """
+        reforms = 0
+        while True:
+            self._entries = yield from self._fitting.fit(self._prompt())
             try:
                 return (yield from self._caller.call(self._prompt()))
             except Failure as error:
-                if not error.overlong:
+                said, reforms = self._caller.hand_over(error), reforms + 1
+                if said is not None:
+                    reforms = 0
+                elif reforms > _MOST_REFORMS or not (said := self._reformed(error)):
                     raise
-                shrunk = self._fitting.halved(self._prompt())
-                if not shrunk.pieces:
-                    raise
-                yield Said(shrunk.said, kind="note")
-                self._entries = shrunk.entries
-        return (yield from self._caller.call(self._prompt()))
+                yield said
+
+    def _reformed(self, error: Failure) -> Said | None:
+        """What was done to a conversation that its server refuses; None where nothing can be."""
+        if error.overlong and (shrunk := self._fitting.halved(self._prompt())).pieces:
+            return self._shrunk(shrunk)
+        if error.bound and (entries := loosened(self._entries)) != self._entries:
+            self._entries = entries
+            return Said("the server no longer takes the model's earlier thinking: it goes on without it", kind="note")
+        return None
+
+    def _shrunk(self, shrunk: Shrunk) -> Said:
+        self._entries = shrunk.entries
+        return Said(shrunk.said, kind="note")
 
     def _unique(self, turn: Turn) -> Turn:
         """The ids of calls made so that none comes twice in the conversation, as some servers number them anew."""
@@ -152,6 +216,7 @@ class _Talk:
             return Result(call.id, call.name, text, ok=False)
         reply = yield from ask(ToolCall(call.name, call.arguments))
         self._repeats.seen(reply.text)
+        self._delivered = self._delivered or (reply.ok and call.name == _RESULT)
         return Result(call.id, call.name, reply.text, reply.ok)
 
 
@@ -160,11 +225,17 @@ def _continued(turn: Turn) -> tuple[Entry, ...]:
     if turn.stop == "pause" and turn.native:
         return (replace(turn, calls=()),)
     said = turn.text.rstrip() or "(nothing that was complete)"
-    return (Turn(said), Asked(_GO_ON))
+    return (Turn(said), Asked(_GO_ON.get(turn.stop, _GO_ON["length"])))
 
 
-def _outcome(turn: Turn) -> Outcome:
+def _outcome(turn: Turn, before: str) -> Outcome:
+    """`before`: the parts of the answer that came before this one."""
+    text = before + turn.text
     if turn.stop == "end":
-        return Outcome(ok=True, text=turn.text)
+        return Outcome(ok=True, text=text)
+    return Outcome(ok=False, text=text, reason=_reason(turn))
+
+
+def _reason(turn: Turn) -> str:
     why = _WHY.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
-    return Outcome(ok=False, text=turn.text, reason=why)
+    return f"{why}: {turn.why}" if turn.why else why

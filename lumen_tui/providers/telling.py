@@ -20,16 +20,23 @@ class Telling:
         self._waiting = ""
         self._told = 0
         self._last = now()
+        self._silence = -1.0
 
     def take(self, part: str) -> Iterator[Said]:
         """One more part; empty for a sign of life that is no text (thinking, a call being written)."""
         self._waiting += part
         elapsed = abs(self._now() - self._last)  # a clock that was set back must not silence it
+        self._silence = elapsed if self._silence < 0 else self._silence
         if self._due(elapsed) and (end := _boundary(self._waiting)):
             yield self._tell(end)
         elif not self._waiting and elapsed > _ALIVE:
             self._last = self._now()
             yield Said("the model is at work on its answer", kind="note")
+
+    @property
+    def silence(self) -> float:
+        """Seconds until the first part came, or until now where none has come."""
+        return self._silence if self._silence >= 0 else abs(self._now() - self._last)
 
     def rest(self) -> Iterator[Said]:
         """What was not told yet."""

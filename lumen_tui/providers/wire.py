@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.endpoints import Target
 from lumen_tui.providers.failing import Failure
 from lumen_tui.providers.history import Prompt, Turn
@@ -40,9 +43,27 @@ class Wire(Protocol):
 
 
 def timeouts(config: ModelsConfig, target: Target) -> dict[str, float]:
-    """The limits of one request in seconds. A server on this machine may have to load its model first."""
-    first = config.first_byte_seconds * (5 if target.endpoint.own else 1)
+    """The limits of one request in seconds."""
+    first = patience(config, target)
     return {"timeout": first, "connect": config.connect_seconds, "read": first}
+
+
+def patience(config: ModelsConfig, target: Target) -> float:
+    """Seconds until an answer must have begun. Anthropic begins at once; others say nothing while a model thinks, and
+    one on this machine may have to load first."""
+    return config.first_byte_seconds * (1 if target.endpoint.kind == "anthropic" else 5)
+
+
+@contextmanager
+def connecting() -> Iterator[None]:
+    """ProviderError for what keeps a client from being made: a proxy or certificates that cannot be used."""
+    try:
+        yield
+    except Exception as error:  # the edge to a vendor's code
+        raise ProviderError(
+            f"no connection can be made ({one_line(str(error), 200)}): look at HTTP_PROXY, HTTPS_PROXY and "
+            "SSL_CERT_FILE in the engine's environment, and at base_url in lumen.toml"
+        ) from error
 
 
 def once_begun(response: Any, silence: float) -> None:

@@ -56,7 +56,8 @@ def test_each_call_is_set_aside_before_and_settled_after(fake, answer):
     assert [type(step) for step in calls] == [Reserve, Spent] * 6
     assert all(before.usage.usd >= after.usage.usd for before, after in zip(calls[::2], calls[1::2], strict=True))
     assert talk.order == "RSPRrSPRSTRSRSTRS"
-    assert sum(step.usage.usd for step in talk.of(Spent)) == pytest.approx(0.0185812, rel=0.01)
+    told = 0.0162481  # what the program itself said that it had cost: `total_cost_usd` in the recording
+    assert sum(step.usage.usd for step in talk.of(Spent)) == pytest.approx(told)
 
 
 def test_it_is_answered_in_its_own_words(fake, answer):
@@ -189,6 +190,32 @@ def test_a_program_that_says_nothing_is_ended(fake, monkeypatch):
     fake.settings |= {"first_byte_seconds": 0.1, "silence_seconds": 0.1}
     fake.plays("whole", lambda steps: [*steps[:3], {"sleep": 60}])
     assert "was silent for 0.2 seconds" in fake.talk().error
+
+
+def test_a_call_in_which_it_falls_silent_counts_what_is_known(fake, monkeypatch):
+    monkeypatch.setattr(claude_program, "_ASK_SECONDS", 0.1)
+    fake.settings |= {"first_byte_seconds": 0.3, "silence_seconds": 0.2}
+    fake.plays("whole", lambda steps: [*steps[:9], {"sleep": 60}])
+    talk = fake.talk()
+    assert "was silent for 0.5 seconds" in talk.error
+    assert talk.order == "RS"
+    assert 1000 < talk.of(Spent)[0].usage.tokens < talk.of(Reserve)[0].usage.tokens
+
+
+@pytest.mark.parametrize(("delay", "ends_well"), [(3_000, True), (10, False), (1e999, True)])
+def test_the_silence_that_a_retry_announces_is_none(fake, monkeypatch, delay, ends_well):
+    monkeypatch.setattr(claude_program, "_ASK_SECONDS", 0.1)
+    fake.settings |= {"first_byte_seconds": 0.3, "silence_seconds": 0.3}
+
+    def slow(steps):
+        place = next(n for n, step in enumerate(steps) if step.get("out", {}).get("subtype") == "api_retry")
+        steps[place]["out"]["retry_delay_ms"] = delay
+        return [*steps[: place + 1], {"sleep": 1.0}, *steps[place + 1 :]]
+
+    fake.plays("retry", slow)
+    talk = fake.talk()
+    assert bool(talk.outcome) is ends_well
+    assert ("was silent" in talk.error) is not ends_well
 
 
 def test_lines_that_are_no_messages_are_passed_over(fake):

@@ -38,7 +38,9 @@ def test_one_round_with_a_tool(desk, api):
     [
         ("claude-haiku-5-5", (1_000, 0, 0, 1_000), 0.0006), ("claude-haiku-5-5", (200_000, 0, 0, 1_000), 0.1025),
         ("claude-opus-5-5", (0, 1_000_000, 0, 0), 5.0), ("claude-haiku-4-5-20251001", (1_000_000, 0, 0, 0), 1.0),
-        ("claude-sonnet-5-5", (0, 0, 1_000_000, 0), 0.2), ("some-new-model", (1_000_000, 0, 0, 1_000_000), 60.0),
+        ("claude-sonnet-5-5", (0, 0, 1_000_000, 0), 0.1), ("some-new-model", (1_000_000, 0, 0, 1_000_000), 60.0),
+        ("claude-opus-5-5", (0, 0, 1_000_000, 0), 0.2), ("claude-fable-5-1", (0, 0, 1_000_000, 0), 0.25),
+        ("claude-sonnet-5", (0, 0, 1_000_000, 0), 0.2), ("some-new-model", (0, 0, 1_000_000, 0), 1.0),
     ],
 )  # fmt: skip
 def test_the_price_of_a_call(model, tokens, dollars):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -57,7 +58,7 @@ def test_cached_prompts_are_priced_as_such(box, api):
     ],
 )  # fmt: skip
 def test_errors_are_plain(box, api, answer, said, tries):
-    box.settings |= {"tries": 2, "first_byte_seconds": 0.3}
+    box.settings |= {"tries": 2, "first_byte_seconds": 0.05, "silence_seconds": 0.25}
     api.say(answer)
     talk = box.talk(model="m")
     assert said in talk.error
@@ -90,6 +91,18 @@ def test_a_server_of_our_own_needs_no_key_and_costs_nothing(desk, api):
     assert "max_tokens" not in api.asked[0].body
     assert talk.usd == 0
     assert "may have to load" in talk.said("wait")[0]
+
+
+@pytest.mark.parametrize("wrong", [0, -5, None, 1.5, "9"])
+def test_a_server_that_counts_wrong_is_estimated(box, api, wrong):
+    """An answer is never free, and a budget holds whatever a server says."""
+    chunk = '{"choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":%s}],"usage":%s}'
+    usage = json.dumps({"prompt_tokens": wrong, "completion_tokens": wrong})
+    parts = [chunk % ("word " * 100, "null", "null"), chunk % ("", '"stop"', usage), "[DONE]"]
+    api.say(rubbish("".join(f"data: {part}\n\n" for part in parts), "text/event-stream"))
+    spent = box.talk(model="m").of(Spent)[0].usage
+    assert spent.input_tokens > 50
+    assert spent.output_tokens == 125
 
 
 def test_a_server_that_counts_nothing_is_estimated(box, api):

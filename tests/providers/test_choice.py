@@ -11,6 +11,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ProviderError, Said, Spent
 from lumen_tui.providers.choose import choose_provider, key_names, provider_name, targets
+from lumen_tui.providers.endpoints import endpoint
 from lumen_tui.providers.prices import FREE, Price, price_of
 
 ROLE = Role(name="researcher", purpose="p", tier="sonnet")
@@ -167,3 +168,88 @@ def test_all_of_them_fail(chain, api):
     talk = chain.talk()
     assert "failed (500)" in talk.error
     assert [request.kind for request in api.asked] == ["messages", "chat"]
+
+
+def test_a_model_that_lacks_its_key_cannot_stand_by_and_holds_up_nothing(desk, api):
+    desk.server("box")
+    desk.settings["fallback"] = {"claude-haiku-4-5": ("groq:llama", "box:qwen")}
+    api.when(lambda request: request.kind == "messages", fail(529), again=True)
+    talk = desk.talk()
+    assert talk.brain == "anthropic claude-haiku-4-5, then box qwen"
+    assert talk.said("note")[0].startswith("groq llama cannot stand by: GROQ_API_KEY is not set")
+
+
+def test_a_conversation_is_made_to_fit_the_model_that_takes_it_over(desk, api, reply):
+    desk.server("box", window=8_000, max_output=1_000)
+    desk.settings["fallback"] = {"claude-haiku-4-5": ("box:qwen",)}
+    of_claude = lambda request: request.kind == "messages"  # noqa: E731
+    api.when(of_claude, *(tool("list_dir", path=f"/{n}") for n in range(8)))
+    api.when(of_claude, fail(529), again=True)
+    talk = desk.talk(lambda call: reply(call.arguments["path"] * 4000))
+    assert talk.outcome.ok
+    first = next(request for request in api.asked if request.kind == "chat")
+    assert first.tokens() < 8_000
+    assert any("near the model's window" in note for note in talk.said("note"))
+
+
+def test_an_answer_that_costs_something_has_a_limit_so_that_caps_hold():
+    config = ModelsConfig(endpoints={
+        "far": ServerConfig(base_url="http://far/v1"), "near": ServerConfig(base_url="http://127.0.0.1:1/v1"),
+        "proxy": ServerConfig(base_url="http://127.0.0.1:1/v1", key_env="K"),
+        "mine": ServerConfig(base_url="http://far/v1", max_output=500),
+    })  # fmt: skip
+    most = {name: endpoint(config, name, {}).max_output for name in ("far", "near", "proxy", "mine", "ollama", "groq")}
+    assert most == {"far": 8_000, "near": 0, "proxy": 8_000, "mine": 500, "ollama": 0, "groq": 8_000}
+
+
+def test_a_server_of_our_own_that_cuts_the_beginning_off_in_silence_is_told_once(desk, api):
+    desk.server("box")
+    desk.job["context"] = "word " * 10_000
+    api.say(*(tool("list_dir", path=f"/{n}", how={"usage": {"input_tokens": 2_048}}) for n in range(3)), text("done"))
+    talk = desk.talk(model="box:m")
+    notes = [note for note in talk.said("note") if "has read 2,048 tokens of about" in note]
+    assert len(notes) == 1
+    assert "window under [models.endpoints.box]" in notes[0]
+    api.say(text("done"))
+    desk.job["context"] = "word " * 10_000
+    assert not [note for note in desk.talk(model="box:m").said("note") if "has read" in note]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "Your credit balance is too low"), (402, "pay"), (429, "enforced_spend_limit_reached"),
+        (400, "You have reached your specified workspace API usage limits. You will regain access on 2026-12-01."),
+    ],
+)  # fmt: skip
+def test_an_account_at_its_end_is_asked_once_and_the_next_model_goes_on(chain, api, status, words):
+    api.when(lambda request: request.kind == "messages", fail(status, words), again=True)
+    talk = chain.talk()
+    assert talk.outcome.ok
+    assert [request.kind for request in api.asked] == ["messages", "chat"]
+    assert "no credit left, or has reached its limit" in talk.said("note")[-1]
+    chain.settings["fallback"] = {}
+    assert words in chain.talk().error
+
+
+def waits(talk) -> list[str]:
+    return [step.text for step in talk.of(Said) if step.kind == "wait"]
+
+
+def test_a_model_that_thinks_in_silence_has_time_and_is_told_before_each_answer_that_may_be_long(desk, api):
+    desk.server("far", key_env="FAR_KEY")
+    desk.environ["FAR_KEY"] = "k" * 20
+    desk.settings |= {"first_byte_seconds": 0.1, "silence_seconds": 0.1, "tries": 1}
+    api.say(
+        tool("list_dir", path="/a", how={"first_byte": 0.2, "between": 0.2}), tool("list_dir", path="/b"), text("x")
+    )
+    talk = desk.talk(model="far:gpt")
+    assert talk.outcome.ok
+    assert waits(talk) == ["waits for far gpt, which says nothing while it thinks"]
+    ticks = iter(range(0, 1_000_000, 40))
+    desk._now = lambda: 1_000_000.0 + next(ticks)
+    assert len(waits(desk.talk(model="far:gpt"))) == 1
+    api.say(tool("list_dir", path="/a"), tool("list_dir", path="/b"), text("x"))
+    slow = desk.talk(model="far:gpt")
+    assert len(waits(slow)) == 3
+    assert next(step for step in slow.of(Said) if step.kind == "wait").data["until"] > 1_000_000.5

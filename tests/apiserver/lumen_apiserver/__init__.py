@@ -14,7 +14,8 @@ In a test, the fixture `api` (tests/conftest.py) is a running server:
 Both APIs take the same answers, streamed or whole as the request asks. Answers can be slow, held, cut, wrong or huge:
 `text("x", first_byte=0.5, between=0.01, cut_after=3)`, `rubbish()`, `fail(429, retry_after=0.01)`, `held(text("x"))`
 until `api.release()`. Requests are checked as the real API checks them (`api.check = False` turns that off), prompt
-caching is simulated from the `cache_control` marks, and `api.window` is the model's context window in tokens.
+caching is simulated from the `cache_control` marks, and `api.window` is the model's context window in tokens. With
+`api.binds` thinking (`think("hm", text("x"))`) must come back, and only where nothing before it has changed.
 """
 
 from lumen_apiserver.answers import Answer, fail, held, huge, rubbish, text, think, tool, tools, use

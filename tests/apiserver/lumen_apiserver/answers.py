@@ -38,6 +38,9 @@ class Answer:
     fail_after: int | None = None  # an `error` event (529) after so many parts of a stream
     gate: threading.Event | None = None  # nothing is sent before it is set
     gate_after: int = 0  # parts that are sent before the gate
+    pings: int = 1  # `ping` events before the first block
+    why: str = ""  # the words in `stop_details` of a refusal
+    one_index: bool = False  # all calls come whole and with the index 0, as Ollama sends them
 
     @property
     def stop_reason(self) -> str:

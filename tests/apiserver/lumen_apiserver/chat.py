@@ -72,6 +72,10 @@ def events(
     for block in answer.content:
         if block["type"] == "text":
             yield from (delta({"content": part}) for part in pieces(block["text"], answer.piece))
+        elif block["type"] == "thinking":
+            yield from (delta({"reasoning_content": part}) for part in pieces(block["thinking"], answer.piece))
+        elif answer.one_index:
+            yield delta({"tool_calls": [{"index": 0, **_call(block)}]})
         elif block["type"] == "tool_use":
             yield from (delta({"tool_calls": [part]}) for part in _call_parts(block, calls, answer.piece))
             calls += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lumen_apiserver.request import Request
@@ -15,6 +16,8 @@ def problem(request: Request) -> str:
         return "model: Field required"
     if not request.messages:
         return "messages: at least one message is required"
+    if odd := [name for name in request.called if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name)]:
+        return f"messages: the name of a tool does not match the pattern '^[a-zA-Z0-9_-]{{1,64}}$': {odd[0][:80]!r}"
     if request.kind == "chat":
         return _chat_problem(request)
     if request.kind == "messages" and not isinstance(request.body.get("max_tokens"), int):
@@ -39,6 +42,9 @@ def _pairs_problem(messages: list[dict[str, Any]]) -> str:
             return f"messages.{number}: all messages must have non-empty content"
         if any(b.get("type") == "text" and not b.get("text") for b in _list(message["content"])):
             return f"messages.{number}: text content blocks must be non-empty"
+        texts = [block for block in _list(message["content"]) if block.get("type") == "text"]
+        if texts and not any(block["text"].strip() for block in texts):
+            return "messages: text content blocks must contain non-whitespace text"
         results = _ids(message, "tool_result", "tool_use_id")
         if missing := [call for call in open_calls if call not in results]:
             return f"messages.{number}: `tool_use` ids were found without `tool_result` blocks: {missing}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
-from lumen_apiserver import chat, checking, messages
+from lumen_apiserver import binding, chat, checking, messages
 from lumen_apiserver.answers import Answer, fail
 from lumen_apiserver.request import Request
 
@@ -33,6 +33,8 @@ class Handler(BaseHTTPRequestHandler):
         if request.kind == "other":
             return self._send(200, {})
         wrong = checking.problem(request) if self.server.check else ""
+        if self.server.binds:
+            wrong = wrong or binding.problem(request)
         if wrong:
             return self._fail(request, fail(400, wrong))
         if request.kind == "count_tokens":

@@ -35,10 +35,13 @@ def events(answer: Answer, model: str, number: int, usage: dict[str, int]) -> It
     """The same message as server-sent events."""
     start = whole(answer, model, number, usage) | {"content": [], "stop_reason": None}
     yield _event("message_start", message=start | {"usage": usage | {"output_tokens": 1}})
-    yield _event("ping")
+    for _ in range(answer.pings):
+        yield _event("ping")
     for index, block in enumerate(answer.content):
         yield from _block(index, block, answer.piece)
-    delta = {"stop_reason": answer.stop_reason, "stop_sequence": None}
+    delta: dict[str, Any] = {"stop_reason": answer.stop_reason, "stop_sequence": None}
+    if answer.why:
+        delta["stop_details"] = {"type": "refusal", "category": None, "explanation": answer.why}
     yield _event("message_delta", delta=delta, usage={"output_tokens": usage["output_tokens"]})
     yield _event("message_stop")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from http.server import ThreadingHTTPServer
 from typing import Any
 
+from lumen_apiserver import binding
 from lumen_apiserver.answers import Answer
 from lumen_apiserver.caching import Cache
 from lumen_apiserver.handler import Handler
@@ -30,6 +31,7 @@ class ApiServer(ThreadingHTTPServer):
         self.requests: list[Request] = []
         self.check = True
         self.window = 0  # the model's context window in tokens; 0: without end
+        self.binds = False  # whether thinking is wanted back, and only where nothing before it has changed
         self.hanging_up = threading.Event()
         self.on_request: Callable[[Request], None] = lambda request: None
         self._gates: list[threading.Event] = []
@@ -110,6 +112,8 @@ class ApiServer(ThreadingHTTPServer):
             if answer.gate is not None:
                 self._gates.append(answer.gate)
         content = tuple(_with_id(block, number, place) for place, block in enumerate(answer.content))
+        if self.binds:
+            content = binding.signed(content, request)
         return dataclasses.replace(answer, content=content), number
 
     def usage(self, request: Request, answer: Answer) -> dict[str, int]:
