@@ -36,6 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run `lumen-tui` with these words; returns the exit code."""
     words = sys.argv[1:] if argv is None else argv
     os.umask(0o077)
+    _stand_in()
     try:
         code = _carry_out(words)
         sys.stdout.flush()
@@ -58,6 +59,19 @@ def main(argv: list[str] | None = None) -> int:
         close_stdout()
         print("lumen-tui: the output was not written: no space left where it goes", file=sys.stderr)
         return 1
+
+
+def _stand_in() -> None:
+    """A stream that was closed before is the null device: else the next file that is opened would take its number.
+
+    A character that a terminal has not is a question mark there: the rest of the result is as good.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+    if getattr(sys.stdout, "errors", "") == "strict":
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
 def _carry_out(words: list[str]) -> int:
@@ -101,10 +115,10 @@ def _parser(prog: str, description: str) -> argparse.ArgumentParser:
 def _state(options: argparse.Namespace) -> Path:
     from pathlib import Path
 
-    from lumen_tui.store.layout import default_root
+    from lumen_tui.store.layout import default_root, from_home
 
     if options.state:
-        return Path(options.state).expanduser().absolute()
+        return from_home(options.state).absolute()
     return default_root(dict(os.environ), Path.cwd()).absolute()
 
 

@@ -16,13 +16,27 @@ for _folder in ("apiserver", "support"):
 if TYPE_CHECKING:
     from lumen_apiserver import ApiServer
 
+sys.dont_write_bytecode = False  # pytest rewrites two hundred files; where they did not change, only once
+
 _LONGEST_ID = 60  # characters: the name of the running test goes to every process that it starts
 
 
 def pytest_configure() -> None:
+    import lumen_certs
     import lumen_disk
 
     lumen_disk.never_wait()
+    lumen_certs.none_needed()
+
+
+def pytest_collection_finish() -> None:
+    """Only where a test opens a room: a process that tests the store alone does not load one."""
+    if "textual" in sys.modules:
+        import lumen_quiet
+        import lumen_styles
+
+        lumen_quiet.install()
+        lumen_styles.install()
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -11,7 +11,7 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.actions import approvals as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
-from lumen_tui.model.approvals import AllowRule, Approval, canonical, preview_rule, rule_words
+from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words
 from lumen_tui.store.people import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import taskfiles
@@ -142,8 +142,8 @@ def run_show(session: Session, args: Namespace) -> int:
     facts = {
         "approval": request.id, "state": state, "who asks": f"{request.role}, task {request.task_id}",
         "asked": request.asked_at, "until": request.expires_at, "why": request.why, "it says": request.said,
-        "risk": request.risk, "call": request.summary, "folder": request.folder, "always": preview_rule(request),
-        "hash": request.hash,
+        "risk": request.risk, "call": request.summary, "folder": request.folder,
+        "always": preview_rule(request) or no_rule(request), "hash": request.hash,
     }  # fmt: skip
     table([(name, value) for name, value in facts.items() if value])
     say("\n" + canonical(request.tool, request.arguments).decode())

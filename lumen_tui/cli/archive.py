@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.archive import KINDS, USUAL, Passage
@@ -16,8 +15,6 @@ from lumen_tui.store.memory import archive
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
-
-_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
 
 
 def declare(commands: Group) -> None:
@@ -48,12 +45,10 @@ def declare(commands: Group) -> None:
 
 
 def run_insert(session: Session, args: Namespace) -> int:
-    import sys
-
-    text = sys.stdin.read() if args.text == "-" else args.text
+    text = read_text("-") if args.text == "-" else args.text
     done = session.perform(
         "archive.insert", text=text, tags=args.tag, importance=args.importance, kind=args.kind, source=args.source,
-        wu_id=args.wu, lane=args.lane, key=args.key, task_id=args.task, trust="agent" if os.environ.get(_AGENT) else "",
+        wu_id=args.wu, lane=args.lane, key=args.key, task_id=args.task, trust="agent" if by_agent() else "",
     )  # fmt: skip
     if args.json:
         document({"id": done.target, "action_id": done.action_id})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import times
 from lumen_tui.model.attention import can_wait, for_an_hour
 from lumen_tui.model.snapshot import Attention, Snapshot
@@ -31,14 +32,8 @@ def declare(commands: Group) -> None:
         command.add_argument("-r", "--reason", default="", help="why")
 
 
-def _picture(session: Session) -> Snapshot:
-    from lumen_tui.store.reader import Reader
-
-    return Reader(session.root, session.operator).snapshot(session.now)
-
-
 def run_list(session: Session, args: Namespace) -> int:
-    picture = _picture(session)
+    picture = session.picture()
     if args.json:
         document({"attention": picture.attention, "snoozed": picture.snoozed})
         return 0
@@ -66,7 +61,7 @@ def run_snooze(session: Session, args: Namespace) -> int:
         seconds = times.parse_duration(args.span)
     except ValueError as error:
         raise ActionError(f"--for {args.span!r} is no time: write 30m, 2h or 1d") from error
-    picture = _picture(session)
+    picture = session.picture()
     found = _named((*picture.attention, *picture.snoozed), args.targets)
     spans = [_span(picture, one, seconds, session.now) for one in found]
     if again := [one.target for one in found if one.until]:
@@ -86,7 +81,7 @@ def _span(picture: Snapshot, one: Attention, seconds: float, now: float) -> tupl
 
 
 def run_aside(session: Session, args: Namespace) -> int:
-    found = _named(_picture(session).attention, args.targets)
+    found = _named(session.picture().attention, args.targets)
     if stays := [one for one in found if not can_wait(one)]:
         what = f"{stays[0].target}: what is about the {stays[0].need} goes away with its cause"
         raise ActionError(f"{what}; `attention snooze` puts it off")
@@ -95,7 +90,7 @@ def run_aside(session: Session, args: Namespace) -> int:
 
 
 def run_back(session: Session, args: Namespace) -> int:
-    found = _named(_picture(session).snoozed, args.targets)
+    found = _named(session.picture().snoozed, args.targets)
     say(session.perform("attention.back", targets=[one.target for one in found], reason=args.reason).summary)
     return 0
 
@@ -114,5 +109,5 @@ def _meant(rows: tuple[Attention, ...], text: str) -> list[Attention]:
         hint = "`attention list` names what needs you and what is put off"
         raise ActionError(f"there is nothing {text!r} to do this with: {hint}", missing=True)
     if len(names) > 1:
-        raise ActionError(f"{text!r} is the beginning of several names: give more of it", candidates=names[:8])
+        raise ambiguous(text, names, "names")
     return found

@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.cli.session import AGENT, Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.blocks import LIMIT, Block, Step, description
@@ -16,8 +16,6 @@ from lumen_tui.store.memory import blocks
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
-
-_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
 
 
 def declare(commands: Group) -> None:
@@ -167,7 +165,7 @@ def run_show(session: Session, args: Namespace) -> int:
 def run_new(session: Session, args: Namespace) -> int:
     return _perform(
         session, args, "block.new", text=_text(args), description=args.description, limit=args.limit,
-        read_only=args.read_only, agent=_is_agent(),
+        read_only=args.read_only, agent=by_agent(),
     )  # fmt: skip
 
 
@@ -176,10 +174,6 @@ def _text(args: Namespace) -> str:
     if args.text and args.file:
         raise ActionError("give the text or --file, not both")
     return read_text(args.file) if args.file else str(args.text)
-
-
-def _is_agent() -> bool:
-    return bool(os.environ.get(_AGENT))
 
 
 def _perform(session: Session, args: Namespace, verb: str, **more: Any) -> int:
@@ -193,24 +187,24 @@ def _perform(session: Session, args: Namespace, verb: str, **more: Any) -> int:
 
 
 def run_append(session: Session, args: Namespace) -> int:
-    return _perform(session, args, "block.append", text=_text(args), agent=_is_agent())
+    return _perform(session, args, "block.append", text=_text(args), agent=by_agent())
 
 
 def run_replace(session: Session, args: Namespace) -> int:
-    return _perform(session, args, "block.replace", old=args.old, new=args.new, agent=_is_agent())
+    return _perform(session, args, "block.replace", old=args.old, new=args.new, agent=by_agent())
 
 
 def run_patch(session: Session, args: Namespace) -> int:
     if args.file == "-" and sys.stdin.isatty():
         talk("the diff comes from standard input: end it with ctrl+d, or name a file with --file")
-    return _perform(session, args, "block.patch", diff=read_text(args.file), agent=_is_agent())
+    return _perform(session, args, "block.patch", diff=read_text(args.file), agent=by_agent())
 
 
 def run_rethink(session: Session, args: Namespace) -> int:
     text = _text(args)
     if not text and not args.file:
         raise ActionError("give the new text, or a file with --file; --file /dev/null empties the block")
-    return _perform(session, args, "block.rethink", text=text, base=args.base, agent=_is_agent())
+    return _perform(session, args, "block.rethink", text=text, base=args.base, agent=by_agent())
 
 
 def run_set(session: Session, args: Namespace) -> int:
@@ -230,13 +224,12 @@ def run_unlock(session: Session, args: Namespace) -> int:
 
 
 def _no_agent(what: str) -> None:
-    if _is_agent():
-        raise ActionError(f"only a person {what}: ask the operator (${_AGENT} is set here)")
+    if by_agent():
+        raise ActionError(f"only a person {what}: ask the operator (${AGENT} is set here)")
 
 
 def run_restore(session: Session, args: Namespace) -> int:
-    if _is_agent():
-        _no_agent("puts an earlier text back")
+    _no_agent("puts an earlier text back")
     return _perform(session, args, "block.restore", step=args.step, at=args.at)
 
 

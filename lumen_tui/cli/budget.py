@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.budget import Cap, own_words
@@ -69,11 +69,7 @@ def _raise(session: Session, args: Namespace) -> int:
     done: Done = session.perform(
         "budget.raise", tokens=args.tokens, usd=args.usd, minutes=args.minutes, role=args.role, reason=args.reason
     )
-    if args.json:
-        document(done)
-    else:
-        say(done.summary)
-    return 0
+    return told(done, as_json=args.json)
 
 
 def _page(found: SpendReport, now: float) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.cli.session import Session, document, say, talk, told
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.config import EvolutionConfig
@@ -88,7 +88,7 @@ def run(session: Session, args: Namespace) -> int:
     progress, judge = _progress if _is_person() else None, _judge(session, config)
     evolving = Evolving(session.layout, config, dry_run=args.dry_run, progress=progress, judge=judge)
     tried: set[str] = set()
-    told: set[str] = set()
+    before: set[str] = set()
     while True:
         linked = ""
         paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.known_as(path)]
@@ -98,7 +98,7 @@ def run(session: Session, args: Namespace) -> int:
             linked = _read_along(session, config, paths, judge)
             linked += evolve.link_facts(session.store, session.now, tried).summary
         opined = _judged(judge, args.dry_run)
-        if not args.watch or _has_news(done, told):
+        if not args.watch or _has_news(done, before):
             _report(done, evolving.judging, args, opined)
             evolving.judging.seen.clear()
             evolving.judging.turned_away.clear()
@@ -140,10 +140,10 @@ def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path]
     return f"{done.summary}\n" if done.summary else ""
 
 
-def _has_news(done: Outcome, told: set[str]) -> bool:
+def _has_news(done: Outcome, before: set[str]) -> bool:
     """Whether a pass of --watch is worth telling; what cannot be read is told once, and dropped from the report."""
-    done.reports = [one for one in done.reports if not one.problem or f"{one.file} {one.problem}" not in told]
-    told.update(f"{one.file} {one.problem}" for one in done.reports if one.problem)
+    done.reports = [one for one in done.reports if not one.problem or f"{one.file} {one.problem}" not in before]
+    before.update(f"{one.file} {one.problem}" for one in done.reports if one.problem)
     return bool(done.reports)
 
 
@@ -152,15 +152,16 @@ def _is_person() -> bool:
 
 
 def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterable[Path]:
-    from lumen_tui.engine.evolution import evolve
+    from lumen_tui.store.layout import from_home
+    from lumen_tui.store.transcripts.sessionlines import foreign_sessions, own_sessions
 
     if args.session:
-        named = [Path(name).expanduser() for name in args.session]
+        named = [from_home(name) for name in args.session]
         if missing := [path for path in named if not path.is_file()]:
             raise ActionError(f"there is no session file {missing[0]}", missing=True)
         return named
-    own = evolve.own_sessions(session.layout)
-    return [*own, *evolve.foreign_sessions(config)] if args.all or args.watch else own
+    own = own_sessions(session.layout)
+    return [*own, *foreign_sessions(config)] if args.all or args.watch else own
 
 
 def _progress(report: Report, size: int) -> None:
@@ -263,9 +264,4 @@ def run_diff(session: Session, args: Namespace) -> int:
 
 
 def run_approve(session: Session, args: Namespace) -> int:
-    done = session.perform("constitution.approve")
-    if args.json:
-        document(done)
-    else:
-        say(done.summary)
-    return 0
+    return told(session.perform("constitution.approve"), as_json=args.json)

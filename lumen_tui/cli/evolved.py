@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import evolution, ids
 from lumen_tui.model.evolution import Observation
@@ -14,8 +14,7 @@ def judge(session: Session, args: Namespace) -> int | None:
     """Carry out what the options ask for; None where sessions are to be read."""
     done = _action(session, args)
     if done is not None:
-        document(done) if args.json else say(done.summary)
-        return 0
+        return told(done, as_json=args.json)
     if args.list:
         return _list(session, args)
     if args.show:

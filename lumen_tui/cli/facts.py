@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.actions import facts as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import freshness, times
@@ -16,8 +16,6 @@ from lumen_tui.store.memory.facts import states
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
-
-_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
 
 
 def declare(commands: Group) -> None:
@@ -64,7 +62,7 @@ def run_add(session: Session, args: Namespace) -> int:
     if not probes and not args.no_suggest:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
     done = session.perform(
-        "fact.add", by=_who(session), claim=args.claim, span_class=args.span_class, source=args.source, probes=probes,
+        "fact.add", by=session.judge, claim=args.claim, span_class=args.span_class, source=args.source, probes=probes,
         wu_id=args.wu, source_id=args.source_id,
     )  # fmt: skip
     if args.json:
@@ -87,11 +85,6 @@ def _whole(probe: str) -> str:
         return absolute(probe, os.getcwd())
     except ValueError as error:
         raise ActionError(str(error)) from error
-
-
-def _who(session: Session) -> str:
-    """The agent where its own program asks: its word is noted and confirms nothing."""
-    return "system" if os.environ.get(_AGENT) else session.operator
 
 
 def run_list(session: Session, args: Namespace) -> int:
@@ -154,24 +147,16 @@ def run_check(session: Session, args: Namespace) -> int:
 
 
 def run_confirm(session: Session, args: Namespace) -> int:
-    return _told(session, args, "fact.confirm", by=_who(session), fact_ids=args.ids, note=args.note)
+    done = session.perform("fact.confirm", by=session.judge, fact_ids=args.ids, note=args.note)
+    return told(done, as_json=args.json)
 
 
 def run_retire(session: Session, args: Namespace) -> int:
-    return _told(session, args, "fact.retire", fact_ids=args.ids, reason=args.reason)
+    return told(session.perform("fact.retire", fact_ids=args.ids, reason=args.reason), as_json=args.json)
 
 
 def run_probe(session: Session, args: Namespace) -> int:
-    return _told(session, args, "fact.probe", fact_id=args.id, probe=_whole(args.probe))
-
-
-def _told(session: Session, args: Namespace, verb: str, *, by: str = "", **arguments: Any) -> int:
-    done = session.perform(verb, by=by, **arguments)
-    if args.json:
-        document(done)
-    else:
-        say(done.summary)
-    return 0
+    return told(session.perform("fact.probe", fact_id=args.id, probe=_whole(args.probe)), as_json=args.json)
 
 
 def run_suggest(session: Session, args: Namespace) -> int:

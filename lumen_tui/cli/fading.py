@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.actions import cleanup, fading, summaries
 from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import ActionError, Done
@@ -132,12 +132,7 @@ def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
     changes = {f"memory.decay.{name}": value for name, value in wanted.items() if value}
     if not changes:
         raise ActionError("decay set needs --half-life or --threshold")
-    done = session.perform("setting.change", changes=changes)
-    if args.json:
-        document(done)
-    else:
-        say(done.summary)
-    return 0
+    return told(session.perform("setting.change", changes=changes), as_json=args.json)
 
 
 def _shown(index: AgeIndex, found: list[Leaving], rule: DecayRule | None) -> list[dict[str, Any]]:

@@ -71,9 +71,7 @@ def _run(session: Session, args: Namespace, take: Import, path: Path) -> int:
 
 def _tell_of_triage(session: Session) -> None:
     """What came in may have to be judged: say how much waits, and where."""
-    from lumen_tui.store.reader import Reader
-
-    waiting = len(Reader(session.root, session.operator).snapshot(session.now).discoveries)
+    waiting = len(session.picture().discoveries)
     if waiting:
         what = "1 discovery waits" if waiting == 1 else f"{waiting} discoveries wait"
         talk(f"{what} in triage: `lumen-tui triage` goes through them, `lumen-tui` shows them")

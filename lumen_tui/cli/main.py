@@ -14,7 +14,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.ids import BadId
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.layout import default_root
+from lumen_tui.store.layout import default_root, from_home
 
 DONE, FAILED, BAD_INPUT, NOT_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -94,7 +94,7 @@ def _take_common(argv: list[str]) -> tuple[dict[str, str], list[str]]:
 
 def _root(named: str | None) -> Path:
     if named:
-        return Path(named).expanduser().absolute()
+        return from_home(named).absolute()
     return default_root(dict(os.environ), Path.cwd()).absolute()
 
 

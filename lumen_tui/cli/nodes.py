@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.actions import provenance as keeping
 from lumen_tui.engine.actions import removal
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def run_delete(session: Session, args: Namespace) -> int:
     rows = [(str(node["id"]), str(node.get("type", "")), str(node.get("content", ""))) for node in chosen]
     if args.json:
         nodes = [{"id": row[0], "type": row[1], "title": row[2].partition("\n")[0]} for row in rows]
-        document({"dry_run": args.dry_run, "nodes": nodes, "protected": spared})
+        document({"dry_run": args.dry_run, "nodes": nodes, "protected": spared, **_of(done)})
         return 0
     if done is None:
         table([(row[0], row[1], one_line(row[2], 100)) for row in rows])
@@ -89,12 +89,18 @@ def run_delete(session: Session, args: Namespace) -> int:
     return 0
 
 
+def _of(done: Done | None) -> dict[str, str]:
+    """What a program needs to take it back."""
+    return {"action_id": done.action_id} if done else {}
+
+
 def run_promote(session: Session, args: Namespace) -> int:
     keeping.check_tag(args.tag)
     found = keeping.sources(session.store, args.ids, args.wu)
     done = None if args.dry_run else session.perform("node.promote", tag=args.tag, node_ids=found)
     if args.json:
-        document({"dry_run": args.dry_run, "from": found, "tag": args.tag, "id": done.target if done else ""})
+        made = {"id": done.target if done else ""}
+        document({"dry_run": args.dry_run, "from": found, "tag": args.tag, **made, **_of(done)})
         return 0
     say(done.target if done else f"would be kept as {args.tag}: {', '.join(found)}")
     if done:

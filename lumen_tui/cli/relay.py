@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.cli.session import Session, document, read_text, say, table, talk, told
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.actions.relay import Submitted
 from lumen_tui.engine.outcome import ActionError
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
 
 HELD = 4  # exit code: it was taken in, and waits for a person
-_AGENT = "CLAUDECODE"  # set in what an agent's own program starts
 
 
 def declare(commands: Group) -> None:
@@ -125,11 +123,5 @@ def run_held(session: Session, args: Namespace) -> int:
 
 
 def run_decide(session: Session, args: Namespace) -> int:
-    by = "system" if os.environ.get(_AGENT) else session.operator  # an agent's own program decides nothing
     given = {"note": args.reason} if args.verb == "relay.release" else {"reason": args.reason}
-    done = session.perform(args.verb, by=by, ids=args.ids, **given)
-    if args.json:
-        document(done)
-    else:
-        say(done.summary)
-    return 0
+    return told(session.perform(args.verb, by=session.judge, ids=args.ids, **given), as_json=args.json)

@@ -16,7 +16,6 @@ from lumen_tui.store.tasks import rolestats
 if TYPE_CHECKING:
     from lumen_tui.model.analytics import Stats
     from lumen_tui.model.roles import Role
-    from lumen_tui.model.snapshot import Snapshot
 
 _HEAD = ("", "tasks", "done", "95 %", "median", "p95", "tokens", "cost", "retries", "last", "weeks")
 
@@ -77,12 +76,6 @@ def _facts(one: Stats, now: float) -> list[tuple[str, str]]:
     ]
 
 
-def _picture(session: Session) -> Snapshot:
-    from lumen_tui.store.reader import Reader
-
-    return Reader(session.root, session.operator).snapshot(session.now)
-
-
 def foresee(session: Session, name: str, text: str, *, like: str = "", before: Role | None = None) -> None:
     """What hiring or adjusting a role would mean."""
     from lumen_tui.engine import rolepreview
@@ -92,7 +85,7 @@ def foresee(session: Session, name: str, text: str, *, like: str = "", before: R
     except BadFile as error:
         raise ActionError(f"role {name}, line {error.line}: {error}") from error
     figures = rolestats.book(session.layout, session.now)
-    around = rolepreview.around(_picture(session), figures.role(name) or figures.role(like), session.now)
+    around = rolepreview.around(session.picture(), figures.role(name) or figures.role(like), session.now)
     lines = rolepreview.changed(before, role, around) if before else rolepreview.consequences(role, around)
     table([(label, safe(words)) for label, words in lines])
 
@@ -101,7 +94,7 @@ def foresee_firing(session: Session, name: str) -> None:
     """What firing a role would mean."""
     from lumen_tui.engine import rolepreview
 
-    picture = _picture(session)
+    picture = session.picture()
     figures = rolestats.book(session.layout, session.now).role(name)
     for line in rolepreview.firing(name, rolepreview.unended(picture.tasks), picture.config, figures):
         say(line)

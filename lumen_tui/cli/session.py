@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +19,17 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.store import Store
+
+if TYPE_CHECKING:
+    from lumen_tui.model.snapshot import Snapshot
+
+
+AGENT = "CLAUDECODE"  # set in what an agent's own program starts
+
+
+def by_agent() -> bool:
+    """Whether an agent's own program asks."""
+    return bool(os.environ.get(AGENT))
 
 
 class Session:
@@ -32,6 +44,20 @@ class Session:
     def now(self) -> float:
         """Seconds since 1970."""
         return time.time()
+
+    def picture(self) -> Snapshot:
+        """What the room would show now. By the machine's clocks: one that slept makes nothing late."""
+        from lumen_tui.engine.clock import SystemClock, clocks_of
+        from lumen_tui.store.reader import Reader
+
+        reader = Reader(self.root, self.operator)
+        reader.clocks = clocks_of(SystemClock())
+        return reader.snapshot(self.now)
+
+    @property
+    def judge(self) -> str:
+        """Who decides: an agent's own program may speak for itself, and decides nothing in the operator's name."""
+        return "system" if by_agent() else self.operator
 
     def must_exist(self) -> None:
         """Refuse a folder that is not there or not to be trusted, with what to do."""
@@ -64,6 +90,12 @@ def talk(text: str) -> None:
 def document(value: Any) -> None:
     """One JSON document; everything beyond ASCII is escaped, so nothing in it can act on a terminal."""
     print(json.dumps(msgspec.to_builtins(value, enc_hook=plain.builtins), indent=1))
+
+
+def told(done: Done, *, as_json: bool) -> int:
+    """What an action did, as a sentence or as one JSON document; returns the exit code."""
+    document(done) if as_json else say(done.summary)
+    return 0
 
 
 def table(rows: Sequence[Iterable[str]]) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.actions import places, ready
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
@@ -105,8 +105,7 @@ def run_session(session: Session, args: Namespace) -> int:
     by = args.by or session.operator
     if args.what == "end":
         wanted = args.id or os.environ.get("LUMEN_SESSION", "")
-        say(session.perform("session.end", by=by, session=wanted).summary)
-        return 0
+        return told(session.perform("session.end", by=by, session=wanted), as_json=args.json)
     if args.what == "show":
         return _show(session, args, by)
     found = list(stored.live(session.layout))

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
-from lumen_tui.model.tasks import Status
+from lumen_tui.model.tasks import STATES, tally, tally_words
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.journal import Follower
@@ -26,8 +21,7 @@ from lumen_tui.store.seed import plant
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
 
-_LOOK_SECONDS = 0.2
-_CHUNK = 1024 * 1024
+_ALWAYS = frozenset({"running", "queued"})
 
 
 def declare(commands: Group) -> None:
@@ -67,9 +61,7 @@ def run_back(session: Session, args: Namespace) -> int:
 
 
 def run_status(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.reader import Reader
-
-    picture = Reader(session.root, session.operator).snapshot(session.now)
+    picture = session.picture()
     if args.json:
         document(_facts(picture))
         return 0
@@ -103,17 +95,13 @@ def _held_back(picture: Snapshot) -> list[str]:
     return found
 
 
-def _count(picture: Snapshot, *wanted: Status) -> int:
-    return sum(1 for view in picture.tasks if not view.archived and view.status in wanted)
-
-
 def _facts(picture: Snapshot) -> dict[str, Any]:
+    counts = tally(picture.tasks)
     return {
         "state": picture.root,
         "engine": picture.engine.life.value,
         "loop": picture.loop.loop if picture.loop else 0,
-        "running": _count(picture, Status.RUNNING, Status.STALLED, Status.WAITING),
-        "queued": _count(picture, Status.QUEUED),
+        **{name: counts[state] for state, name in STATES.items()},
         "unread": picture.unread,
         "discoveries": len(picture.discoveries),
         "held_back": _held_back(picture),
@@ -130,7 +118,7 @@ def _line(picture: Snapshot, now: float) -> str:
     beat = picture.engine.heartbeat
     what = "last" if beat and picture.engine.life is EngineLife.NONE else f"{beat.phase}," if beat else ""
     phase = f" ({what} beat {times.ago(now - times.epoch(beat.at))})" if beat and beat.at else ""
-    parts = [f"{facts[name]} {name}" for name in ("running", "queued", "unread")]
+    parts = [*tally_words(tally(picture.tasks), always=_ALWAYS), f"{facts['unread']} unread"]
     parts.append("1 discovery" if facts["discoveries"] == 1 else f"{facts['discoveries']} discoveries")
     need = len(picture.attention)
     parts.append(f"{need} need{'s' if need == 1 else ''} you")
@@ -142,56 +130,20 @@ def run_events(session: Session, args: Namespace) -> int:
     if args.lines < 0:
         raise ActionError("--lines needs a number from 0 up")
     follower = Follower(session.layout.events)
-    lines = deque(everything(follower), maxlen=args.lines)
-    found = [event for line in lines if (event := _event(line))]
+    lines = deque(following.everything(follower), maxlen=args.lines)
+    found = [event for line in lines if (event := following.read(line, EngineEvent))]
     if args.json and not args.follow:
         document(found)
         return 0
-    show = _json_line if args.json else _text_line
+    show = following.json_line if args.json else _text_line
     for event in found:
         show(event)
     if not found:
         talk("no events yet")
     if args.follow:
-        follow(follower, lambda line: _show_line(line, show))
+        following.follow(follower, EngineEvent, show)
     return 0
-
-
-def _event(line: bytes) -> EngineEvent | None:
-    try:
-        return msgspec.json.decode(line, type=EngineEvent)
-    except UNDECODABLE:
-        return None
-
-
-def _json_line(event: EngineEvent) -> None:
-    import json
-
-    print(json.dumps(msgspec.to_builtins(event)), flush=True)
 
 
 def _text_line(event: EngineEvent) -> None:
     say(f"{event.at}  {event.kind:<12} {event.text}".rstrip())
-
-
-def _show_line(line: bytes, show: Callable[[EngineEvent], None]) -> None:
-    if event := _event(line):
-        show(event)
-
-
-def everything(follower: Follower) -> Iterator[bytes]:
-    """The lines that are there now; following goes on behind the last of them."""
-    while data := follower.poll(_CHUNK)[1]:
-        yield from data.splitlines()
-
-
-def follow(follower: Follower, take: Callable[[bytes], None], until: Callable[[], bool] = lambda: False) -> None:
-    """Give every new line of a journal to `take`, until interrupted or `until` says so."""
-    while True:
-        ended = until()
-        for line in everything(follower):
-            take(line)
-        sys.stdout.flush()
-        if ended:
-            return
-        time.sleep(_LOOK_SECONDS)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.actions import tasks as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import budget, ids, queueing, times
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.store import files
@@ -56,7 +56,7 @@ def declare(commands: Group) -> None:
     log = group.add("log", run_log, "What the worker did.", "task log 7f2 --follow")
     log.add_argument("id")
     log.add_argument("-f", "--follow", action="store_true", help="go on until the task ends")
-    log.add_argument("--json", action="store_true", help="one JSON document")
+    log.add_argument("--json", action="store_true", help="one JSON document (with --follow: JSON lines)")
 
 
 def _new_options(new: Parser) -> None:
@@ -173,7 +173,7 @@ def _row(view: TaskView, now: float) -> tuple[str, ...]:
     since = view.finished or view.started or times.epoch(view.spec.created_at)
     reason = view.reason.partition("; ")[0] if view.status is Status.QUEUED else view.reason  # `show` says all
     what = view.spec.objective + (f"  ({reason})" if reason else "")
-    return view.id, view.status.value, view.spec.priority, view.spec.role, times.age(now - since), what
+    return view.id, view.state, view.spec.priority, view.spec.role, times.age(now - since), what
 
 
 def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
@@ -196,7 +196,7 @@ def run_show(session: Session, args: Namespace) -> int:
         return 0
     spec = view.spec
     facts = {
-        "task": spec.id, "status": f"{view.status.value} {view.reason}".strip(), "role": spec.role,
+        "task": spec.id, "status": f"{view.state} {view.reason}".strip(), "role": spec.role,
         "objective": spec.objective, "constraints": "; ".join(spec.constraints), "priority": spec.priority,
         "work unit": spec.wu_id, "lane": spec.lane, "retry of": spec.retry_of, "brain": view.brain,
         "at most": budget.own_words(spec.budget), "folder": str(folder or ""),
@@ -220,38 +220,25 @@ def run_retry(session: Session, args: Namespace) -> int:
 
 
 def run_log(session: Session, args: Namespace) -> int:
-    from lumen_tui.cli.state import everything, follow
-
     index, task_id = _find(session, args.id)
     folder = index.folder(task_id) or session.layout.task(task_id)
     follower = Follower(folder / "events.jsonl")
-    events = [event for line in everything(follower) if (event := _event(line))]
-    if args.json:
+    events = [event for line in following.everything(follower) if (event := following.read(line, TaskEvent))]
+    if args.json and not args.follow:
         document(events)
         return 0
+    show = following.json_line if args.json else _say_event
     for event in events:
-        _say_event(event)
+        show(event)
     if not events:
         talk(f"task {ids.short(task_id)} has no events yet")
     if args.follow:
-        follow(follower, _say_line, lambda: _ended(folder))
+        following.follow(follower, TaskEvent, show, lambda: _ended(folder))
     return 0
 
 
 def _ended(folder: Path) -> bool:
     return not folder.is_dir() or taskfiles.status_of(folder).ended
-
-
-def _event(line: bytes) -> TaskEvent | None:
-    try:
-        return msgspec.json.decode(line, type=TaskEvent)
-    except UNDECODABLE:
-        return None
-
-
-def _say_line(line: bytes) -> None:
-    if event := _event(line):
-        _say_event(event)
 
 
 def _say_event(event: TaskEvent) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, table, talk, told
 from lumen_tui.engine.actions import fields, places
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
@@ -49,8 +49,7 @@ def declare(commands: Group) -> None:
 
 def run(session: Session, args: Namespace) -> int:
     if done := _judge(session, args):
-        say(done.summary)
-        return 0
+        return told(done, as_json=args.json)
     rows, more = _open(session, args)
     if args.json:
         document([msgspec.to_builtins(row.node) for row in rows])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.cli.session import Session, document, say
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import whytrace as shape
 from lumen_tui.store.memory.nodes import Ambiguous
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
 
 _WHAT = (
-    "a task, loop, signal, node, note of the archive, text of a relay, approval, packet, work unit or role; a "
-    "unique beginning will do"
+    "a task, loop, signal, node, note of the archive, text of a relay, approval, packet, work unit, role or what was "
+    "learnt (evo-…); a unique beginning will do"
 )
 
 
@@ -34,8 +35,7 @@ def run_why(session: Session, args: Namespace) -> int:
     try:
         tree = trace(session.layout, args.id, session.now)
     except Ambiguous as error:
-        said = f"{args.id!r} is the beginning of several ids: give more of it"
-        raise ActionError(said, candidates=error.candidates) from error
+        raise ambiguous(args.id, error.candidates) from error
     except LookupError:
         raise ActionError(f"there is nothing with the id {args.id!r}", missing=True) from None
     if not tree.node.kind:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from lumen_tui.engine.loop import MainLoop
 from lumen_tui.model.config import Config
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.stamped import stamp
 
-Stamp = tuple[int, int]  # size and time of the last change
+Stamp = tuple[int, int, int]
 
 
 class Arrivals:
@@ -21,7 +19,7 @@ class Arrivals:
 
     def _stamps(self) -> tuple[tuple[Stamp, Stamp], Stamp, Stamp]:
         layout = self._layout
-        return (_stamp(layout.signals), _stamp(layout.memory)), _stamp(layout.work), _stamp(layout.approvals)
+        return (stamp(layout.signals), stamp(layout.memory)), stamp(layout.work), stamp(layout.approvals)
 
     def look(self, config: Config) -> bool:
         """Whether there is news since the last look. StoreError.
@@ -34,12 +32,4 @@ class Arrivals:
             return True
         if self._loop.at_work:
             return False
-        return self._work != before[1] or (self._mail != before[0] and bool(self._loop.news(config)))
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0
-    return found.st_size, found.st_mtime_ns
+        return self._work != before[1] or (self._mail != before[0] and self._loop.stirs(config))

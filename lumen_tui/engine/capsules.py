@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from lumen_tui.engine.refusal import ActionError
@@ -29,7 +28,6 @@ from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.units import sessions, work
 
 T = TypeVar("T")
-_SHORTEST = 12  # characters of a claim that is looked for in entries
 _SESSIONS = 20  # open sessions that are named
 _LISTED = 40  # entries of one kind that are looked at at all
 _WAKE = 256 * 1024  # bytes of the wake-state
@@ -42,11 +40,8 @@ class Capsules:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._facts = FactIndex(layout)
-        self._units = Stamped(self._unit_files, lambda: work.list_units(layout)[0])
+        self._units = Stamped(lambda: work.unit_files(layout), lambda: work.list_units(layout)[0])
         self._learnt = Stamped(lambda: [layout.observations], lambda: evolved.view(layout))
-
-    def _unit_files(self) -> list[Path]:
-        return [self._layout.work, *self._layout.work.glob("WU-*.md")]
 
     def build(self, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:
         """The capsule with which loop number `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""
@@ -177,7 +172,7 @@ def _claims(states: Sequence[FactState], parts: Sequence[Part], wake: str, now: 
         words = freshness.dated_mark(state, now) if state.current or _drifted(state, now) else ""
         if not words:
             continue
-        names = [state.fact.id, *_claim_words(state)]
+        names = list(filter(None, (state.fact.id, freshness.claim_of(state.fact.title))))
         found = {name: words for name in names if name in text}
         marks.update(found)
         if found or state.uses or set(state.used_by) - {"capsule"}:
@@ -192,11 +187,6 @@ def _claims(states: Sequence[FactState], parts: Sequence[Part], wake: str, now: 
 
 def _drifted(state: FactState, now: float) -> bool:
     return state.phase(now) is Phase.DRIFTED and state.fact.status == "superseded" and not state.settled
-
-
-def _claim_words(state: FactState) -> list[str]:
-    claim = " ".join(state.fact.title.split()).casefold().rstrip(". ")
-    return [claim] if len(claim) >= _SHORTEST else []
 
 
 def next_loop(layout: Layout) -> int:

@@ -73,8 +73,8 @@ class Engine:
         self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
     ) -> None:  # fmt: skip
         """`loops` is whether the main agent gets its turns; else tasks alone are driven."""
-        self.store, self._loops = Store(root), loops
-        self._listeners = listeners
+        self.store, self._loops, self._listeners = Store(root), loops, listeners
+        self.trouble, self.said = "", ("", "")  # why the last beat or look was cut off; see `rest`
         self.clock = clock or SystemClock()
         self._lease: Lease | None = None
         self._settings: Stamped[tuple[Config, list[Problem]]] = Stamped(
@@ -127,9 +127,8 @@ class Engine:
         self._rouse()
         completed = self.loop.recover(self.config)
         if adopted or completed:
-            workers = "1 worker" if adopted == 1 else f"{adopted} workers"
-            words = f"{workers} adopted" + (", an unfinished loop completed" if completed else "")
-            self.log.add("recovered", words, now)
+            said = [f"{adopted} worker{'' if adopted == 1 else 's'} adopted", "an unfinished loop completed"]
+            self.log.add("recovered", ", ".join(said[: 1 + completed]), now)
         if before and before.next_at and before.phase != "stopped":
             self._count_missed(before, now)
 
@@ -166,7 +165,7 @@ class Engine:
             self.freshness.finish(now, cut=why not in ("done", "idle"))
             self.log.add("engine_stopped", why, now)
             self._say("stopped", now, note=why)
-        except files.StoreError:
+        except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
         self.tending.starter.close()
         self._lease.release()
@@ -269,21 +268,22 @@ class Engine:
     def next_beat(self, now: float, *, soon: bool) -> float:
         """When the next beat is due: the interval with its jitter, or the settle time where there is news."""
         settings = self.config.heartbeat
-        if soon:
-            return now + settings.settle_seconds
         spread = settings.jitter * (2 * random.random() - 1)  # noqa: S311 - spreads load, guards nothing
-        return now + settings.every_minutes * 60 * (1 + spread)
+        return now + (settings.settle_seconds if soon else settings.every_minutes * 60 * (1 + spread))
 
     def sleep(self, now: float, until: float) -> None:
         """Record that the engine waits, and for how long."""
         self.next_due = until
         self.sandbox.refresh(self.config.sandbox, self.clock.running())
-        pause = self.orders.paused()
-        note = pause.words if pause else self.orders.stops_after_tasks or self.budgets.full
-        if self.switch.kill is not None:
-            self._say("killed", now, next_at=until, note=self.switch.kill.words)
-            return
-        self._say("paused" if pause else "asleep", now, next_at=until, note=note)
+        self.said = phase, note = self.rest()
+        self._say(phase, now, next_at=until, note=note)
+
+    def rest(self) -> tuple[str, str]:
+        """Phase and note of an engine that waits; `said` is what it said last."""
+        kill, pause = self.switch.kill, self.orders.paused()
+        why = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
+        calm = ("asleep", self.orders.stops_after_tasks or self.budgets.full)
+        return next(((phase, note) for phase, note in why if note), calm)
 
     def _say(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
         assert self._lease is not None  # noqa: S101 - only called while it is held

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import safe_all
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, filing
+from lumen_tui.store import backwards, files, filing
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.store import Store
 
@@ -65,15 +66,24 @@ class EventLog:
         found: list[EngineEvent] = []
         if seq >= self.seq:
             return found
-        for journal in (self._previous, self._store.layout.events):
-            for _, line in split_lines(files.read(journal, 2 * _ROTATE_AT) or b"", 0):
-                try:
-                    event = _event.decode(line)
-                except UNDECODABLE:
-                    continue
-                if event.seq > seq:
-                    found.append(event)
-        return found
+        for event in self._newest_first():
+            if event.seq <= seq:
+                break
+            found.append(event)
+        return found[::-1]
+
+    def _newest_first(self) -> Iterator[EngineEvent]:
+        for journal in (self._store.layout.events, self._previous):
+            try:
+                fd = files.open_plain(journal)
+            except FileNotFoundError:
+                continue
+            try:
+                for _, line in backwards.lines(fd):
+                    with contextlib.suppress(*UNDECODABLE):
+                        yield _event.decode(line)
+            finally:
+                os.close(fd)
 
     def rotate(self) -> None:
         """Begin a new file where the present one has grown large; the one before is kept."""

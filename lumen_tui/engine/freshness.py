@@ -14,7 +14,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import freshness, times
 from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading, probe_words
-from lumen_tui.model.freshness import FactState, Turn
+from lumen_tui.model.freshness import FactState, Turn, claim_of, plain
 from lumen_tui.model.text import one_line
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.memory import facts as kept
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _VALUED = frozenset({"text", "json", "output", "git"})  # kinds whose value can take the place of the old one
 _SETTLING = 72  # a fact that took another's place in the last 1/72 of its span is not superseded again
 _AGAIN = 0.05  # seconds between two tries to end probes
-_SHORTEST = 12  # characters of a claim that is looked for in texts
 
 
 class Users:
@@ -40,19 +39,14 @@ class Users:
         units = [unit for unit in work.list_units(store.layout)[0] if unit.status != "done"]
         self._units = {unit.id for unit in units}
         named = [(unit.id, "\n".join([unit.title, unit.body, *unit.acceptance])) for unit in units]
-        self._texts = [(name, _plain(text)) for name, text in [*named, *kept.texts_in_use(store.layout)]]
+        self._texts = [(name, plain(text)) for name, text in [*named, *kept.texts_in_use(store.layout)]]
 
     def of(self, fact: Fact) -> tuple[str, ...]:
         """Who names the fact, by its id or in its own words, or was where it was noted."""
-        claim = _plain(fact.title).rstrip(". ")
-        needles = [fact.id, *([claim] if len(claim) >= _SHORTEST else [])]
+        needles = list(filter(None, (fact.id, claim_of(fact.title))))
         found = [name for name, text in self._texts if any(needle in text for needle in needles)]
         found += [fact.wu_id] if fact.wu_id in self._units else []
         return tuple(dict.fromkeys(found))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 class Freshness:

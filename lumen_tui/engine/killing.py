@@ -7,17 +7,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from lumen_tui.engine import workers
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model.tasks import Run
-from lumen_tui.store import files, locks, process
+from lumen_tui.store import files, process
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.spend.ledger import Ledger
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks.killfile import Kill, is_thrown, read_kill
-from lumen_tui.store.tasks.taskread import read_json, task_names
+from lumen_tui.store.tasks.taskread import has_worker, read_json, task_names
 
 TERM_SECONDS = 0.3  # between TERM and KILL: enough to write exit.json and to end what left the session
 _KILL_SECONDS = 0.3
@@ -47,7 +45,7 @@ def end_all(layout: Layout, kill: Kill, now: float, running: Clock) -> list[str]
 def _living(layout: Layout) -> Iterator[Living]:
     for name in task_names(layout.tasks):
         folder = layout.tasks / name
-        if locks.is_locked(folder / "run.lock") and (run := read_json(folder / "run.json", Run)):
+        if has_worker(folder) and (run := read_json(folder / "run.json", Run)):
             yield folder, run
 
 
@@ -62,13 +60,13 @@ def _end(found: list[Living], kill: Kill, running: Clock) -> None:
 
 def _say_why(folder: Path, kill: Kill) -> None:
     try:
-        files.replace(folder / "stop.json", msgspec.json.encode({"status": "cancelled", "reason": kill.words}))
+        workers.ask_to_stop(folder, "cancelled", kill.words)
     except (files.StoreError, OSError):
         pass  # a full disk must not keep a worker alive
 
 
 def _all_gone(found: list[Living], until: float, running: Clock) -> bool:
-    while any(locks.is_locked(folder / "run.lock") for folder, _ in found):
+    while any(has_worker(folder) for folder, _ in found):
         if running() > until:
             return False
         time.sleep(_LOOK)
@@ -77,7 +75,7 @@ def _all_gone(found: list[Living], until: float, running: Clock) -> bool:
 
 def _write_exit(folder: Path, run: Run, kill: Kill, now: float) -> None:
     """How the task ended, where its worker had no time to say so. Its folder may be archived by now."""
-    if locks.is_locked(folder / "run.lock") or (folder / "exit.json").exists() or not folder.exists():
+    if has_worker(folder) or (folder / "exit.json").exists() or not folder.exists():
         return
     try:
         workers.write_exit(folder, folder.name, "cancelled", kill.words, attempt=run.attempt, now=now)

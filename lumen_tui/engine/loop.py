@@ -52,6 +52,7 @@ class MainLoop:
         self._session = LoopSession(store, tending)
         self._cursor: dict[str, Any] = {}  # behind what was looked at for this loop and this name
         self._looked_for: tuple[LoopState | None, str] | None = None
+        self._woke: dict[str, float] = {}  # tasks whose signals began a loop since the last regular beat, and when
 
     @property
     def at_work(self) -> int:
@@ -89,6 +90,10 @@ class MainLoop:
             self._cursor = news.cursor
         return news
 
+    def stirs(self, config: Config) -> bool:
+        """Whether there is news that brings the next beat near; what a task says again waits for the regular one."""
+        return bool(self.news(config).without(self._woke))
+
     def look(self, config: Config, now: float, *, may_start: bool) -> Packet | None:
         """See to the session that is at work; returns its packet where it has ended."""
         packet = self._session.look(self.state, now, may_start=may_start)
@@ -104,18 +109,20 @@ class MainLoop:
         """
         if self.at_work:
             return Turn(skipped=f"loop {self.at_work} is at work")
-        news = self.news(config)
+        news, every = self.news(config), config.heartbeat.every_minutes * 60 * (1 - config.heartbeat.jitter)
+        self._woke = {name: at for name, at in self._woke.items() if 0 <= now - at < every}
         if not news:
             return Turn(skipped="nothing new")
         if not self._has_model(config):
             self._session.capsules.wake(self._next(), config, now)
             return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
-        if why := self._rests(news, config, now) if not asked else "":
+        if why := self._rests(news, config, now) or self._waits(news) if not asked else "":
             return Turn(skipped=why)
         if why := self._tending.starter.held_back(agent.ROLE):
             return Turn(skipped=why)
         begins()
         begun = self._session.begin(self._next(), news, config, now)
+        self._woke |= {one.task_id: now for _, one in news.signals if one.task_id}
         self._log.add("loop_started", f"loop {begun.loop}: {_came_in(news)}", now, loop=begun.loop)
         return Turn(begun.loop)
 
@@ -130,9 +137,16 @@ class MainLoop:
         state = self.state
         if state is None or not now < times.epoch(state.rests_until):
             return ""
-        if not state.failed_loops and news.urgent(config.agent.name):
+        if not state.failed_loops and news.without(self._woke).urgent(config.agent.name):
             return ""
         return f"the main agent rests until {state.rests_until[11:16]}: {state.rests_why}"
+
+    def _waits(self, news: News) -> str:
+        """Why the agent is not woken by what is there, or the empty string."""
+        if news.without(self._woke):
+            return ""
+        names = sorted({one.task_id for _, one in news.signals})
+        return f"{', '.join(names[:3])} woke the agent a moment ago: what it says now waits for the next regular beat"
 
     def _has_model(self, config: Config) -> bool:
         """Whether a loop is a session of a model. A provider that cannot be used is one: its session says why."""

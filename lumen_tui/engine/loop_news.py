@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -30,6 +31,10 @@ class News:
 
     def __bool__(self) -> bool:
         return bool(self.ended or self.signals or self.discoveries)
+
+    def without(self, tasks: Container[str]) -> News:
+        """The same but for what these tasks said."""
+        return replace(self, signals=[(at, one) for at, one in self.signals if one.task_id not in tasks])
 
     def urgent(self, name: str) -> bool:
         """Whether something is there for which the agent is woken from its rest."""

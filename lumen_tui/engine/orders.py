@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import msgspec
@@ -13,11 +14,13 @@ from lumen_tui.engine.tending import Tending
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
+from lumen_tui.store import files
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.store import Store
 
 _STALE = 60.0  # seconds: "beat" and "stop" are meant for the engine that runs when they are given
+_TOO_OLD = "too old: given before this engine ran"
 
 
 @dataclass
@@ -37,63 +40,70 @@ class Orders:
         self.pausing = Pausing(store.layout, log, tending.index)
         self.stops_after_tasks = ""  # the reason, where the engine is to stop once no task runs
         self._follower = Follower(store.layout.commands)
-        self._answered = {receipt.command_id for receipt in self._receipts()}
-
-    def _receipts(self) -> list[CommandReceipt]:
-        found = []
-        for line in self._store.command_receipts.lines():
-            try:
-                found.append(msgspec.json.decode(line, type=CommandReceipt))
-            except UNDECODABLE:
-                continue
-        return found
+        self._answered = {receipt.command_id for receipt in store.command_receipts.records(CommandReceipt)}
+        self._unanswered: deque[Command] = deque()
+        self._wishes = Wishes()  # of commands that were answered since they were handed over last
 
     @property
     def waiting(self) -> bool:
-        """Whether there may be a new command: one `stat`."""
-        return self._follower.changed()
+        """Whether there may be a command to carry out: one `stat`."""
+        return bool(self._unanswered) or self._follower.changed()
 
     def paused(self) -> Pause | None:
         """Who paused the engine, and why; None where it is not."""
         return self.pausing.paused()
 
     def carry_out(self, now: float) -> Wishes:
-        """Carry out every command that has no receipt yet."""
-        wishes = Wishes()
+        """Carry out every command that has no receipt yet.
+
+        StoreError where an answer cannot be written: that command and those behind it wait for the next call, and so
+        does what the ones before it asked for.
+        """
         self.pausing.end_those_over(now)
-        if not self._follower.changed():
-            return wishes
-        offset, data = self._follower.poll()
-        for _, line in split_lines(data, offset):
-            try:
-                command = msgspec.json.decode(line, type=Command)
-            except UNDECODABLE:
-                continue
-            if command.id not in self._answered:
-                self._one(command, wishes, now)
+        self._take_new()
+        while self._unanswered:
+            self._one(self._unanswered[0], now)
+            self._unanswered.popleft()
+        wishes, self._wishes = self._wishes, Wishes()
         return wishes
 
-    def _one(self, command: Command, wishes: Wishes, now: float) -> None:
-        handler = getattr(self, f"_do_{command.verb}", None)
-        if handler is None:
-            ok, text = False, f"unknown command {command.verb!r}"
-        else:
-            ok, text = handler(command, wishes, now)
+    def _take_new(self) -> None:
+        for offset, data in self._follower.pieces():
+            for _, line in split_lines(data, offset):
+                try:
+                    command = msgspec.json.decode(line, type=Command)
+                except UNDECODABLE:
+                    continue
+                if command.id not in self._answered:
+                    self._unanswered.append(command)
+
+    def _one(self, command: Command, now: float) -> None:
+        ok, text = self._tried(command, now)
         receipt = CommandReceipt(command_id=command.id, at=times.iso(now), ok=ok, text=text)
         self._store.command_receipts.append(receipt)
         self._answered.add(command.id)
         self._log.add("command", f"{command.by}: {command.verb} {command.target} → {text}", now, ok=ok)
-        wishes.carried_out += 1
+        self._wishes.carried_out += 1
+
+    def _tried(self, command: Command, now: float) -> tuple[bool, str]:
+        handler = getattr(self, f"_do_{command.verb}", None)
+        if handler is None:
+            return False, f"unknown command {command.verb!r}"
+        try:
+            ok, text = handler(command, self._wishes, now)
+        except files.StoreError as error:
+            return False, f"it could not be done: {error}"
+        return ok, text
 
     def _do_beat(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
         if now - times.epoch(command.at) > _STALE:
-            return False, "too old: given before this engine ran"
+            return False, _TOO_OLD
         wishes.beat = True
         return True, "beating now"
 
     def _do_stop(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
         if now - times.epoch(command.at) > _STALE:
-            return False, "too old: given before this engine ran"
+            return False, _TOO_OLD
         reason = command.reason or f"asked by {command.by}"
         if command.after == "task":
             self.stops_after_tasks = reason

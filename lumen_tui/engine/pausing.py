@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model.loop import Pause, Pauses
-from lumen_tui.store import locks
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.taskindex import TaskIndex
+from lumen_tui.store.tasks.taskread import has_worker
 
 LOOP, ROLE = "loop", "role:"
 Answer = tuple[bool, str]
@@ -58,7 +58,7 @@ class Pausing:
     def _at_work(self) -> list[str]:
         """The tasks with a worker, by the locks: the list may be a moment old."""
         may = self._index.unsettled()
-        return [name for name in may if locks.is_locked(self._layout.task(name) / "run.lock")]
+        return [name for name in may if has_worker(self._layout.task(name))]
 
     def resume(self, target: str) -> Answer:
         """Let what was paused go on; without a target all of it: the loop, each role and each worker too."""

@@ -40,6 +40,7 @@ _EVENTS_SHOWN = 2000
 _REASONS = 9  # that a prompt offers: one for each digit
 _EVENT_BYTES = 1024 * 1024
 _RESULT_BYTES = 1024 * 1024
+_MOVES = 3  # looks at a task that moves: into the archive, and out of it where it is tried again
 
 
 class TaskDetail(msgspec.Struct, frozen=True):
@@ -136,15 +137,22 @@ class RemotePort:
         return perform(self._store, verb, arguments, by=self.operator, now=self._clock.now())
 
     def task_detail(self, task_id: str) -> TaskDetail:
+        for _ in range(_MOVES):
+            view, folder = self._task(task_id)
+            events = tail_events(folder, count=_EVENTS_SHOWN, size=_EVENT_BYTES)
+            result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
+            if folder.exists():
+                break  # else it was archived meanwhile, and what was read is not all
+        return TaskDetail(view=view, events=events, result=safe(result))
+
+    def _task(self, task_id: str) -> tuple[TaskView, Path]:
         with self._turn:
             self._reader.refresh(self._clock.now())
             view = self._reader.tasks.find(task_id)
             folder = self._reader.tasks.folder(task_id)
         if view is None or folder is None:
             raise ActionError(f"there is no task {task_id}", missing=True)
-        events = tail_events(folder, count=_EVENTS_SHOWN, size=_EVENT_BYTES)
-        result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
-        return TaskDetail(view=view, events=events, result=safe(result))
+        return view, folder
 
     def events(self, limit: int) -> list[EngineEvent]:
         return recent_events(self._store, limit)

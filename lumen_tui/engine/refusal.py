@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class ActionError(Exception):
     """An action that could not be carried out; the text says why and what to do next. Nothing was written."""
@@ -10,3 +14,9 @@ class ActionError(Exception):
         super().__init__(text)
         self.candidates = candidates  # nearest names, or what an ambiguous prefix could be
         self.missing = missing  # the thing is not there (exit code 3) rather than the call being wrong (2)
+
+
+def ambiguous(text: str, candidates: Iterable[str], what: str = "ids") -> ActionError:
+    """What was named is the beginning of several; the first of them are named."""
+    said = f"{text!r} is the beginning of several {what}: give more of it"
+    return ActionError(said, candidates=tuple(candidates)[:8])

@@ -181,7 +181,7 @@ def unended(tasks: Sequence[TaskView]) -> tuple[TaskView, ...]:
 
 def _meets(name: str, tasks: Sequence[TaskView]) -> str:
     live, queued = in_flight(name, tasks)
-    said = [_count(len(live), "task") + " running, which keep what they began with"] if live else []
+    said = [_count(len(live), "task") + " running, to the end as begun"] if live else []
     said += [_count(len(queued), "task") + " queued, which get it"] if queued else []
     return "; ".join(said)
 
@@ -192,7 +192,7 @@ def firing(name: str, tasks: Sequence[TaskView], config: Config, stats: Stats | 
     lines = [] if live or queued else ["No task of this role is running or queued."]
     lines += [f"{_count(len(live), 'task')} running: they go on to their end."] if live else []
     lines += [f"{_count(len(queued), 'task')} queued: they will not start until it is rehired."] if queued else []
-    lines += [f"  {task.status.value}  {one_line(task.spec.objective, 70)}" for task in (*live, *queued)[:_SHOWN]]
+    lines += [f"  {task.state}  {one_line(task.spec.objective, 70)}" for task in (*live, *queued)[:_SHOWN]]
     lines += _orphans(name, queued, tasks, config)
     if stats is not None and stats.tasks:
         lines.append(f"So far {stats.tasks:,} tasks, ${stats.usd:.2f}; each {cost_words(stats)}.")

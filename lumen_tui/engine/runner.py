@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
+from lumen_tui.model.text import one_line
 from lumen_tui.store import files, program
 
 _TICK = 1.0  # seconds between two looks at the clocks
@@ -99,11 +100,15 @@ class Runner:
         return any(not view.finished for view in self.engine.tending.index.live())
 
     async def _beat(self, reason: str) -> BeatReport:
-        """One beat. A disk that does not take it makes the engine degraded, not dead: the next beat tries again."""
+        """One beat. A disk or a system that does not go along makes the engine degraded, not dead: the next beat tries
+        again.
+        """
         now = self.engine.clock.now()
         try:
             report = await self.engine.beat(now, reason)
-        except files.StoreError as error:
+            self.engine.trouble = ""
+        except (files.StoreError, OSError) as error:
+            self.engine.trouble = one_line(str(error))
             report = BeatReport(beat=self.engine.beats, reason=reason, skipped=f"degraded: {error}")
         self._note(report.wishes.stop)
         for listener in self.options.listeners:
@@ -176,7 +181,7 @@ class Runner:
     def _announce(self, due: float) -> None:
         try:
             self.engine.sleep(self.engine.clock.now(), due)
-        except files.StoreError:
+        except (files.StoreError, OSError):
             pass  # degraded: the late heartbeat tells the operator
 
     def _something_happened(self) -> bool:
@@ -198,10 +203,10 @@ class Runner:
         try:
             wishes, tended = self.engine.look()
             arrived = self.engine.arrivals.look(self.engine.config)
-        except files.StoreError:
+        except (files.StoreError, OSError):
             return False
         self._note(wishes.stop)
         self._soon = self._soon or arrived or bool(tended.collected)
-        if wishes.carried_out:
+        if wishes.carried_out or self.engine.rest() != self.engine.said:
             self._announce(self.engine.next_due)
         return wishes.beat

@@ -17,12 +17,12 @@ from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
-from lumen_tui.store import files, filing, locks, process
+from lumen_tui.store import files, filing, process
 from lumen_tui.store.people.putaside import PutAside
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.taskindex import TaskIndex
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.tasks.taskread import has_worker, read_json
 from lumen_tui.store.tasks.waits import waited
 
 TYPE_CHECKING = False
@@ -175,7 +175,7 @@ class Tending:
 
     def _archive(self, view: TaskView, folder: Path) -> None:
         """Move the folder out of the way, unless a worker is still on its way out of it: the next look does."""
-        if locks.is_locked(folder / "run.lock"):
+        if has_worker(folder):
             self.index.expect(view.id)
             return
         year, month = times.iso(view.finished)[:7].split("-")
@@ -214,7 +214,7 @@ class Tending:
 
     def end(self, view: TaskView, *, status: str, reason: str, now: float) -> None:
         """Begin to end a task, in steps, without waiting for it. The lock decides: the list may be a moment old."""
-        alive = locks.is_locked(self._store.layout.task(view.id) / "run.lock")
+        alive = has_worker(self._store.layout.task(view.id))
         if view.status is Status.QUEUED and not alive:
             self.starter.give_up(view, status, reason, now)
         elif view.id not in self._ending:

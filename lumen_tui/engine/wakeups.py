@@ -24,10 +24,7 @@ class Wakeups:
         self._processes: dict[str, int] = {}
         self._notices: Notices | None = None
         try:
-            self._notices = Notices()
-            self._notices.watch(layout.root)
-            for folder in (layout.tasks, layout.signals.parent, layout.work, layout.approvals):
-                self._notices.watch(folder)
+            self._notices = Notices((layout.root, layout.tasks, layout.signals.parent, layout.work, layout.approvals))
             self._epoll.register(self._notices.fileno(), select.EPOLLIN)
         except OSError:
             self._notices = None

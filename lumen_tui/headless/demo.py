@@ -19,10 +19,10 @@ from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
-from lumen_tui.store import files, filing, lease, locks
+from lumen_tui.store import files, filing, lease
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.tasks.taskread import has_worker, read_json
 
 _PREFIX = "lumen-demo-"
 _LOOK_SECONDS, _LOOKS = 0.1, 80  # at an engine that is ending
@@ -133,7 +133,7 @@ def _engine_ended(layout: Layout) -> bool:
 
 
 async def _end_workers(layout: Layout) -> None:
-    running = [folder for folder in layout.tasks.glob("*") if locks.is_locked(folder / "run.lock")]
+    running = [folder for folder in layout.tasks.glob("*") if has_worker(folder)]
     runs = [(folder, read_json(folder / "run.json", Run)) for folder in running]
     jobs = [
         workers.end(folder, run, status="cancelled", reason="the demo was left", ask=1.0, term=1.0)

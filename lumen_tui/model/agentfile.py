@@ -107,10 +107,10 @@ def _decode(data: bytes) -> Any:
         raise BadAgentFile(f"the file has over {MOST_BYTES // 1024 // 1024} MiB: that is more than is read")
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except UNDECODABLE as error:
-        raise BadAgentFile(f"this is no agent file: {one_line(str(error), 160)}") from error
     except RecursionError as error:
         raise BadAgentFile("this is no agent file: it is nested too deeply") from error
+    except UNDECODABLE as error:
+        raise BadAgentFile(f"this is no agent file: {one_line(str(error), 160)}") from error
 
 
 def _chosen(agents: list[dict[str, Any]], wanted: str) -> dict[str, Any]:

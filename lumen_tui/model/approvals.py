@@ -11,10 +11,12 @@ import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import times
+from lumen_tui.model.runners import runs_files
 
 BY_TIME = "nobody"  # who decided where the time ran out
 BY_END = "engine"  # who decided where the task ended first
 EXPIRED = "expired"  # as `ended` of a decision
+COMMANDS = ("shell", "shell_start")  # tools that run a command line
 _JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
 
 
@@ -35,6 +37,7 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     diff: str = ""
     rule: str = ""  # the pattern that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
+    unwalled: bool = False  # no sandbox would stand around it
     role: str = ""
     attempt: int = 1
     host: str = ""
@@ -90,6 +93,7 @@ class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     role: str
     pattern: str
     folder: str = ""
+    unwalled: bool = False  # also where no sandbox stands around the command
     by: str = ""
     at: str = ""
 
@@ -106,15 +110,19 @@ def call_hash(tool: str, arguments: dict[str, Any]) -> str:
     return hashlib.sha256(canonical(tool, arguments)).hexdigest()
 
 
-def allows(rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "") -> bool:
-    """Whether the rule covers the call.
+def allows(
+    rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "", unwalled: bool = False
+) -> bool:  # fmt: skip
+    """Whether the rule covers the call. What was allowed within walls is not allowed where they are gone.
 
     A pattern of a command is the whole command, or its beginning where it ends in ` *`, and then the rest must not
     begin another command. Of anything else it is a pattern with `*` for the path, the address or the arguments.
     """
     if rule.tool != tool or rule.role != role or not rule.pattern or not target:
         return False
-    if tool in ("shell", "shell_start"):
+    if unwalled and not rule.unwalled:
+        return False
+    if tool in COMMANDS:
         return rule.folder == folder and _covers_command(rule.pattern, target)
     return rule.pattern == target or fnmatch.fnmatchcase(target, rule.pattern)
 
@@ -123,7 +131,10 @@ def also_covered(rule: AllowRule, waiting: Iterable[Approval]) -> list[Approval]
     """The questions that would not have been asked under this rule. One without a narrow rule of its own is none:
     what stands there may not be all of the call.
     """
-    return [one for one in waiting if allows(rule, tool=one.tool, role=one.role, target=one.rule, folder=one.folder)]
+    return [
+        one for one in waiting
+        if allows(rule, tool=one.tool, role=one.role, target=one.rule, folder=one.folder, unwalled=one.unwalled)
+    ]  # fmt: skip
 
 
 def _covers_command(pattern: str, command: str) -> bool:
@@ -143,10 +154,34 @@ def preview_rule(request: Approval, pattern: str = "") -> str:
     wanted = pattern or request.rule
     if not wanted:
         return ""
-    return rule_words(AllowRule(request.tool, request.role, wanted, request.folder))
+    said = rule_words(AllowRule(request.tool, request.role, wanted, request.folder, request.unwalled))
+    return f"{said}. {why}" if (why := moving(request.tool, wanted)) else said
+
+
+def no_rule(request: Approval, pattern: str = "") -> str:
+    """Why "allow always" is not to be had, with what to do instead; empty where it is."""
+    command = request.arguments.get("command") if request.tool in COMMANDS else ""
+    wanted = pattern or request.rule or (command if isinstance(command, str) else "")
+    if request.unwalled and (why := moving(request.tool, wanted)):
+        return f"no rule is made of this call: no sandbox stands around it. {why}. Allow it once"
+    return (
+        "" if pattern or request.rule else "no narrow rule can be made of this call: allow it once, or give a pattern"
+    )
 
 
 def rule_words(rule: AllowRule) -> str:
     """A rule as a sentence."""
     where = f" in {rule.folder}" if rule.folder else ""
-    return f"{rule.role} may always use {rule.tool} on: {rule.pattern}{where}, without asking"
+    free = " and without a sandbox" if rule.unwalled else ""
+    return f"{rule.role} may always use {rule.tool} on: {rule.pattern}{where}, without asking{free}"
+
+
+def moving(tool: str, command: str) -> str:
+    """That a rule on a command says little, as it runs what a worker may have written; empty where that is not so."""
+    if tool not in COMMANDS:
+        return ""
+    if command.endswith(" *"):
+        return "What stands for * is the worker's to choose"
+    if not (found := runs_files(command)):
+        return ""
+    return f"It runs or goes by what stands in files ({found}), and the worker may write those"

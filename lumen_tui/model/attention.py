@@ -161,7 +161,7 @@ def _engine(engine: EngineView) -> list[Attention]:
         text = f"the engine {engine.why}; `lumen-tui --engine-only` starts one"
         return [Attention(Need.ENGINE, "engine", text, since)]
     if beat is not None and beat.phase == "degraded" and engine.life is EngineLife.ALIVE:
-        return [Attention(Need.ENGINE, "engine", f"the engine cannot write: {beat.note}", since)]
+        return [Attention(Need.ENGINE, "engine", f"the engine cannot work: {beat.note}", since)]
     return []
 
 

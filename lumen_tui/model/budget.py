@@ -11,13 +11,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from lumen_tui.model import times
+from lumen_tui.model.agent import ROLE as MAIN_ROLE
 from lumen_tui.model.config import CLOSED_TOKENS, BudgetConfig, RoleBudget
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Usage
 from lumen_tui.model.text import one_line
 
-MAIN_ROLE = "main"  # the main agent: one task of it is one loop
 _CENT = 1e-9  # sums of dollars may be off by this much
 _PACE = times.HOUR  # the pace is that of the last hour
 _CLOSED = "closed, as one of the limits in the settings cannot be read: mend it"

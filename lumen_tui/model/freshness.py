@@ -34,6 +34,7 @@ FILLS = {
 ASCII_FILLS = {
     Phase.FRESH: "####", Phase.SOFT: "###-", Phase.HARD: "##--", Phase.EXPIRED: "----", Phase.DRIFTED: "!",
 }  # fmt: skip
+_SHORTEST = 12  # characters of a claim that is looked for in texts
 _LIMITS = ((1.0, Phase.FRESH), (1.5, Phase.SOFT), (2.0, Phase.HARD))
 
 
@@ -188,3 +189,14 @@ def worth_recording(before: Confirmation | None, new: Confirmation, span: float)
     if new.outcome == Outcome.DRIFTED:
         return False
     return times.epoch(new.at) - times.epoch(before.at) >= span / _RECORDS
+
+
+def plain(text: str) -> str:
+    """A text as claims are looked for in it."""
+    return " ".join(text.split()).casefold()
+
+
+def claim_of(title: str) -> str:
+    """The words of a fact as they are looked for in texts; empty where they are too few to mean it."""
+    claim = plain(title).rstrip(". ")
+    return claim if len(claim) >= _SHORTEST else ""

@@ -9,7 +9,7 @@ import os
 
 KINDS = ("mem", "sig", "tsk", "pkt", "apr", "evo", "ses", "cmd", "act", "evt", "rly", "arc")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base 32: no i, l, o, u
-_RANDOM_CHARS = 13  # 13 x 5 = 65 random bits
+_CHARS = 13  # 13 x 5 = 65 bits
 _MAX_LENGTH = 64
 NAME = "[a-z0-9][a-z0-9-]{0,63}"  # as a pattern: what check_name takes
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -30,12 +30,19 @@ class Ambiguous(LookupError):
 
 def new_id(kind: str) -> str:
     """A fresh id such as `mem-7f2k9c0w4h1zt`: the kind and 65 random bits."""
-    number = int.from_bytes(os.urandom(9), "big")
-    chars = []
-    for _ in range(_RANDOM_CHARS):
-        number, digit = divmod(number, 32)
-        chars.append(_ALPHABET[digit])
-    return f"{kind}-{''.join(chars)}"
+    return f"{kind}-{_written(os.urandom(9))}"
+
+
+def short_hash(text: str) -> str:
+    """65 bits of the text's hash, written as ids are: the same text, the same id."""
+    import hashlib  # the hot verbs seldom need it
+
+    return _written(hashlib.sha256(text.encode("utf-8", "replace")).digest())
+
+
+def _written(data: bytes) -> str:
+    number = int.from_bytes(data[:9], "big")
+    return "".join([_ALPHABET[number >> 5 * at & 31] for at in range(_CHARS)])
 
 
 def check_name(text: str, what: str = "name") -> str:

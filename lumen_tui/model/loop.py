@@ -117,7 +117,7 @@ class Heartbeat(Struct, frozen=True, omit_defaults=True):
     """heartbeat.json: the engine's last word about itself. Evidence is the lock, this is information."""
 
     beat: int
-    phase: str  # starting | beating | loop | asleep | paused | stopped | degraded
+    phase: str  # starting | beating | loop | asleep | paused | killed | stopped | degraded
     at: str
     pid: int = 0
     start_ticks: int = 0

@@ -56,8 +56,8 @@ class ModelsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     claude: ClaudeConfig = field(default_factory=ClaudeConfig)
     tries: Annotated[int, Meta(ge=1, le=20)] = 8  # of one call, where trying again can help
     connect_seconds: _Seconds = 10.0
-    first_byte_seconds: _Seconds = 110.0  # until an answer begins; five times that for a server on this machine
-    silence_seconds: _Seconds = 90.0  # within an answer
+    first_byte_seconds: _Seconds = 110.0  # until an answer of Anthropic begins; five times that for all others
+    silence_seconds: _Seconds = 90.0  # within an answer of Anthropic
 
 
 def _takes_any_id(config: ModelsConfig) -> bool:

@@ -60,6 +60,11 @@ class Attention(Struct, frozen=True):
     since: float = 0.0
     until: str = ""  # where it was put off: the day or the moment at which it comes back
 
+    @property
+    def key(self) -> str:
+        """Its name in a list; problems of one place are told apart by what they say."""
+        return f"{self.need}:{self.target}" + (f":{self.text}" if self.need is Need.PROBLEM else "")
+
 
 class EngineLife(StrEnum):
     """What evidence says about the engine."""

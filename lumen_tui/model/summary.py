@@ -6,12 +6,12 @@ depends on the nodes alone, so the same nodes give the same summary.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field, json
 
+from lumen_tui.model.ids import short_hash
 from lumen_tui.model.retention import is_pending_decision
 from lumen_tui.model.text import one_line
 
@@ -20,7 +20,6 @@ MOST_BYTES = 16 * 1024  # of the text as JSON
 MOST_OPEN = 300  # open nodes named in the record
 MOST_NAMED = 1500  # sources named in the record, which is one line of a journal; each source names its summary too
 _ITEM_CHARS = 300
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 Raw = Mapping[str, Any]
 
@@ -85,10 +84,9 @@ def draft(subject: Subject, nodes: Iterable[Raw]) -> Draft | None:
 
 
 def _id_for(content: str, sources: Sequence[str]) -> str:
-    """The id that this text of these sources always gets: 65 bits of their hash, written as ids are."""
-    said = "\n".join([content, *sources]).encode("utf-8", "replace")
-    number = int.from_bytes(hashlib.sha256(said).digest()[:9], "big")
-    return "mem-" + "".join([_ALPHABET[number >> shift & 31] for shift in range(0, 65, 5)])
+    """The id that this text of these sources always gets."""
+    said = "\n".join([content, *sources])
+    return f"mem-{short_hash(said)}"
 
 
 def _by_age(nodes: Iterable[Raw]) -> list[Raw]:

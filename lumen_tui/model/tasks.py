@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct, field
@@ -31,6 +34,14 @@ class Status(StrEnum):
     def alive(self) -> bool:
         """Whether a worker process stands behind it."""
         return self in (Status.RUNNING, Status.STALLED, Status.WAITING)
+
+
+FOR_BUDGET = "for budget"
+STATES: Mapping[str, str] = {
+    "asks": "asking", "running": "running", "stalled": "stalled", FOR_BUDGET: "for_budget", "queued": "queued",
+    "failed": "failed", "lost": "lost",
+}  # fmt: skip
+"""What tasks that are not over are called wherever they are listed and counted, in that order; and in JSON."""
 
 
 class Budget(Struct, frozen=True):
@@ -144,14 +155,40 @@ class TaskView(Struct, frozen=True):
         last = self.tail[-1] if self.tail else None
         return self.status is Status.WAITING and last is not None and last.data.get("budget") is True
 
+    @property
+    def state(self) -> str:
+        """The word of its state, one of STATES where it is not over."""
+        if self.status is Status.WAITING:
+            return FOR_BUDGET if self.awaits_budget else "asks"
+        return str(self.status)
 
-def derive_status(*, exit_status: str, ran: bool, lock_held: bool, silent_for: float, stall_after: float) -> Status:
-    """The status of a task from what is there: exit.json, run.json, the worker's lock, its last word.
+
+def tally(tasks: Iterable[TaskView]) -> Counter[str]:
+    """How many of the live tasks are in each state; the archive, which stands behind them, is not looked at."""
+    return Counter(view.state for view in live_ones(tasks))
+
+
+def live_ones(tasks: Iterable[TaskView]) -> Iterator[TaskView]:
+    """Those before the archive, each of which would have to be read from the disk."""
+    return takewhile(_is_live, tasks)
+
+
+def _is_live(view: TaskView) -> bool:
+    return not view.archived
+
+
+def tally_words(counts: Mapping[str, int], always: frozenset[str] = frozenset()) -> list[str]:
+    """`1 asks`, `2 running`: each state of which there is a task, and those that are `always` said."""
+    return [f"{counts.get(state, 0):,} {state}" for state in STATES if counts.get(state) or state in always]
+
+
+def derive_status(*, exit_status: str, ran: bool, lock_held: bool) -> Status:
+    """The status of a task from what is there: exit.json, run.json, the worker's lock.
 
     A finished exit wins over a lock that is still held: the worker is on its way out.
     """
     if exit_status:
         return Status(exit_status) if exit_status in Status.__members__.values() else Status.FAILED
     if lock_held:
-        return Status.STALLED if 0 < stall_after < silent_for else Status.RUNNING
+        return Status.RUNNING
     return Status.LOST if ran else Status.QUEUED

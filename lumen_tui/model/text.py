@@ -1,8 +1,8 @@
 """Text from files, models and workers is hostile until it went through `safe`.
 
 What may never reach a terminal or a widget: C0 controls but newline and tab, DEL, C1 controls, the
-bidirectional overrides (CVE-2021-42574), zero-width and tag characters, lone surrogates. Each becomes
-something visible, so that a reader sees that it was there.
+bidirectional overrides (CVE-2021-42574), zero-width, filling and tag characters, selectors of variants but those that
+emoji use, lone surrogates. Each becomes something visible, so that a reader sees that it was there.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HOSTILE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+_INK = re.compile(r"\S")
 # What a terminal takes as a command: CSI, OSC and the other strings up to their end, two-character escapes.
 _ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]?")
 
@@ -58,7 +59,8 @@ def plain(text: str) -> str:
 def one_line(text: str, limit: int = 400) -> str:
     """`text` made safe, on one line, cut to `limit` characters with an ellipsis."""
     flat = " ".join(safe(text[: 4 * limit]).split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    more = len(text) > 4 * limit and _INK.search(text, 4 * limit) is not None  # also far behind many blanks
+    return f"{flat[: limit - 1]}…" if more or len(flat) > limit else flat
 
 
 def is_safe(text: str) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files
 
 PIECE = 1024 * 1024  # bytes that a reader polls at a time: what is held for a moment stays with the process
 _READ_CHUNK = 256 * 1024
 _encode = msgspec.json.Encoder().encode
+T = TypeVar("T")
 
 
 def encode(record: Any) -> bytes:
@@ -48,6 +50,16 @@ class Journal:
             yield from whole_lines(fd)
         finally:
             os.close(fd)
+
+    def records(self, kind: type[T]) -> Iterator[T]:
+        """The record of each line; damaged lines, and those of another kind, are passed over."""
+        decode = msgspec.json.Decoder(kind).decode
+        for line in self.lines():
+            try:
+                record = decode(line)
+            except UNDECODABLE:
+                continue
+            yield record
 
     def rewrite(self, change: Callable[[Iterator[bytes]], Iterable[bytes]]) -> None:
         """Replace the content by `change(lines)`, under the lock that appends take.
@@ -141,6 +153,14 @@ class Follower:
         except (FileNotFoundError, NotADirectoryError):
             return None, 0
         return (found.st_dev, found.st_ino), found.st_size
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """All that is new as (offset, whole lines), a piece at a time, so that a long journal is never held whole."""
+        while self.pending():
+            offset, data = self.poll(PIECE)
+            if not data:
+                return
+            yield offset, data
 
     def poll(self, limit: int = 1 << 62) -> tuple[int, bytes]:
         """New whole lines as (offset, bytes), at most about `limit` bytes; call again until it is empty.

@@ -184,10 +184,15 @@ def distrust(root: Path) -> str:
     return ""
 
 
+def from_home(named: str) -> Path:
+    """The path that a setting or a person names: `~` is a home folder, and the home of nobody stays as it is."""
+    return Path(os.path.expanduser(named))
+
+
 def default_root(environ: dict[str, str], cwd: Path) -> Path:
     """`$LUMEN_STATE`, else `./state` in a checkout, else the platform's state directory."""
     if named := environ.get("LUMEN_STATE"):
-        return Path(named).expanduser()
+        return from_home(named)
     if (cwd / "pyproject.toml").is_file() and (cwd / "lumen_tui").is_dir():
         return cwd / "state"
     base = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")

@@ -27,13 +27,6 @@ class Damaged(NamedTuple):
     size: int
 
 
-class Journals(NamedTuple):
-    """What one journal looks like."""
-
-    torn: bool
-    damaged: list[Damaged]
-
-
 def make_private(path: Path, mode: int) -> None:
     """Take the rights of others away; a link is left alone."""
     found = os.lstat(path)

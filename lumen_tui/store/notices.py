@@ -5,31 +5,34 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 
 # inotify(7)
-_MODIFY, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x80, 0x100, 0x200
+_MODIFY, _MOVED, _CREATE, _DELETE = 0x2, 0xC0, 0x100, 0x200
 _HEADER = struct.Struct("iIII")
 
 
 class Notices:
-    """One inotify descriptor. OSError where the system has none to give."""
+    """One inotify descriptor: what appears, changes and goes in the folders, not below them.
 
-    def __init__(self) -> None:
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._fd = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+    OSError where the system has none to give, or cannot watch one of them.
+    """
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._fd = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "inotify_init1")
+        for folder in folders:
+            if libc.inotify_add_watch(self._fd, os.fsencode(folder), _MODIFY | _MOVED | _CREATE | _DELETE) < 0:
+                error = ctypes.get_errno()
+                self.close()
+                raise OSError(error, "inotify_add_watch", str(folder))
 
     def fileno(self) -> int:
         """The descriptor: readable where there are notices."""
         return int(self._fd)
-
-    def watch(self, folder: Path) -> None:
-        """Hear of what appears, changes and goes in `folder`, not below it. OSError."""
-        mask = _MODIFY | _MOVED_TO | _CREATE | _DELETE
-        if self._libc.inotify_add_watch(self._fd, os.fsencode(folder), mask) < 0:
-            raise OSError(ctypes.get_errno(), "inotify_add_watch", str(folder))
 
     def names(self) -> set[str]:
         """The names that notices came about since the last call; temporary files are left out."""

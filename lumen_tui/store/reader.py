@@ -43,7 +43,7 @@ from lumen_tui.store.tasks.taskarchive import TaskRows
 from lumen_tui.store.tasks.taskindex import TaskIndex
 from lumen_tui.store.tasks.taskread import read_json
 from lumen_tui.store.transcripts.hookevents import Progress
-from lumen_tui.store.units.work import list_units
+from lumen_tui.store.units.work import list_units, unit_files
 
 _PACKETS = 30
 _PACKET_BYTES = 64 * 1024
@@ -63,11 +63,16 @@ class TaskNews:
 
     def names(self, now: float) -> set[str] | None:
         """Ids of tasks that may have changed since the last call; None for all of them."""
-        data = b"".join(follower.poll()[1] for follower in self._followers if follower.changed())
-        if not 0 <= now - self._swept < self.SWEEP:
+        sweep = not 0 <= now - self._swept < self.SWEEP
+        found: set[bytes] = set()
+        for follower in self._followers:
+            for _, data in follower.pieces():
+                if not sweep:
+                    found.update(_TASK_NAMED.findall(data))
+        if sweep:
             self._swept = now
             return None
-        return {name.decode() for name in _TASK_NAMED.findall(data)}
+        return {name.decode() for name in found}
 
 
 def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
@@ -87,7 +92,7 @@ class Reader:
         self._task_news = TaskNews(layout)
         self._config = Stamped(self._config_files, lambda: load_config(layout))
         self._roles = Stamped(self._role_files, lambda: list_roles(layout))
-        self._work = Stamped(self._work_files, lambda: list_units(layout))
+        self._work = Stamped(lambda: unit_files(layout), lambda: list_units(layout))
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
         self._wake = Stamped(lambda: [layout.wake_state], self._read_wake)
@@ -122,13 +127,10 @@ class Reader:
         hired = sorted(layout.roles.glob("*.md"))
         return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
 
-    def _work_files(self) -> list[Path]:
-        return [self.layout.work, *self.layout.work.glob("WU-*.md")]
-
     def _read_wake(self) -> WakeState:
         try:
             data = files.read(self.layout.wake_state, _WAKE_BYTES)
-        except files.StoreError as error:
+        except (files.StoreError, OSError) as error:
             return WakeState(text=f"wake-state.md cannot be read: {error}")
         if data is None:
             return WakeState()

@@ -13,10 +13,10 @@ import msgspec
 
 from lumen_tui.model.agent import ACTS_FILE, Act
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.ids import short_hash
 from lumen_tui.store import files
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.tasks.taskfiles import short_hash
 from lumen_tui.tools.base import Context, ToolResult
 
 

@@ -18,7 +18,7 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.paths import folder
 from lumen_tui.tools.process import Pipeline
 from lumen_tui.tools.sandbox.admission import admit
-from lumen_tui.tools.shell import BLANKS, home, paths_of_kernel, unchecked
+from lumen_tui.tools.shell import BLANKS, home, lines_shown, paths_of_kernel, unchecked
 
 _AT_ONCE = 4
 _KEEP = 1_000_000  # bytes of output that wait to be asked for; the oldest go first
@@ -198,7 +198,7 @@ def stop_all(context: Context) -> None:
 
 SHELL_START = Tool(
     "shell_start", "Start a command that runs on in the background, such as a server or a long build.",
-    StartArguments, shell_start, lambda a: f"in the background: {a.command}",
+    StartArguments, shell_start, lambda a: f"in the background: {lines_shown(a.command)}",
     target=lambda c, a: a.command.strip(BLANKS), folder=lambda a: a.cwd,
     risk="It runs a command that may change files, and goes on running.",
 )  # fmt: skip

@@ -46,6 +46,7 @@ class Request(Struct, frozen=True):
     diff: str = ""  # what a change of a file would do to it
     rule: str = ""  # the narrow rule that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
+    unwalled: bool = False  # no sandbox would stand around it
 
 
 class Answer(Struct, frozen=True):
@@ -78,6 +79,8 @@ class Kept:
     output_bytes: int = 0
     env_files: set[str] = field(default_factory=set)  # that were seen where commands work
     repositories: set[str] = field(default_factory=set)  # the same
+    look_again: float = 0.0  # monotonic: when all folders are looked through for these again
+    too_large: set[str] = field(default_factory=set)  # folders of which it was told that not all is looked through
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model.approvals import call_hash
+from lumen_tui.model.approvals import COMMANDS, call_hash, moving
 from lumen_tui.model.roles import WRITE_TOOLS
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.tools import gitread, programs, words
 from lumen_tui.tools.base import Context, Tool, ToolError, size_text
 from lumen_tui.tools.schema import misfit
@@ -20,7 +20,6 @@ from lumen_tui.tools.verdict import Call
 
 MAX_ARGUMENTS = 2 * 1024 * 1024  # bytes of one call
 _LONGEST_RULE = 500
-_SHELLS = ("shell", "shell_start")
 
 
 class Asked(Struct, frozen=True):
@@ -74,7 +73,7 @@ def _groups(context: Context, tool: Tool, target: str, arguments: Any) -> tuple[
     """The groups of [approvals] ask that the call belongs to."""
     if tool.name in WRITE_TOOLS:
         return ("write",)
-    if tool.name in _SHELLS:
+    if tool.name in COMMANDS:
         changing = context.rules.shell == "any" and not reads_only(context, target, tool.folder(arguments))
         return ("shell", "shell:any") if changing else ("shell",)
     if tool.schema:
@@ -86,7 +85,7 @@ def reads_only(context: Context, command: str, cwd: str) -> bool:
     """Whether the command is one that a role which only reads might run as well."""
     where = cwd or str(context.folder)
     try:
-        for number, argv in enumerate(words.split(command, where)):
+        for number, argv in enumerate(words.split(command, where, patterns=False)):
             if argv[0] == "git" and number == 0:
                 gitread.prepare(context, argv, where)
             else:
@@ -96,13 +95,20 @@ def reads_only(context: Context, command: str, cwd: str) -> bool:
     return True
 
 
-def narrow_rule(call: Call) -> str:
-    """The pattern that "allow always" would save for the call; empty where none would be narrow."""
+def narrow_rule(call: Call, *, unwalled: bool = False) -> str:
+    """The pattern that "allow always" would save for the call; empty where none would be narrow.
+
+    Without walls, `make test` for good would be everything for good: the worker may write what it runs.
+    """
+    if unwalled and moving(call.tool, call.target):
+        return ""
     if not call.target or len(call.target) > _LONGEST_RULE or not call.target.isprintable():
         return ""
+    if not is_safe(call.target):
+        return ""  # a person would not see all of the rule
     if call.tool == "web_fetch":
         parts = urlsplit(call.target)
         return f"{parts.scheme}://{glob.escape(parts.netloc)}/*"
-    if call.tool in _SHELLS:
+    if call.tool in COMMANDS:
         return "" if call.target.endswith(" *") else call.target
     return glob.escape(call.target)  # a model may choose names and arguments that would be patterns

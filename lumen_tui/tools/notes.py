@@ -9,10 +9,10 @@ from msgspec import Meta, Struct
 from lumen_tui.model import ids, times
 from lumen_tui.model.agent import Act
 from lumen_tui.model.archive import KINDS, USUAL
+from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import files
-from lumen_tui.store.tasks.taskfiles import short_hash
 from lumen_tui.tools.acts import agent_name, once
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 

@@ -53,7 +53,8 @@ class Pipeline:
         self._commands: list[cell.Started] = []
         self._group = 0
         self.aside: list[str] = []  # what they made where programs would run it later, under new names
-        self._watch = limits.Watch(admission.policy.caps, admission.policy.writable)
+        walls = admission.policy
+        self._watch = limits.Watch(walls.caps, walls.writable, walls.covers[0].folder, walls.scratch)
         self.output, sink = os.pipe()
         try:
             for number, argv in enumerate(commands, start=1):
@@ -93,6 +94,8 @@ class Pipeline:
         """The limit that the commands broke, in a sentence, or empty. A burst may be over between two looks."""
         if any(one.refused() for one in self._commands):
             return f"it had more than {self.admission.policy.caps.processes} processes"
+        if strays := next(filter(None, [one.strays() for one in self._commands]), ""):
+            return strays
         return self._watch.look([one.child.pid for one in self._commands if one.child.returncode is None])
 
     def stood(self) -> bool:

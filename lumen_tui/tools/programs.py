@@ -16,6 +16,7 @@ from msgspec import Struct
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below
 from lumen_tui.tools.paths import differs, forbidden, special
+from lumen_tui.tools.sandbox.secrets import ENV_FILES
 
 
 class Program(Struct, frozen=True):
@@ -219,6 +220,15 @@ def reads_at_large(argv: list[str], cwd: str) -> bool:
     if name == "diff":
         return any(os.path.isdir(os.path.join(cwd, argument)) for argument in arguments)
     return name == "grep" and any(_RECURSIVE.fullmatch(argument) for argument in arguments)
+
+
+def sparing(argv: list[str], cwd: str) -> list[str]:
+    """The same command, which passes over .env files where it reads whole folders: those that it names are checked."""
+    if not reads_at_large(argv, cwd):
+        return argv
+    option = "--exclude={}" if argv[0] == "grep" else "-x{}"
+    end = argv.index("--") if "--" in argv else len(argv)
+    return [*argv[:end], *map(option.format, ENV_FILES), *argv[end:]]  # the last one counts, also after an --include
 
 
 def _check_find(arguments: list[str]) -> None:

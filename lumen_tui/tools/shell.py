@@ -57,6 +57,7 @@ def checked(context: Context, command: str, cwd: str) -> tuple[list[list[str]], 
             argv, cwd = gitread.prepare(context, argv, cwd)
         else:
             programs.check(context, argv, cwd)
+            argv = programs.sparing(argv, cwd)
         prepared.append(argv)
     return prepared, cwd
 
@@ -106,7 +107,12 @@ def notes(ran: process.Ran, seconds: float) -> list[str]:
 
 def describe(arguments: ShellArguments) -> str:
     where = f" (in {os.path.basename(arguments.cwd.rstrip('/')) or '/'})" if arguments.cwd else ""
-    return arguments.command + where
+    return lines_shown(arguments.command) + where
+
+
+def lines_shown(command: str) -> str:
+    """Each line is a command of its own, and is seen to be one also where all stand on one line."""
+    return command.strip(BLANKS).replace("\n", " ⏎ ")
 
 
 SHELL = Tool(

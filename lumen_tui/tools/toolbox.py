@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.approvals import moving
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
@@ -31,7 +32,8 @@ from lumen_tui.tools.redact import UNSEEN, hides
 from lumen_tui.tools.relay import RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.rules import Rules, check, derive
-from lumen_tui.tools.sandbox import secrets
+from lumen_tui.tools.sandbox import admission, secrets
+from lumen_tui.tools.sandbox.cell import ASK
 from lumen_tui.tools.schemas import schema_of
 from lumen_tui.tools.search import FIND, GREP
 from lumen_tui.tools.shell import SHELL
@@ -198,25 +200,30 @@ class Toolbox:
 
         def ask(request: Request) -> Answer:
             if not answers:
-                answers.append(self._always(asked) or self._context.ask(self._request(asked, request)))
+                bare = request.unwalled or _is_unwalled(self._context, asked)
+                found = self._always(asked, unwalled=bare)
+                answers.append(found or self._context.ask(self._request(asked, request, unwalled=bare)))
             return answers[0]
 
         return ask
 
-    def _always(self, asked: Asked) -> Answer | None:
+    def _always(self, asked: Asked, *, unwalled: bool) -> Answer | None:
         """The yes of a rule that a person saved, perhaps a moment ago."""
         rules = msgspec.structs.replace(self.rules, allows=_settings(self._context).allow)
-        rule = allowing(rules, asked.call)
+        rule = allowing(rules, asked.call, unwalled=unwalled)
         return Answer(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
-    def _request(self, asked: Asked, request: Request) -> Request:
+    def _request(self, asked: Asked, request: Request, *, unwalled: bool) -> Request:
         """The whole question: what the asking part knows, and what is known of every call. ToolError for none."""
         if hides(msgspec.json.encode(asked.canonical).decode()):
             raise ToolError(UNSEEN)
         summary = one_line(self._context.redact(asked.tool.describe(asked.arguments)), 300)
+        risk = request.risk or (admission.UNWALLED if unwalled else asked.tool.risk)
+        if why := moving(asked.call.tool, asked.call.target):
+            risk = f"{risk} {why}."
         return msgspec.structs.replace(
             request, tool=asked.tool.name, summary=summary, arguments=asked.canonical, folder=asked.call.folder,
-            risk=request.risk or asked.tool.risk, rule=calls.narrow_rule(asked.call),
+            risk=risk, unwalled=unwalled, rule=calls.narrow_rule(asked.call, unwalled=unwalled),
         )  # fmt: skip
 
     def _carry_out(self, asked: Asked, context: Context) -> ToolResult:
@@ -237,6 +244,11 @@ class Toolbox:
             past, made=(*past.made, name), good=(*past.good, name) if result.ok else past.good,
             seen=(*past.seen, (asked.call.hash, gave))[-_REMEMBERED:],
         )  # fmt: skip
+
+
+def _is_unwalled(context: Context, asked: Asked) -> bool:
+    """Whether the call is a command around which no sandbox would stand."""
+    return "shell:any" in asked.call.groups and admission.choice(context).tier == ASK
 
 
 def _settings(context: Context) -> Config:

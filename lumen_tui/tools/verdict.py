@@ -57,14 +57,14 @@ def verdict(rules: Rules, call: Call, past: Past | None = None) -> Verdict:
     return Verdict("ask", why)
 
 
-def allowing(rules: Rules, call: Call) -> AllowRule | None:
-    """The operator's rule that covers the call."""
-    return next((rule for rule in rules.allows if covered(rule, call, rules.role)), None)
+def allowing(rules: Rules, call: Call, *, unwalled: bool = False) -> AllowRule | None:
+    """The operator's rule that covers the call; `unwalled`: also where no sandbox stands around it."""
+    return next((rule for rule in rules.allows if covered(rule, call, rules.role, unwalled=unwalled)), None)
 
 
-def covered(rule: AllowRule, call: Call, role: str) -> bool:
+def covered(rule: AllowRule, call: Call, role: str, *, unwalled: bool = False) -> bool:
     """Whether this `[[allow]]` is about the call."""
-    return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder)
+    return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unwalled)
 
 
 def _refusals(rules: Rules, call: Call, past: Past) -> Iterator[str]:

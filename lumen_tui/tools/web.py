@@ -104,31 +104,46 @@ def is_public(text: str) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def _connect(parts: SplitResult, addresses: list[str], seconds: float) -> http.client.HTTPConnection:
-    """A connection to one of these addresses and to no other."""
+def _connect(context: Context, parts: SplitResult, addresses: list[str], seconds: float) -> http.client.HTTPConnection:
+    """A connection to one of these addresses and to no other, in that time for all of them together."""
     import http.client  # with ssl 10 ms, which only workers that fetch pay
-    import ssl
 
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-    connection = http.client.HTTPConnection(host, port, timeout=seconds)
-    error: OSError = OSError("no address")
+    ends = context.monotonic() + seconds
+    error: OSError = TimeoutError("it took too long")
     for address in addresses:
+        context.check()
+        if (left := ends - context.monotonic()) <= 0:
+            break
         try:
-            sock = socket.create_connection((address, port), timeout=seconds)
-            if parts.scheme == "https":
-                sock = ssl.create_default_context().wrap_socket(sock, server_hostname=host)
-            connection.sock = sock
+            connection = http.client.HTTPConnection(host, port, timeout=seconds)
+            connection.sock = _opened(address, port, host if parts.scheme == "https" else "", left)
             return connection
         except OSError as failed:
             error = failed
     raise ToolError(f"{one_line(host, 100)} cannot be reached: {one_line(str(error), 200)}")
 
 
-@contextlib.contextmanager
-def _ended_after(connection: http.client.HTTPConnection, seconds: float) -> Iterator[None]:
-    """Close the connection under a server that sends drop by drop."""
+def _opened(address: str, port: int, secure: str, seconds: float) -> socket.socket:
+    """A connection to one address, encrypted for the host `secure` where that is given."""
+    sock = socket.create_connection((address, port), timeout=seconds)
+    if not secure:
+        return sock
+    import ssl
 
-    sock = connection.sock  # the connection forgets it once the answer has begun
+    wrapped = ssl.create_default_context().wrap_socket(sock, server_hostname=secure, do_handshake_on_connect=False)
+    try:
+        with _ended_after(wrapped, seconds):
+            wrapped.do_handshake()
+    except BaseException:
+        wrapped.close()
+        raise
+    return wrapped
+
+
+@contextlib.contextmanager
+def _ended_after(sock: socket.socket, seconds: float) -> Iterator[None]:
+    """Shut a connection down under a server that sends drop by drop."""
 
     def end() -> None:
         with contextlib.suppress(OSError):
@@ -141,7 +156,6 @@ def _ended_after(connection: http.client.HTTPConnection, seconds: float) -> Iter
         yield
     finally:
         timer.cancel()
-        connection.close()
 
 
 class _Page(Struct, frozen=True):
@@ -156,11 +170,12 @@ def _request(context: Context, parts: SplitResult, seconds: float) -> _Page:
     import http.client
 
     port = parts.port or _PORTS[parts.scheme]
-    connection = _connect(parts, _addresses(context, parts.hostname or "", port), seconds)
+    connection = _connect(context, parts, _addresses(context, parts.hostname or "", port), seconds)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     headers = {"Accept-Encoding": "gzip", "User-Agent": "lumen-tui", "Accept": "text/*, application/json;q=0.9",
                "Connection": "close"}  # fmt: skip
-    with _ended_after(connection, seconds):
+    sock = connection.sock  # the connection forgets it once the answer has begun
+    with contextlib.closing(connection), _ended_after(sock, seconds):
         try:
             connection.request("GET", path, headers=headers)
             response = connection.getresponse()

@@ -104,8 +104,11 @@ def refused(what: str) -> ToolError:
     return ToolError(f"this role's shell runs plain read-only commands and pipes: {what} is not allowed")
 
 
-def split(command: str, cwd: str) -> list[list[str]]:
-    """The pipeline as argument lists, file patterns expanded below `cwd`. ToolError where it is anything else."""
+def split(command: str, cwd: str, *, patterns: bool = True) -> list[list[str]]:
+    """The pipeline as argument lists, file patterns expanded below `cwd`. ToolError where it is anything else.
+
+    Without `patterns` those are something else: a real shell would put names in that look like options.
+    """
     if len(command) > _MAX_LENGTH:
         raise ToolError(f"the command is longer than {_MAX_LENGTH} characters")
     if any((ord(char) < 32 and char != "\t") or char == "\x7f" for char in command):
@@ -114,6 +117,8 @@ def split(command: str, cwd: str) -> list[list[str]]:
     if not all(commands):
         raise refused("an empty command")
     _agree(command, commands)
+    if not patterns and any(word.globbing for words in commands for word in words):
+        raise refused("a file pattern")
     return [[part for word in words for part in _expand(word, cwd)] for words in commands]
 
 

@@ -7,7 +7,6 @@ links, so that nobody can put a link in the way between the check and the write.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 
 from msgspec import Struct
@@ -116,18 +115,3 @@ def _put_back(done: list[Change]) -> str:
         except OSError:
             failed.append(one_line(change.path))
     return f"could not be put back: {', '.join(failed)}" if failed else "nothing was changed"
-
-
-def put_aside(paths: tuple[str, ...]) -> list[str]:
-    """Rename those of these files and folders that are there; their new names. Nothing is lost, and nothing runs it."""
-    made = []
-    for path in paths:
-        above, name = os.path.split(path)
-        new = f"{name}.aside-{secrets.token_hex(3)}"
-        try:
-            with opening.folder(above) as fd:
-                os.rename(name, new, src_dir_fd=fd, dst_dir_fd=fd)
-        except OSError:
-            continue  # it is not there, or the folder is closed to us as well
-        made.append(os.path.join(above, new))
-    return made

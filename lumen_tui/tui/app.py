@@ -181,16 +181,16 @@ class LumenApp(App[int], inherit_bindings=False):
         self,
         verb: str,
         then: Callable[[Done], None] | None = None,
-        otherwise: Callable[[], None] | None = None,
+        otherwise: Callable[[str], None] | None = None,
         **arguments: Any,
     ) -> None:
-        """Carry out one action in the background and say in the footer how it ended."""
+        """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
 
         def answer(done: Done | None, why: str) -> None:
             if done is None:
                 self.room.say(why, bad=True)
                 if otherwise is not None:
-                    otherwise()
+                    otherwise(why)
                 return
             self.room.say(done.summary)
             if then is not None:
@@ -205,10 +205,10 @@ class LumenApp(App[int], inherit_bindings=False):
         self.room.say(f"{key} leaves")
 
     def _tell(self, text: str) -> None:
-        if self.room.is_mounted:
-            self.room.say(text, bad=True)
-        else:  # the first picture was quicker than the screen
+        if not self.room.is_mounted:  # the first picture was quicker than the screen
             self.set_timer(_SOON, lambda: self._tell(text))
+        elif self.room.there:
+            self.room.say(text, bad=True)
 
     def _choose_theme(self, name: str) -> None:
         if self.mono:

@@ -13,6 +13,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.store import program
+from lumen_tui.tui.words import sentence
 
 _TRY_AGAIN = 2.0  # seconds
 
@@ -90,17 +91,8 @@ class Bridge:
     def _act(self) -> None:
         while (asked := self._asked.get()) is not None:
             verb, arguments, answer = asked
-            done, why = self._tried(verb, arguments)
+            done, why = carry_out(self._port, verb, arguments)
             self._call(answer, done, why)
-
-    def _tried(self, verb: str, arguments: dict[str, Any]) -> tuple[Done | None, str]:
-        try:
-            return self._port.submit(verb, **arguments), ""
-        except ActionError as error:
-            near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
-            return None, f"{error}{near}"
-        except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
-            return None, program.replaced() or reason_first(verb, str(error))
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
         try:
@@ -109,8 +101,19 @@ class Bridge:
             self._stop.set()  # the event loop is gone, and so is the room
 
 
+def carry_out(port: Port, verb: str, arguments: dict[str, Any]) -> tuple[Done | None, str]:
+    """What one action did, or why it could not be carried out. Touches the disk."""
+    try:
+        return port.submit(verb, **arguments), ""
+    except ActionError as error:
+        near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
+        return None, f"{error}{near}"
+    except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is told, not fatal
+        return None, program.replaced() or reason_first(verb, str(error))
+
+
 def reason_first(verb: str, text: str) -> str:
     """`/state/tasks/x.tmp/spec.json: the disk is full; …` as `The disk is full; … (task.new)`: the end may be cut."""
     where, colon, why = text.partition(": ")
     said = why if colon and where.startswith("/") and " " not in where else text
-    return f"{said[:1].upper()}{said[1:]} ({verb})"
+    return f"{sentence(said)} ({verb})"

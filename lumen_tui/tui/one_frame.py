@@ -32,6 +32,11 @@ class OneFrame(_Base):
         event.refresh_styles = False  # each widget took its styles when it was mounted, a moment ago
         _after(_PASSES, _held(self.app).close)
 
+    @property
+    def there(self) -> bool:
+        """Whether it is open. Textual ends the workers of a screen that was left, or of a room, after its widgets."""
+        return self.app.is_running and self in self.app.screen_stack
+
     def dismiss(self, result: Any = None) -> AwaitComplete:
         with _held(self.app) as held:
             gone = super().dismiss(result)

@@ -18,6 +18,8 @@ from lumen_tui.store.why.presence import Seen
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from lumen_tui.tui.app import LumenApp
 
 _EVERY = 180.0  # seconds between two notes: what a kill of the room may lose
@@ -34,6 +36,8 @@ class Presence:
         self._layout: Layout | None = None
         self._touched = 0.0  # when somebody last pressed a key
         self._noted = 0.0  # when that was written down last, or is about to be
+        self._reading = False  # the last note, and what happened since: nothing takes its place before that is said
+        self._coming: Worker[None] | None = None
         self.before: Seen | None = None
 
     def begin(self, root: str) -> None:
@@ -46,16 +50,17 @@ class Presence:
             self._arrive(layout)
 
     def _arrive(self, layout: Layout) -> None:
-        """Nothing is noted from here until the last note is read: the next key comes before that."""
-        self._noted = self._touched
-        self._app.run_worker(self._come(layout), group="presence")
+        """Nothing is noted from here until the last note is read: the next key comes before that, so may the end."""
+        self._noted, self._reading = self._touched, True
+        self._coming = self._app.run_worker(self._come(layout), group="presence")
 
     async def _come(self, layout: Layout) -> None:
         """Somebody is there now who was not before."""
         now = self._app.clock()
         self.before = await asyncio.to_thread(presence.read, layout, self._app.operator)
         if self.before is not None and now - self.before.at > digest.AWAY:
-            self._tell(await asyncio.to_thread(self.digest))
+            await self._tell(await asyncio.to_thread(self.digest))
+        self._reading = False
         await asyncio.to_thread(self._note)
 
     def looked(self) -> None:
@@ -83,13 +88,16 @@ class Presence:
         return self._layout is not None
 
     def leave(self) -> None:
-        """The room is left, also by a hang-up. Where nobody was there any more, the last note stands."""
-        if 0 <= self._app.clock() - self._touched < _EVERY:
+        """The room is left, also by a hang-up. Where nobody was there any more, or not for long enough to be told
+        what happened before, the last note stands."""
+        if self._reading and self._coming is not None:
+            self._coming.cancel()
+        elif 0 <= self._app.clock() - self._touched < _EVERY:
             self._note()
 
     def _note(self) -> None:
         """A folder that cannot be written is no matter: the digest will only begin earlier."""
-        if self._layout is None or self._app.read_only:
+        if self._layout is None or self._app.read_only or self._reading:
             return
         self._noted = self._app.clock()
         try:
@@ -97,13 +105,12 @@ class Presence:
         except (files.StoreError, OSError):
             return
 
-    def _tell(self, found: Digest) -> None:
+    async def _tell(self, found: Digest) -> None:
         text, room = digest.line(found), self._app.room
         if not text:
             return
-        if not room.is_mounted:  # the first picture was quicker than the screen
-            self._app.set_timer(_SOON, lambda: self._tell(found))
-            return
+        while not room.is_mounted:  # noqa: ASYNC110 - the first picture was quicker than the screen
+            await asyncio.sleep(_SOON)
         key = shown_key(BY_ACTION["since"], room.snapshot.config.keys)
         told = f"{text} · {key} to read" if room.size.width >= _WIDE else f"{key} reads: {text}"  # its end may be cut
         room.around.say(told, seconds=_SHOWN)

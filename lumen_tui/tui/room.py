@@ -115,7 +115,9 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     def _tick(self) -> None:
         """Bring relative times up to date, as often as something on screen moves."""
-        now = self.lumen.clock()
+        now, engine = self.lumen.clock(), self.lumen.engine
+        if engine is not None:
+            engine.poll()  # this room started it: where it has ended, nobody else lets it go
         for pane in self.panes:
             pane.tick(now)
         for screen in self.lumen.above():
@@ -129,7 +131,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         if self.arranged.wide:
             self.detail.show(self.current.detail())
 
-    def say(self, text: str, *, bad: bool = False) -> None:
+    def say(self, text: str, bad: bool = False) -> None:
         """Words about what was just done, in the footer for some seconds."""
         self.around.say(text, bad=bad)
 
@@ -146,9 +148,13 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
 
     def why_not(self, command: RoomCommand) -> str:
         """Why a command cannot be carried out now; the empty string where it can."""
-        if command.writes and (self.snapshot.read_only or self.lumen.read_only):
-            return self.snapshot.read_only or "this room was opened with --read-only"
-        return self._handlers.why_not(command)
+        return (self.refusal if command.writes else "") or self._handlers.why_not(command)
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing can be written from here; the empty string where it can."""
+        asked = "this room was opened with --read-only" if self.lumen.read_only else ""
+        return self.snapshot.read_only or asked
 
     def pane(self, scope: str) -> Pane:
         """The pane of a scope."""

@@ -59,6 +59,11 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
+def sentence(text: str) -> str:
+    """`name 'x' is unknown` -> `Name 'x' is unknown`."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def short_paths(text: str) -> str:
     """`errors in /srv/agents/one/project/log` -> `errors in …/project/log`: a row has no room for the beginning."""
     return _PATH.sub(lambda found: "…" if len(found[0]) > _LONG else found[0], text) if "/" in text else text

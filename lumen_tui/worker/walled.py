@@ -12,6 +12,7 @@ from lumen_tui.providers.claude_program import end, not_started
 from lumen_tui.store import filing
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below
+from lumen_tui.tools.process import tell
 from lumen_tui.tools.sandbox import admission, cell, limits
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy
@@ -42,6 +43,7 @@ class Walled:
             end(self.child)
             limits.end(below)
             self._started.close()
+            tell(self._context, self._started.aside)
 
 
 def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> Launched:
@@ -55,10 +57,12 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
     if found.tier == REFUSED:
         raise ProviderError(found.why)
     context.progress(f"{os.path.basename(argv[0])} runs {_told(found.tier)}")
-    walls = _walls(context, cwd, argv[0], own)
     try:
+        walls = _walls(context, cwd, argv[0], own)
         with context.guard():
             return Walled(context, _start(found.tier, walls, argv, cwd, env))
+    except ToolError as error:
+        raise ProviderError(str(error)) from error
     except (OSError, ValueError) as error:
         raise not_started(argv[0], error) from error
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import fcntl
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from lumen_tui.engine.outcome import ActionError
@@ -178,3 +181,16 @@ def test_a_dismissed_item_comes_back_with_undo(desk):
     undone = desk.do("undo")
     assert "put aside" in undone.summary
     assert [action.verb for action in history.actions(desk.store.layout)] == ["attention.dismiss", "undo"]
+
+
+def test_undo_of_a_setting_does_not_wait_for_the_memory(desk):
+    desk.discovery()
+    desk.do("setting.change", changes={"memory.decay.threshold": 0.2})
+    with desk.store.layout.memory.open("rb") as memory, ThreadPoolExecutor(1) as pool:
+        fcntl.flock(memory, fcntl.LOCK_EX)
+        undone = pool.submit(desk.do, "undo")
+        try:
+            assert undone.result(5).summary.startswith("undone")
+        finally:
+            fcntl.flock(memory, fcntl.LOCK_UN)
+    assert list(history.actions(desk.store.layout))[-1].undoes

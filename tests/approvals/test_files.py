@@ -230,6 +230,6 @@ def test_a_rule_on_paths_takes_stars():
 
 
 def test_a_rule_is_shown_before_it_is_saved(ask):
-    request = ask("make deploy", folder="/srv")
-    assert preview_rule(request) == "builder may always use shell on: make deploy in /srv, without asking"
+    request = ask("git push", folder="/srv")
+    assert preview_rule(request) == "builder may always use shell on: git push in /srv, without asking"
     assert preview_rule(ask("x", rule="")) == ""

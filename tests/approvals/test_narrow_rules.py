@@ -3,6 +3,7 @@
 import pytest
 
 from lumen_tui.model.approvals import AllowRule, allows
+from lumen_tui.model.text import one_line
 from lumen_tui.tools.calls import narrow_rule
 from lumen_tui.tools.shell import SHELL, ShellArguments
 from lumen_tui.tools.verdict import Call
@@ -31,3 +32,18 @@ def test_only_what_a_shell_passes_over_is_passed_over(command):
     rule = AllowRule("shell", "builder", "./build")
     assert allows(rule, tool="shell", role="builder", target=SHELL.target(None, ShellArguments(" ./build\n")))
     assert not allows(rule, tool="shell", role="builder", target=SHELL.target(None, ShellArguments(command)))
+
+
+@pytest.mark.parametrize("hidden", ["\u3164", "\u200b", "\u202e", "\U000e0101", "\u115f", "\ufe01", "\x1b"])
+def test_no_rule_is_made_of_what_a_person_cannot_see(hidden):
+    for tool, target in (("shell", f"git push {hidden}"), ("write_file", f"/work/{hidden}a")):
+        assert narrow_rule(Call(tool=tool, target=target)) == ""
+
+
+def test_a_summary_shows_that_there_is_more():
+    far = SHELL.describe(ShellArguments("git status" + 3000 * " " + "; rm x"))
+    assert one_line(far, 300) == "git status…"
+    assert one_line(SHELL.describe(ShellArguments(3000 * " " + "rm x\n")), 300) == "rm x"
+    assert one_line(SHELL.describe(ShellArguments("git status\nrm x")), 300) == "git status ⏎ rm x"
+    assert one_line("all of it" + 3000 * " ", 300) == "all of it"
+    assert one_line("a ⚠\ufe0f b") == "a ⚠\ufe0f b", "what emoji are made of stays"

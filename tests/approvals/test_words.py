@@ -10,6 +10,7 @@ import pytest
 from lumen_tui.cli.main import main
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.store import files
+from lumen_tui.store.files import StoreError
 from lumen_tui.store.people import approvals
 from lumen_tui.store.settings.config import load_config
 
@@ -190,7 +191,7 @@ def test_it_is_answered_from_the_shell(run, waiting, store):
 def test_always_from_the_shell_shows_the_rule(run, waiting, store):
     code, out, err = run("approve", waiting[0].id, "--always")
     assert code == 0
-    assert err == "builder may always use shell on: make a, without asking\n"
+    assert err.startswith("builder may always use shell on: make a, without asking. It runs or goes by what stands in")
     assert "saved: builder may always" in out
     listed = "1  builder may always use shell on: make a, without asking  by ann 2027-01-15\n"
     assert run("approvals", "rules")[1] == listed
@@ -221,3 +222,20 @@ def test_status_counts_them(run, waiting, store):
                   b'{"task_id":"tsk-one","status":"cancelled","finished_at":"2027-01-15T08:00:30Z"}')  # fmt: skip
     assert run("status", "-q")[:2] == (0, "0\n")
     assert run("approvals", "list")[2] == "nothing waits for a word\n"
+
+
+def test_an_answer_that_cannot_be_recorded_does_not_stand(store, do, ask):
+    request, other = ask("make deploy"), ask("make test")
+    do("approval.allow_always", approval_id=other.id)
+    rules = load_config(store.layout)[0].allow
+    aside = store.layout.actions.rename(store.layout.root / "aside")
+    store.layout.actions.mkdir()
+    with pytest.raises(StoreError):
+        do("approval.allow", approval_ids=request.id)
+    with pytest.raises(StoreError):
+        do("approval.forget", number=1)
+    assert approvals.decision(store.layout, request.id) is None
+    assert load_config(store.layout)[0].allow == rules != []
+    store.layout.actions.rmdir()
+    aside.rename(store.layout.actions)
+    assert do("approval.allow", approval_ids=request.id).summary == "allowed: builder: make deploy"

@@ -106,6 +106,17 @@ def test_damaged_lines_hide_only_themselves(library: Any) -> None:
     assert len(library.ids("alpha")) == 2
 
 
+def test_a_note_of_wrong_types_is_as_good_as_none_and_can_be_inserted_again(library: Any) -> None:
+    ref = library.insert("one", key="k")
+    journal = library.layout.archival
+    journal.write_bytes(journal.read_bytes().replace(b'"content":"one"', b'"content":["one"]'))
+    assert archive.find(library.layout, [ref]) == {}
+    with pytest.raises(ActionError, match="no note"):
+        library.do("archive.withdraw", passage_id=ref)
+    assert library.insert("one", key="k") == ref
+    assert archive.find(library.layout, [ref])[ref].content == "one"
+
+
 def test_the_room_names_them_until_they_are_mended(library: Any) -> None:
     library.insert("alpha one")
     with library.layout.archival.open("ab") as out:

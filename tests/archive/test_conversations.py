@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from typing import Any
 
 from lumen_tui.model.searching import Found, parse
@@ -45,6 +47,13 @@ def test_odd_lines_are_passed_over(library: Any) -> None:
     library.said("s1", ("user", "omega \x1b[2J"))
     assert ids(library, "alpha") == ["s1:1.0", "s1:7.0"]
     assert "\x1b" not in str(library.ask("in:conversations omega"))
+
+
+def test_a_file_whose_name_is_no_text_and_a_folder_of_nobody_hide_no_other(library: Any) -> None:
+    path = library.said("s1", ("user", "alpha"))
+    shutil.copy(path, os.fsdecode(os.fsencode(path.parent) + b"/\xff.jsonl"))
+    library.layout.config.write_text(f'[evolution]\nsessions = ["~nobody-at-all/x", "{library.sessions}"]\n')
+    assert ids(library, "alpha") == ["s1:1.0"]
 
 
 def test_a_bounded_look_says_that_there_is_more(library: Any) -> None:

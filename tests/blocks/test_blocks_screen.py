@@ -11,8 +11,8 @@ from lumen_stage import Stage, until
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.tui.screens import editor
-from lumen_tui.tui.screens.base import Facts
 from lumen_tui.tui.screens.blocks_screen import BlocksScreen
+from lumen_tui.tui.screens.parts import Facts
 
 
 def on_stage(memory: Memory, refusal: str = "") -> Stage:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
 from lumen_tui.store.units import lanenames
 
 
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory):
+    """A copy of the folder for the tests after the first."""
+    return tmp_path_factory.mktemp("known") / "state"
+
+
 @pytest.fixture
-def known(shell):
+def known(shell, furnished):
+    if furnished.exists():
+        shutil.copytree(furnished, shell.root, dirs_exist_ok=True)
+        return shell
     for words in (
         ("wu", "new", "Session manager", "--id", "WU-042", "--lane", "Framework: Core"), ("start", "--wu", "WU-042"),
         ("create", "a race", "--type", "bug"),
     ):  # fmt: skip
         assert shell(*words).returncode == 0
+    shutil.copytree(shell.root, furnished)
     return shell
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+
+import lumen_quiet
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.config import Config
@@ -112,13 +115,39 @@ async def test_a_key_pressed_while_the_last_note_is_read_does_not_overwrite_it(h
     home.ended("tsk-night", "failed", at=time.time() - 3600)
     monkeypatch.setattr(presence, "read", slow)
     async with room(home) as (app, pilot):
-        await until(pilot, begun.is_set)
-        await pilot.press("j", "k")
+        with lumen_quiet.held():
+            await until(pilot, begun.is_set)
+            await pilot.press("j", "k")
         assert read(home.layout, "ann").at < time.time() - 4 * 3600
         go.set()
         await until(pilot, lambda: app.room.around.notice)
         assert app.room.around.notice.text.startswith("since you left, 5 h: 1 failed")
         await until(pilot, lambda: read(home.layout, "ann").at > time.time() - 60)
+
+
+async def test_a_room_left_before_it_said_what_happened_leaves_the_last_note(home, monkeypatch):
+    """Opened and left at once, over a slow line or by a hang-up: the next look says it still."""
+    begun, go = threading.Event(), threading.Event()
+    left = time.time() - 5 * 3600
+    presence.write(home.layout, "ann", left)
+    home.ended("tsk-bad", "failed", at=left + 60)
+    read = presence.read(home.layout, "ann")
+
+    def slow(*_: Any) -> Any:
+        begun.set()
+        assert go.wait(10)
+        return read
+
+    with monkeypatch.context() as patch:
+        patch.setattr(presence, "read", slow)
+        async with room(home) as (app, _):
+            assert await asyncio.to_thread(begun.wait, 10)
+            app.exit(0)
+            go.set()
+    assert presence.read(home.layout, "ann") == read
+    async with room(home) as (app, pilot):
+        await until(pilot, lambda: app.room.around.notice)
+        assert app.room.around.notice.text.startswith("since you left, 5 h: 1 failed")
 
 
 async def test_a_room_that_only_reads_leaves_no_note(home):

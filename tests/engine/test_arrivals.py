@@ -84,3 +84,39 @@ async def test_news_brings_the_next_beat_within_the_settle_time(tmp_path):
     runner.request_stop("enough")
     await running
     assert beats == [0, 1]
+
+
+async def test_a_kill_that_is_lifted_is_said_at_once_and_not_at_the_next_beat(tmp_path):
+    """The header would say `killed` over workers that run, for as long as the engine sleeps."""
+    import msgspec
+
+    from lumen_tui.engine.actions.registry import perform
+    from lumen_tui.engine.engine import Engine
+    from lumen_tui.store.store import Store
+
+    store = Store(tmp_path / "state")
+    store.layout.create()
+    store.layout.config.write_text("[heartbeat]\nevery_minutes = 60\n")
+    engine = Engine(tmp_path / "state")
+    engine.open()
+    slept = asyncio.Event()
+    runner = Runner(engine, RunOptions(signals=False, listeners=[lambda _: slept.set()]))
+    running = asyncio.create_task(runner.run())
+    await asyncio.wait_for(slept.wait(), 15)
+
+    async def says(phase: str) -> dict[str, object]:
+        for _ in range(500):
+            beat = msgspec.json.decode(store.layout.heartbeat.read_bytes())
+            if beat["phase"] == phase:
+                return beat
+            await asyncio.sleep(0.02)
+        raise AssertionError(beat)
+
+    first = await says("asleep")
+    perform(store, "kill", {"reason": "a drill"}, by="ann", now=engine.clock.now())
+    assert "a drill" in str((await says("killed"))["note"])
+    perform(store, "unkill", {}, by="ann", now=engine.clock.now())
+    again = await says("asleep")
+    assert again["beat"] == first["beat"] and again["next_at"] == first["next_at"]
+    runner.request_stop("enough")
+    await running

@@ -14,6 +14,7 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.store import watch
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.tasks.taskread import tail_events
 
 
 @pytest.fixture
@@ -114,6 +115,28 @@ def test_a_near_duplicate_is_found_and_a_stranger_is_not(root):
 def test_the_detail_of_a_task_that_is_not_there(root):
     with pytest.raises(ActionError, match="tsk-nothing"):
         RemotePort(root, "ada").task_detail("tsk-nothing")
+
+
+def test_a_task_that_is_archived_while_it_is_read_is_read_whole(root, monkeypatch):
+    port, layout = RemotePort(root, "ada"), Layout(root)
+    name = port.submit("task.new", objective="count").target
+    folder = layout.task(name)
+    (folder / "exit.json").write_text('{"status": "done", "at": "2026-11-20T10:00:00Z", "attempt": 1}')
+    (folder / "result.md").write_text("Seven.")
+    (folder / "events.jsonl").write_text(
+        '{"at": "2026-11-20T10:00:00Z", "kind": "finished", "text": "done", "attempt": 1}\n'
+    )
+
+    def at_a_bad_moment(*args, **options):
+        if folder.exists():
+            month = layout.archive / "2026" / "11"
+            month.mkdir(parents=True)
+            folder.rename(month / name)
+        return tail_events(*args, **options)
+
+    monkeypatch.setattr("lumen_tui.engine.port.tail_events", at_a_bad_moment)
+    detail = port.task_detail(name)
+    assert (detail.result, [event.kind for event in detail.events]) == ("Seven.", ["finished"])
 
 
 def test_dismissing_takes_an_item_off_the_list_and_undo_brings_it_back(root):

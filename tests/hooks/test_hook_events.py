@@ -205,6 +205,14 @@ def test_the_session_of_the_nearest_folder_is_the_one(agent):
     assert [line["wu"] for line in agent.lines()] == ["WU-043", "WU-042"]
 
 
+def test_an_odd_file_among_the_sessions_hides_none(agent):
+    sessions = agent.layout.root / "sessions"
+    (sessions / "ses-odd.json").symlink_to("/etc/passwd")
+    (sessions / "ses-folder.json").mkdir()
+    agent("PostToolUse")
+    assert [line["wu"] for line in agent.lines()] == ["WU-042"]
+
+
 def test_of_two_agents_in_one_folder_each_has_its_own_session(agent):
     agent.lumen("wu", "new", "Other", "--id", "WU-043")
     agent.lumen("start", "--wu", "WU-043", "--from", "bo")

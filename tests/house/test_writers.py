@@ -11,6 +11,8 @@ ALLOWED = {
     "lumen_tui/tools/sandbox/probe.py": "the self-test's attacks, which must not get through",
     "lumen_tui/tools/sandbox/groups.py": "the kernel's control groups, which only look like files",
     "lumen_tui/tools/sandbox/launcher.py": "its own place in the order in which the kernel ends processes",
+    "lumen_tui/tools/sandbox/modes.py": "makes a command's chmod in its place, below what it may write",
+    "lumen_tui/tools/sandbox/aside.py": "renames what a command made where programs would obey it",
     "lumen_tui/store/files.py": "the module that does it for all others",
     "lumen_tui/store/filing.py": "folders and names, for all others",
     "lumen_tui/store/locks.py": "lock files, which keep their inode",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from lumen_tree import long_walk
 
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError
@@ -14,7 +15,7 @@ from lumen_tui.store import locks
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.taskread import read_json, tail_events
 
-SLOW = "How big is /usr?"
+SLOW = f"How big is {long_walk()}?"
 
 
 def folder(world, task_id: str):

@@ -8,6 +8,9 @@ import os
 import pytest
 
 from lumen_tui.__main__ import main
+from lumen_tui.store.index.searchindex import SearchIndex
+from lumen_tui.store.index.searchindex_scan import everything
+from lumen_tui.store.reader import Reader
 from lumen_tui.store.tasks import rolestats
 from lumen_tui.store.tasks.rolestats import RoleIndex, book
 
@@ -70,6 +73,26 @@ def test_what_cannot_be_read_is_passed_over_and_not_read_again(house):
     (folder / "spec.json").write_bytes(b"{")
     house.ended("two")
     assert figures(house) == {"builder": (1, 1)}
+
+
+def test_odd_names_in_the_archive_are_no_months(house):
+    house.ended("one")
+    year = house.layout.archive / "2027"
+    (year / "02").symlink_to("/nowhere")
+    (year / "03").write_text("x")
+    (house.layout.archive / "2028").write_text("x")
+    elsewhere = house.layout.root / "elsewhere"
+    elsewhere.mkdir()
+    (year / "04").symlink_to(elsewhere)
+    assert figures(house) == {"builder": (1, 1)}
+    assert [doc.ref for doc in everything(house.layout) if doc.type == "task"] == ["one"]
+    picture = Reader(house.layout.root).snapshot(house.now)
+    assert [view.id for view in picture.tasks] == ["one"]
+    index = SearchIndex(house.layout)
+    index.refresh(house.now)
+    assert not index.in_memory
+    assert index.db.execute("SELECT ref FROM docs WHERE type = 'task'").fetchall() == [("one",)]
+    index.close()
 
 
 def test_who_made_what_and_what_repeats_what(house):

@@ -181,17 +181,21 @@ class MemoryPort:
         self.now_shown = snapshot
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refusal = ""
+        self.taken = -1  # the newest change that the room's thread has handed over
+        self.changed = 0
         self._news = threading.Event()
 
     def snapshot(self) -> Snapshot:
         return self.now_shown
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        yield self.now_shown
         while not stop.is_set():
-            if self._news.wait(0.02):
-                self._news.clear()
-                yield self.now_shown
+            self._news.clear()
+            newest = self.changed
+            yield self.now_shown
+            self.taken = newest
+            while not stop.is_set() and not self._news.wait(0.02):
+                pass
 
     def submit(self, verb: str, **arguments: Any) -> Done:
         if self.refusal:
@@ -229,6 +233,7 @@ class MemoryPort:
         """Show something else from now on."""
         moved = Revisions(*(value + 1 for value in msgspec.structs.astuple(self.now_shown.revisions)))
         self.now_shown = msgspec.structs.replace(self.now_shown, revisions=moved, **changes)
+        self.changed += 1
         self._news.set()
 
 
@@ -278,9 +283,10 @@ class Robot:
             await self.pilot.pause(0.01)
 
     async def settle(self) -> None:
-        """Until the bridge has nothing in hand."""
-        for _ in range(3):
-            await self.pilot.pause(0.03)
+        """Until the room shows what a port in memory last had, and has nothing in hand."""
+        if isinstance(self.port, MemoryPort):
+            await self.until(lambda: self.port.taken == self.port.changed)
+        await self.pilot.pause()
 
     @property
     def lines(self) -> list[str]:

@@ -42,7 +42,7 @@ def test_a_loop_that_ordered_tasks_did_not_make_nothing() -> None:
     views = task("tsk-a", Status.RUNNING, 7), task("tsk-b", Status.QUEUED, 7), task("tsk-x", Status.RUNNING)
     found = rows(picture((packet(ordered=ordered),), *views))
     assert found["made"] == "no artifact"
-    assert found["ordered"] == "3 tasks  1 queued, 1 running"
+    assert found["ordered"] == "3 tasks  1 running, 1 queued"
     over = rows(picture((packet(changed={"tasks_created": 1}),), task("tsk-a", Status.DONE, 7)))
     assert over["ordered"] == "1 task  it has ended"
     assert rows(picture((packet(),)))["made"] == "nothing"

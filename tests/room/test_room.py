@@ -162,7 +162,7 @@ async def test_a_change_is_shown_and_the_cursor_stays_on_its_row(open_room: Any,
 
 async def test_a_slip_in_the_name_of_a_key_is_told(open_room: Any, busy_snapshot: Snapshot) -> None:
     async with open_room(msgspec.structs.replace(busy_snapshot, config=Config(keys={"zom": "f4"}))) as room:
-        assert "[keys] has no command zom; near it: zoom" in room.text
+        await room.until(lambda: "[keys] has no command zom; near it: zoom" in room.text)
 
 
 async def test_keys_can_be_moved(open_room: Any, busy_snapshot: Snapshot) -> None:

@@ -77,7 +77,7 @@ class Robot:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
-        await self.pilot.pause(0.03)
+        await self.pilot.pause()
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for the disk and the threads; fail with the screen after 10 s."""

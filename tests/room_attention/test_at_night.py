@@ -16,7 +16,7 @@ from lumen_tui.model.liveness import derive_engine
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import space
+from lumen_tui.store import process, space
 from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.gitread import _ask
 from lumen_tui.tui.app import LumenApp
@@ -194,3 +194,22 @@ def test_an_example_that_was_pasted_below_the_seed_says_where_its_lines_belong(d
 def test_a_machine_without_git_is_told_so_in_words(tmp_path):
     with pytest.raises(ToolError, match="git is not installed here"):
         _ask(SimpleNamespace(environ={"PATH": str(tmp_path)}), str(tmp_path), "log")
+
+
+@pytest.fixture
+def child():
+    """A process that ends once its standard input does."""
+    started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield started
+    started.kill()
+    started.wait()
+
+
+async def test_an_engine_that_ended_is_no_zombie_of_the_room_that_started_it(child, desk, open_room, monkeypatch):
+    monkeypatch.setattr("lumen_tui.tui.room._SLOW", 0.02)
+    me = process.identify(child.pid)
+    async with open_room(desk, engine=child) as room:
+        assert process.is_same(me)
+        child.stdin.close()
+        await room.until(lambda: process.state_of(me) == "")
+        assert child.returncode == 1, "the room has asked for it"

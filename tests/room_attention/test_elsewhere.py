@@ -138,5 +138,6 @@ def test_a_rule_of_another_pattern_is_on_file_as_it_was_shown(desk: Any) -> None
     desk.do("approval.allow_always", approval_id=request.id, pattern="make *", hash=request.hash)
     rule = load_config(desk.store.layout)[0].allow[0]
     assert msgspec.structs.asdict(rule) | {"at": ""} == {
-        "tool": "shell", "role": "builder", "pattern": "make *", "folder": "", "by": "ann", "at": "",
+        "tool": "shell", "role": "builder", "pattern": "make *", "folder": "", "unwalled": False, "by": "ann",
+        "at": "",
     }  # fmt: skip

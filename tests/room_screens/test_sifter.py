@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from lumen_tui.tui.widgets.sifter import Sifter
 
 
@@ -79,3 +81,15 @@ async def test_newer_rows_are_filtered_too() -> None:
     shown.sifter.set_rows([*ROWS, "row 3499 again"])
     await shown.rest()
     assert shown.rows[shown.order[-1]] == "row 3499 again"
+
+
+async def test_a_row_that_cannot_be_read_ends_that_look_and_no_other() -> None:
+    shown, broken = Shown(), list(ROWS)
+    broken[20_000] = None  # type: ignore[call-overload]
+    shown.sifter.set_text("row 34999")
+    shown.sifter.set_rows(broken)
+    with pytest.raises(AttributeError):
+        await shown.rest()
+    shown.sifter.set_rows(ROWS)
+    await shown.rest()
+    assert (shown.order, shown.sifter.share) == ([34_999], 1.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -103,6 +105,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tiers.Results:
     return tiers.test_all(tmp_path_factory.mktemp("index"), os.environ["PATH"], SandboxConfig())
 
 
+@functools.cache
+def _empty_repository(beside: Path) -> Path:
+    """Made once among the folders of the tests of this process, to be copied."""
+    made = beside / "empty-repository"
+    quiet = {"PATH": os.environ["PATH"], "HOME": str(beside)}
+    subprocess.run(["git", "init", "-q", str(made)], check=True, env=quiet)
+    return made
+
+
 def _put(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -117,8 +128,7 @@ def _furnish(top: Path, store: Store) -> None:
         _put(store.root / name, f"# {SECRET}\n" if name.endswith(".toml") else f"{SECRET}\n")
     _put(top / "project" / ".env", f"TOKEN={SECRET}\n")
     _put(top / "project" / "src" / "main.c", "int main;\n")
-    quiet = {"PATH": os.environ["PATH"], "HOME": str(top)}
-    subprocess.run(["git", "init", "-q", str(top / "project")], check=True, env=quiet)
+    shutil.copytree(_empty_repository(top.parent), top / "project", symlinks=True, dirs_exist_ok=True)
     for name in ("spec.json", "run.json", "events.jsonl"):
         _put(store.layout.task("tsk-a") / name, "{}\n")
 

@@ -85,7 +85,7 @@ OVER = {
         "[(m.seek(i), m.write(b\"x\")) for i in range(0,400<<20,4096)]; time.sleep(9)'",
         "more than 128 MiB of memory",
     ),
-    "a busy loop": ("while :; do :; done", "exit code 137"),
+    "a busy loop": ("while :; do :; done", "exit code 137|seconds of processor time"),  # the kernel, or who looks
     "busy loops": ("for i in 1 2 3; do (while :; do :; done) & done; wait", "seconds of processor time"),
     "a flood of output": ("yes lumen", "far more than is kept"),
     "a huge file": ("head -c 400M /dev/zero > big; wc -c < big", "File size limit exceeded|File too large"),

@@ -24,6 +24,7 @@ import traceback
 from pathlib import Path
 from typing import IO, Any
 
+import lumen_certs
 import lumen_disk
 
 REPO = Path(__file__).resolve().parents[2]
@@ -166,6 +167,7 @@ def _load(kind: str) -> None:
     for name in sorted(names):
         importlib.import_module(name)
     lumen_disk.never_wait()
+    lumen_certs.none_needed()
     gc.collect()
     gc.freeze()
 

@@ -6,6 +6,7 @@ import pytest
 
 from lumen_tui.model.roles import Limits
 from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.tools import calls
 from lumen_tui.tools.base import Answer, Request
 from lumen_tui.tools.toolbox import Stuck
 
@@ -187,12 +188,23 @@ def test_without_walls_a_command_asks_once_not_twice(make_box, state, asked, ans
 
 def test_a_rule_that_was_saved_a_moment_ago_counts(make_box, state, asked, answering):
     state.layout.config.write_text('[sandbox]\ntier = "ask"\n')
-    box = make_box("any", write=True, ask=answering(NO))
+    box = make_box("any", write=True, ask=answering(NO, NO))
     rule = '[[allow]]\ntool = "shell"\nrole = "researcher"\npattern = "touch made"\nby = "ann"\n'
     state.layout.operator.write_text(rule)
+    assert not box.call("shell", {"command": "touch made"}).ok, "it was allowed within walls"
+    state.layout.operator.write_text(f"{rule}unwalled = true\n")
     assert box.call("shell", {"command": "touch made"}).ok
     assert not box.call("shell", {"command": "touch more"}).ok
-    assert [request.summary for request in asked] == ["touch more"]
+    assert [request.summary for request in asked] == ["touch made", "touch more"]
+
+
+def test_a_pattern_whose_names_may_be_options_counts_as_changing(make_box, state):
+    """A real shell puts `-delete` and `-ofile` in where such files stand."""
+    box = make_box("any", write=True)
+    for command in ("find *", "sort *", "sort [a-z]*", "cat ?"):
+        assert not calls.reads_only(box._context, command, ""), command
+    for command in ("find . -name '*.py'", "grep -c 'a*' spec.json", "ls -l"):
+        assert calls.reads_only(box._context, command, ""), command
 
 
 def test_settings_that_cannot_be_read_leave_everything_asking(make_box, granted, state, asked, answering):
@@ -208,3 +220,13 @@ def test_a_key_in_a_call_is_not_shown(make_box, state, asked, answering):
                    environ={"MY_TOKEN": "hunter2hunter2"})  # fmt: skip
     box.call("shell", {"command": "curl -H hunter2hunter2 x"})
     assert "hunter2" not in asked[0].summary
+
+
+def test_a_question_says_where_a_command_runs_what_the_worker_may_write(make_box, state, asked, answering):
+    state.layout.config.write_text('[sandbox]\ntier = "ask"\n')
+    box = make_box("any", write=True, ask=answering(NO, NO))
+    for command in ("make test", "git push"):
+        box.call("shell", {"command": command})
+    assert all(request.unwalled and "with all your rights" in request.risk for request in asked)
+    assert ["(make), and the worker may write those" in request.risk for request in asked] == [True, False]
+    assert [request.rule for request in asked] == ["", "git push"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -71,22 +72,29 @@ ALLOWED = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with one file, to be copied."""
+    home = tmp_path_factory.mktemp("home")
+    repo = home / "repo"
+    repo.mkdir()
+    (repo / "file").write_text("one\n")
+    for command in (
+        "git init -q", "git config user.name Ada", "git config user.email a@b", "git add .", "git commit -qm first",
+    ):  # fmt: skip
+        subprocess.run(command.split(), cwd=repo, check=True, env={"PATH": os.environ["PATH"], "HOME": str(home)})
+    return repo
+
+
 @pytest.fixture
-def place(tmp_path: Path, state: object) -> Path:
+def place(tmp_path: Path, state: object, first_commit: Path) -> Path:
     """A folder to attack: a canary, a pipe and a repository."""
     folder = tmp_path / "state" / "tasks" / "tsk-a"
     (folder / "canary").write_text("alive\n")
     os.mkfifo(folder / "pipe")
     (folder.parent.parent / "engine.lock").write_text("x")
     (folder.parent.parent / "commands.jsonl").write_text("{}\n")
-    repo = folder / "repo"
-    repo.mkdir()
-    for command in (
-        "git init -q", "git config user.name Ada", "git config user.email a@b", "git add .", "git commit -qm first",
-    ):  # fmt: skip
-        if command == "git add .":
-            (repo / "file").write_text("one\n")
-        subprocess.run(command.split(), cwd=repo, check=True, env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    shutil.copytree(first_commit, folder / "repo", symlinks=True)
     return folder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -149,6 +150,36 @@ def test_what_never_ends_is_cut(box, pages, path):
     assert result.data["cut"]
     assert len(result.data["text"]) == 2 * 1024 * 1024
     assert time.monotonic() - began < 10
+
+
+@pytest.fixture
+def never_agreed() -> Iterator[int]:
+    """A port on which the beginning of an encrypted connection comes byte by byte."""
+    listening, over = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def serve() -> None:
+        try:
+            one = listening.accept()[0]
+            one.sendall(b"\x16\x03\x03\x40\x00")
+            for _ in range(80):
+                over.wait(0.1)
+                one.sendall(b"x")
+        except OSError:
+            return  # the other side has gone
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield listening.getsockname()[1]
+    over.set()
+    listening.close()
+
+
+def test_a_connection_that_is_agreed_on_drop_by_drop_is_too_slow(make_box, state, never_agreed):
+    state.layout.config.write_text(f'[web]\nhosts = ["127.0.0.1:{never_agreed}"]\nprivate = ["127.0.0.1"]\n')
+    began = time.monotonic()
+    result = make_box().call("web_fetch", {"url": f"https://127.0.0.1:{never_agreed}/", "seconds": 0.5})
+    assert not result.ok
+    assert "cannot be reached" in result.text
+    assert time.monotonic() - began < 5
 
 
 def test_drop_by_drop_is_too_slow(box, pages):

@@ -137,6 +137,21 @@ async def test_walking_along_the_chain_and_back(chain, size):
         app.harmless()
 
 
+async def test_the_cursor_stays_on_its_thing_when_others_come(chain):
+    port = RemotePort(chain.store.root)
+    screen = WhyScreen(port, chain.task, NOW)
+    async with Stage(screen).run_test() as pilot:
+        await until(pilot, lambda: "Why task" in pilot.app.shown)
+        await pilot.press("G")
+        place, last = screen.rows.model.cursor, screen.rows.selected[1].hop.id
+        for number in range(3, 6):
+            sent = Signal(f"sig-000000000000{number}", "more", AT, sender="researcher", task_id=chain.task)
+            chain.store.signals.append(sent)
+        screen.show(port.snapshot())
+        await until(pilot, lambda: pilot.app.shown.count("more") == 3)
+        assert (screen.rows.selected[1].hop.id, screen.rows.model.cursor) == (last, place + 3)
+
+
 async def test_nothing_of_that_id_is_said(chain):
     app = Stage(WhyScreen(RemotePort(chain.store.root), "tsk-nothing", NOW))
     async with app.run_test() as pilot:

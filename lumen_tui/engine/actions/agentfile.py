@@ -165,7 +165,7 @@ def take_in(store: Store, *, by: str, now: float, made: Plan) -> Done:
     said = f"{made.name or 'an agent'} imported: {_many(len(changes), 'block')}, {_many(len(added), 'passage')}"
     changes += [_passage_change(added[0].session_id)] if added else []
     action = edits.new_action("af.import", changes, summary=said, by=by, now=now)
-    files.append(store.layout.actions, history.action_lines(action))
+    history.record(store.layout, action)
     return Done(summary=said, target=made.session, action_id=action.id if changes else "")
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import (
     AllowRule,
@@ -17,6 +18,7 @@ from lumen_tui.model.approvals import (
     Decision,
     allows,
     also_covered,
+    no_rule,
     preview_rule,
     rule_words,
     too_wide,
@@ -61,7 +63,7 @@ def allow_always(
     said = f"saved: {preview_rule(request, pattern)}"
     action = edits.new_action("approval.rule", [change], summary=said, by=by, now=now, reason=reason)
     try:
-        files.append(store.layout.actions, history.action_lines(action))
+        history.record(store.layout, action)
     except files.StoreError:
         put_rule(store, Change(kind="allow", key=change.key, before=change.after, after=None))
         raise
@@ -88,19 +90,28 @@ def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") 
     put_rule(store, change)
     said = f"taken out: {rule_words(rule)}"
     action = edits.new_action("approval.forget", [change], summary=said, by=by, now=now, reason=plain(reason).strip())
-    files.append(store.layout.actions, history.action_lines(action))
+    try:
+        history.record(store.layout, action)
+    except files.StoreError:
+        put_rule(store, Change(kind="allow", key=change.key, before=None, after=change.before))
+        raise
     return Done(summary=said, target=str(number), action_id=action.id)
 
 
 def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:
     """The rule for a call. ActionError where there is none that is narrow, or where it would not cover the call."""
     wanted = plain(pattern).strip() or request.rule
-    if not wanted:
-        raise ActionError("no narrow rule can be made of this call: allow it once, or give a pattern")
+    if why := no_rule(request, wanted):
+        raise ActionError(why)
     if too_wide(wanted):
         raise ActionError(f"{wanted!r} allows nearly everything: name more of the command, path or address")
-    rule = AllowRule(request.tool, request.role, wanted, request.folder, by=by, at=times.iso(now))
-    if not allows(rule, tool=request.tool, role=request.role, target=_target(request), folder=request.folder):
+    rule = AllowRule(
+        request.tool, request.role, wanted, request.folder, request.unwalled, by=by, at=times.iso(now)
+    )  # fmt: skip
+    if not allows(
+        rule, tool=request.tool, role=request.role, target=_target(request), folder=request.folder,
+        unwalled=request.unwalled,
+    ):  # fmt: skip
         raise ActionError(_beside(wanted, request))
     return rule
 
@@ -121,7 +132,8 @@ def _target(request: Approval) -> str:
 
 
 def _key(rule: AllowRule) -> str:
-    return f"{rule.role} {rule.tool} {rule.folder} {rule.pattern}"
+    key = f"{rule.role} {rule.tool} {rule.folder} {rule.pattern}"
+    return f"{key} unwalled" if rule.unwalled else key
 
 
 def resolve(layout: Layout, text: str) -> str:
@@ -132,7 +144,7 @@ def resolve(layout: Layout, text: str) -> str:
         return name
     found = [one for one in known if one.startswith((name, f"apr-{name}"))]
     if len(found) > 1:
-        raise ActionError(f"{text!r} is the beginning of several ids: give more of it", candidates=tuple(found[:8]))
+        raise ambiguous(text, found)
     if not found:
         open_ones = [one.id for one in approvals.undecided(layout)]
         near = checks.nearest(name, known) or tuple(open_ones[:3])
@@ -187,7 +199,12 @@ def _answer(
         change = Change(kind="approval", key=request.id, before=None, after=msgspec.to_builtins(answer))
         said = f"{'allowed' if allowed else 'refused'}: {request.role}: {one_line(request.summary, 80)}"
         actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=why))
-        files.append(store.layout.actions, history.action_lines(actions[-1]))
+        try:
+            history.record(store.layout, actions[-1])
+        except files.StoreError:
+            with contextlib.suppress(approvals.ActedOn):
+                approvals.set_decision(store.layout, request.id, None)
+            raise
     word = "allowed" if allowed else "refused"
     summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} calls {word}"
     return Done(summary=summary, target=requests[0].id, action_id=actions[-1].id)

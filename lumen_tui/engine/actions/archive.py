@@ -8,6 +8,7 @@ from typing import Any
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.actions.facts import is_agent
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids
 from lumen_tui.model.archive import USUAL, WITHDRAWN, Passage, passage
 from lumen_tui.model.records import Change
@@ -68,11 +69,12 @@ def _found(store: Store, text: str) -> Passage:
     try:
         name = archive.resolve(store.layout, ids.check_file_name(text, "archive id"))
     except ids.Ambiguous as error:
-        said = f"{text!r} is the beginning of several ids: give more of it"
-        raise ActionError(said, candidates=error.candidates) from error
+        raise ambiguous(text, error.candidates) from error
     except LookupError:
         raise ActionError(f"there is no note {text!r} in the archive", missing=True) from None
-    return archive.find(store.layout, [name])[name]
+    if note := archive.find(store.layout, [name]).get(name):
+        return note
+    raise ActionError(f"the note {name} cannot be read: what stands in its line is no note")
 
 
 def passage_now(store: Store, change: Change) -> dict[str, Any] | None:

@@ -10,7 +10,6 @@ from lumen_tui.model import times
 from lumen_tui.model.attention import until_then
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
@@ -55,6 +54,6 @@ def _record(
     for key, said in found:
         change = Change(kind="attention", key=key, before=None, after={"dismissed": True})
         actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason))
-    files.append(store.layout.actions, b"".join([history.action_lines(action) for action in actions]))
+    history.record(store.layout, *actions)
     summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} items {word}"
     return Done(summary=summary, target=found[0][0], action_id=actions[-1].id)

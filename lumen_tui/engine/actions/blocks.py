@@ -229,7 +229,7 @@ def _write(
     change = change_of(before, step)
     action = edits.new_action(verb, [change], summary=said, by=by, now=now)
     try:
-        files.append(layout.actions, history.action_lines(action))
+        history.record(layout, action)
     except files.StoreError:
         _put(store, name, change.before, now)
         raise

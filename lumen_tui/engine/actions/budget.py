@@ -49,7 +49,7 @@ def raise_cap(
     said = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_words(more)}"
     action = edits.new_action("budget.raise", [change], summary=said, by=by, now=now, reason=reason)
     try:
-        files.append(store.layout.actions, history.action_lines(action))
+        history.record(store.layout, action)
     except files.StoreError:
         ledger.append(msgspec.structs.replace(grant, kind=REVOKE))
         raise

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import nodes
@@ -53,9 +54,7 @@ def _found(path: Path, text: str, kind: str, what: str) -> str:
     try:
         return nodes.resolve(path, ids.check_file_name(text, f"{what} id"), kind)
     except nodes.Ambiguous as error:
-        raise ActionError(
-            f"{text!r} is the beginning of several ids: give more of it", candidates=error.candidates
-        ) from error
+        raise ambiguous(text, error.candidates) from error
     except LookupError:
         raise ActionError(f"there is no {what} {text!r}", candidates=_alike(path, text), missing=True) from None
 
@@ -86,7 +85,7 @@ def task_id(store: Store, text: str) -> str:
     known = list(taskfiles.all_ids(store.layout))
     found = [one for one in known if one.startswith((name, f"tsk-{name}"))]
     if len(found) > 1:
-        raise ActionError(f"{text!r} is the beginning of several ids: give more of it", candidates=tuple(found[:8]))
+        raise ambiguous(text, found)
     if not found:
         raise ActionError(f"there is no task {text!r}", candidates=nearest(name, known), missing=True)
     return found[0]

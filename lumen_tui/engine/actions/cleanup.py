@@ -10,6 +10,7 @@ import msgspec
 from lumen_tui.engine.actions import checks, fading, putaway
 from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import times
 from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE
@@ -103,7 +104,7 @@ def known_session(store: Store, text: str) -> str:
     try:
         return sessions.resolve(store.layout, text)
     except Ambiguous as error:
-        raise ActionError(f"{text!r} is the beginning of several ids", candidates=error.candidates) from error
+        raise ambiguous(text, error.candidates) from error
     except (LookupError, BadId):
         pass
     known = {str(node["session_id"]) for node in newest_nodes(store.layout, '"session_id"') if node.get("session_id")}

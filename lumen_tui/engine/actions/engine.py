@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
-
-import msgspec
-
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt
 from lumen_tui.store import locks
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.killfile import read_kill
-
-Record = TypeVar("Record", Command, CommandReceipt)
 
 _WHEN = ("step", "task", "now")
 
@@ -105,17 +97,13 @@ def _is_anything_paused(store: Store, now: float) -> bool:
 
 def _on_their_way(store: Store) -> set[str]:
     """The targets of pauses that no engine has taken up yet."""
-    answered = {receipt.command_id for receipt in _all(store.command_receipts.lines(), CommandReceipt)}
-    sent = _all(store.commands.lines(), Command)
-    return {one.target for one in sent if one.verb == "pause" and one.id not in answered}
+    return {one.target for one in unanswered(store, "pause")}
 
 
-def _all(lines: Iterable[bytes], kind: type[Record]) -> Iterator[Record]:
-    for line in lines:
-        try:
-            yield msgspec.json.decode(line, type=kind)
-        except UNDECODABLE:
-            continue
+def unanswered(store: Store, verb: str) -> list[Command]:
+    """The commands of this verb that no engine has taken up yet."""
+    answered = {receipt.command_id for receipt in store.command_receipts.records(CommandReceipt)}
+    return [one for one in store.commands.records(Command) if one.verb == verb and one.id not in answered]
 
 
 def _scope(store: Store, target: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.evolution import writing
 from lumen_tui.engine.evolution.rules import gate_rules
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import gate, ids, times
 from lumen_tui.model.constitution import DEFAULT
 from lumen_tui.model.evolution import Observation, Status, Trust, objections
@@ -129,7 +130,7 @@ def _whole(known: Known, name: str) -> str:
     if name in found or len(found) == 1:
         return name if name in found else found[0]
     if found:
-        raise ActionError(f"several observations begin with {name!r}", candidates=tuple(found[:5]))
+        raise ambiguous(name, found)
     ids.check_name(name, "observation id")
     raise ActionError(f"there is no observation {name!r}", missing=True)
 
@@ -178,7 +179,7 @@ def restore(store: Store, *, by: str, now: float, version: int) -> Done:
             for one in changed if known[one.id].status in _OUTSIDE
         ]  # fmt: skip
         action = edits.new_action("evolution.restore", changes, summary=said, by=by, now=now)
-        files.append(layout.actions, history.action_lines(action))
+        history.record(layout, action)
     return Done(summary=said, target=FILES_KIND, action_id=action.id)
 
 

@@ -105,10 +105,8 @@ def node(
 
 def keyed(record: dict[str, Any], key: str) -> dict[str, Any]:
     """The record under the id that an idempotency key leads to: the same key, the same id."""
-    from lumen_tui.store.tasks.taskfiles import short_hash  # not on the path of the hot verbs
-
     kind = str(record["id"]).partition("-")[0]
-    return {**record, "id": f"{kind}-{short_hash('key ' + label(key, 'key'))}"}
+    return {**record, "id": f"{kind}-{ids.short_hash('key ' + label(key, 'key'))}"}
 
 
 def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _noted(store: Store, verb: str, said: str, by: str, now: float, reason: str)
     """Put it in the journal; that this fails undoes nothing."""
     action = edits.new_action(verb, (), summary=said, by=by, now=now, reason=reason)
     try:
-        files.append(store.layout.actions, history.action_lines(action))
+        history.record(store.layout, action)
     except files.StoreError as error:
         said = f"{said} (not in the journal: {error})"
     return Done(summary=said)

@@ -14,14 +14,13 @@ from lumen_tui.engine.actions import edits, fields
 from lumen_tui.engine.actions.cleanup import lifecycle_of
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Action, Change, Touch
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.memory.nodescan import newest_nodes
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.taskfiles import short_hash
 
 DOCUMENTS = (
     "README.md",
@@ -34,7 +33,6 @@ DOCUMENTS = (
 SIZE = 2000  # characters of one node
 TAG = "project-index"
 _LARGEST = 4 * 1024 * 1024  # bytes of a document that are read
-_touch = msgspec.json.Decoder(Touch)
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -67,11 +65,7 @@ def _uses(store: Store) -> tuple[Counter[str], dict[str, str]]:
     """How often each node was touched, and when last."""
     uses: Counter[str] = Counter()
     last: dict[str, str] = {}
-    for line in store.touches.lines():
-        try:
-            touch = _touch.decode(line)
-        except UNDECODABLE:
-            continue
+    for touch in store.touches.records(Touch):
         uses[touch.node_id] += 1
         last[touch.node_id] = max(touch.at, last.get(touch.node_id, ""))
     return uses, last

@@ -179,7 +179,7 @@ def change_unit(
     action = edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason)
     try:
         put(store, wu_id, fields, holder)
-        files.append(store.layout.actions, history.action_lines(action))
+        history.record(store.layout, action)
     except files.StoreError:
         put(store, wu_id, before or {})
         raise

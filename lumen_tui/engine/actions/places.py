@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.engine.refusal import ActionError
+from lumen_tui.engine.refusal import ActionError, ambiguous
 from lumen_tui.model import ids
 from lumen_tui.model.plain import Plain
 from lumen_tui.model.views import SessionView
@@ -79,9 +79,7 @@ def session_at(root: StrPath, text: str) -> SessionView:
     try:
         found = opensessions.read(root, opensessions.resolve(root, text))
     except ids.Ambiguous as error:
-        raise ActionError(
-            f"{text!r} is the beginning of several ids: give more of it", candidates=error.candidates
-        ) from error
+        raise ambiguous(text, error.candidates) from error
     except LookupError:
         found = None
     if found is None:

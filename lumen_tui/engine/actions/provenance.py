@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
+from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Action, Change
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.memory.nodescan import newest_nodes
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.taskfiles import short_hash
 
 TAGS = ("decision", "convention", "pattern", "pitfall", "interface", "invariant", "faq")
 

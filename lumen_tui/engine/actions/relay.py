@@ -9,6 +9,7 @@ from typing import Any
 from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.actions.facts import is_agent
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids, relay, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.relay import Answer, Status, Submission
@@ -114,7 +115,7 @@ def _found(store: Store, given: str | Sequence[str]) -> tuple[list[str], list[st
             ids.check_name(text, "submission id")
             raise ActionError(f"there is no submission {text!r}: `relay held` names them", missing=True)
         if len(hits) > 1:
-            raise ActionError(f"several submissions begin with {text!r}", candidates=tuple(hits[:5]))
+            raise ambiguous(text, hits)
         wanted.append(hits[0])
     return list(dict.fromkeys(known[one] for one in wanted)), list(dict.fromkeys(wanted))
 

@@ -34,7 +34,7 @@ def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> 
     said = "; ".join([f"{key} {_shown(before, key)} → {_shown(after, key)}" for key in changes])
     action = edits.new_action("setting.change", sides, summary=said, by=by, now=now)
     try:
-        files.append(store.layout.actions, history.action_lines(action))
+        history.record(store.layout, action)
     except files.StoreError:
         change_operator(store.layout, {side.key: _value(side.before) for side in sides})
         raise

@@ -110,7 +110,7 @@ def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "",
         raise ActionError(f"task {found} has ended already ({status.value}): nothing to cancel", missing=True)
     said = f"asked to cancel task {ids.short(found)}"
     action = edits.new_action("task.cancel", [uncancel.change_of(found)], summary=said, by=by, now=now, reason=reason)
-    files.append(store.layout.actions, history.action_lines(action))
+    history.record(store.layout, action)
     engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason, after=after)
     later = "" if engine.runs(store) else "; no engine runs, the next one does it"
     return Done(summary=f"{said}{later}", target=found, action_id=action.id)

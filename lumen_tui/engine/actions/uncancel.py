@@ -6,10 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from lumen_tui.engine.actions.engine import unanswered
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Run, Status
@@ -39,19 +37,7 @@ def cancelled_now(store: Store, change: Change) -> Side:
 
 
 def _unanswered(store: Store, task_id: str) -> list[Command]:
-    answered = {one.command_id for one in _decoded(store.command_receipts.lines(), CommandReceipt)}
-    commands = _decoded(store.commands.lines(), Command)
-    return [one for one in commands if one.verb == "cancel" and one.target == task_id and one.id not in answered]
-
-
-def _decoded(lines: Any, kind: type[Any]) -> list[Any]:
-    found = []
-    for line in lines:
-        try:
-            found.append(msgspec.json.decode(line, type=kind))
-        except UNDECODABLE:
-            continue
-    return found
+    return [one for one in unanswered(store, "cancel") if one.target == task_id]
 
 
 def put(store: Store, change: Change) -> None:

@@ -27,11 +27,12 @@ from lumen_tui.engine.actions import (
     work,
 )
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
-from lumen_tui.store import locks
+from lumen_tui.store import files, locks
 from lumen_tui.store.memory import nodebulk, nodes
 from lumen_tui.store.memory.blocks import HAND
 from lumen_tui.store.memory.blocks import read as read_block
@@ -88,8 +89,7 @@ def _pick(stack: list[Action], action_id: str, verb: str) -> Action:
     if not found:
         raise ActionError(f"there is no action {name!r} of yours to {verb}", missing=True)
     if len(found) > 1:
-        known = tuple(one.id for one in found[:8])
-        raise ActionError(f"{name!r} is the beginning of several ids: give more of it", candidates=known)
+        raise ambiguous(name, [one.id for one in found])
     return found[0]
 
 
@@ -118,7 +118,10 @@ def _apply(
         return [_turned(found[change.key], change, by, now) for change in node_changes], lines
 
     with locks.waiting_lock(store.layout.lock("roles")):
-        nodebulk.change(store.layout, [change.key for change in node_changes], edit)
+        if node_changes:
+            nodebulk.change(store.layout, [change.key for change in node_changes], edit)
+        else:  # some of the others take long, and the memory is not theirs to hold meanwhile
+            files.append(store.layout.actions, edit({})[1])
     for change in others:
         if change.kind == "role":
             roles.note(store, change.key, "undo" if undoes else "redo", said, by=by, now=now)

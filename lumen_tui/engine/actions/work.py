@@ -73,7 +73,7 @@ def new(
     change = Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id))
     action = edits.new_action("wu.new", [change], summary=said, by=by, now=now)
     try:
-        files.append(store.layout.actions, history.action_lines(action))
+        history.record(store.layout, action)
     except files.StoreError:
         work.retire_unit(store.layout, unit.id)
         raise

@@ -22,7 +22,7 @@ from lumen_tui.model.spendbook import Entry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks, mending
+from lumen_tui.store import files, mending
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning.evolved import Rejection
@@ -32,6 +32,7 @@ from lumen_tui.store.mending import Damaged, Judge
 from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path
 from lumen_tui.store.signals.readstate import decode_receipt, slim
+from lumen_tui.store.tasks.taskread import has_worker
 
 _MOST_NAMED = 20  # damaged lines of one file that are named one by one
 
@@ -71,7 +72,7 @@ def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
     yield from _kinds(layout).items()
     yield from ((relay.path_of(layout, name), Submission) for name in relay.names(layout))
     for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
-        if path.parent != layout.archive and not locks.is_locked(path.with_name("run.lock")):
+        if path.parent != layout.archive and not has_worker(path.parent):
             yield path, TaskEvent
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -96,14 +96,3 @@ def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True)
 def is_own(layout: Layout, path: Path) -> bool:
     """Whether the engine's own workers wrote a session file."""
     return path.absolute().is_relative_to(layout.transcripts.absolute())
-
-
-def own_sessions(layout: Layout) -> list[Path]:
-    """The transcripts of the agent and its workers."""
-    return sorted(layout.transcripts.glob("*.jsonl"))
-
-
-def foreign_sessions(config: EvolutionConfig) -> Iterator[Path]:
-    """The session files below the folders of [evolution] sessions."""
-    for name in config.sessions:
-        yield from sorted(Path(name).expanduser().glob("**/*.jsonl"))

@@ -17,6 +17,7 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning.constitution import read_standing
 from lumen_tui.store.stamped import Stamped, stamp
 from lumen_tui.store.store import Store
+from lumen_tui.store.transcripts.sessionlines import own_sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Learning:
         judge = self._judge(config)
         evolving = pipeline.Evolving(self._layout, config, stop=over, judge=judge)
         try:
-            paths = [path for path in evolve.own_sessions(self._layout) if not evolving.known_as(path)]
+            paths = [path for path in own_sessions(self._layout) if not evolving.known_as(path)]
             in_time = itertools.takewhile(lambda _: not over(), paths)
             done = evolve.evolve(self._layout, evolving, in_time, now=now)
             if _matters(done):
@@ -139,7 +140,7 @@ class Learning:
         from lumen_tui.engine.evolution import evolve
 
         resting = self._layout.kill.exists() or self._layout.pause.exists()
-        read = self._read_along(config, evolve.own_sessions(self._layout), judge, now)
+        read = self._read_along(config, own_sessions(self._layout), judge, now)
         linked = evolve.link_facts(self._store, now, self._tried, probe=not resting)
         ended.again = linked.again or read.again
         ended.facts, ended.model, ended.model_failed = linked.summary, read.summary, bool(read.problem)

@@ -30,4 +30,4 @@ def note(
 def tell(store: Store, *, by: str, now: float, said: str, node_id: str) -> None:
     """An entry that everybody who follows the actions sees; there is nothing in it to undo."""
     action = edits.new_action("hook.checkpoint", [], summary=said, by=by, now=now)
-    files.append(store.layout.actions, history.action_lines(msgspec.structs.replace(action, target=node_id)))
+    history.record(store.layout, msgspec.structs.replace(action, target=node_id))

@@ -6,7 +6,6 @@ that the index puts around matches can stand in no text.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -189,14 +188,6 @@ def task(folder: Path) -> Doc:
         one_line(spec.role, 64), f"task of {one_line(spec.created_by, 100)}", "worker", "", "",
         body(f"{spec.objective}\n{result}"),
     )  # fmt: skip
-
-
-def exit_stamp(folder: Path) -> int:
-    """What changes when a task ends; 0 while it has not."""
-    try:
-        return os.stat(folder / "exit.json").st_mtime_ns
-    except OSError:
-        return 0
 
 
 def edge(line: bytes) -> tuple[str, str, str, bool] | None:

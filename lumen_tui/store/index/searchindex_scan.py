@@ -11,7 +11,7 @@ from lumen_tui.store.index import searchindex_rows as rows
 from lumen_tui.store.index.searchindex_ask import made_hit
 from lumen_tui.store.index.searchindex_rows import Doc
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.tasks.taskread import task_names
+from lumen_tui.store.tasks.taskread import archive_months, exit_stamp, task_names
 
 NOTE = "this Python's sqlite3 has no FTS5: every text was read, word forms and neighbours were not looked at"
 
@@ -38,9 +38,9 @@ def scan(layout: Layout, wish: Wish, now: float, lane_units: Sequence[str] = ())
 def everything(layout: Layout) -> Iterator[Doc]:
     """All documents there are."""
     yield from rows.journal_docs(layout)
-    for folder in (layout.tasks, *sorted(layout.archive.glob("[0-9]*/[0-9]*"))):
+    for folder in (layout.tasks, *(month for _, month, _ in archive_months(layout.archive))):
         for name in task_names(folder):
-            if rows.exit_stamp(folder / name):
+            if exit_stamp(folder / name):
                 yield rows.task(folder / name)
 
 

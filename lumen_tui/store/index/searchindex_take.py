@@ -12,7 +12,7 @@ from lumen_tui.store.index import searchindex_rows as rows
 from lumen_tui.store.index.searchindex_rows import Doc
 from lumen_tui.store.index.searchindex_tables import COLUMNS
 from lumen_tui.store.index.trailrows import fresh_lines, is_same_part, part_hashes
-from lumen_tui.store.tasks.taskread import task_names
+from lumen_tui.store.tasks.taskread import archive_months, exit_stamp, settled, task_names
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lumen_tui.store.layout import Layout
 
 _MANY = 4000  # changed documents from which all words are indexed again at once
-_YOUNG = 2.0  # seconds within which a folder's stamp may stand for two changes
 _EDGES = "relationships"
 _LIVE = "live"
 _INSERT = (
@@ -160,15 +159,13 @@ def _changed_tasks(
 ) -> Iterator[tuple[str, Path, int, set[str], dict[str, int]]]:
     """(place, folder, stamp to remember, tasks that left it, those to be read with their stamps)."""
     known = dict(db.execute("SELECT ref, stamp FROM docs WHERE type = 'task' AND src = ?", (_LIVE,)).fetchall())
-    found = {name: at for name in task_names(layout.tasks) if (at := rows.exit_stamp(layout.tasks / name))}
+    found = {name: at for name in task_names(layout.tasks) if (at := exit_stamp(layout.tasks / name))}
     new = {name: at for name, at in found.items() if known.get(name) != at}
     yield _LIVE, layout.tasks, 0, known.keys() - found.keys(), new
     stamps = dict(db.execute("SELECT name, stamp FROM places").fetchall())
-    for month in sorted(layout.archive.glob("[0-9]*/[0-9]*")):
-        place, stamp = f"{month.parent.name}/{month.name}", os.stat(month).st_mtime_ns
+    for place, month, stamp in archive_months(layout.archive):
         if stamps.get(place) == stamp:
             continue
         held = {row[0] for row in db.execute("SELECT ref FROM docs WHERE type = 'task' AND src = ?", (place,))}
         names = task_names(month)
-        young = 0 <= now - stamp / 1e9 < _YOUNG
-        yield place, month, 0 if young else stamp, held - names, dict.fromkeys(sorted(names - held), 0)
+        yield place, month, settled(stamp, now), held - names, dict.fromkeys(sorted(names - held), 0)

@@ -7,7 +7,7 @@ first, and no look reads more than a bounded part.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +21,7 @@ from lumen_tui.store.index.searchindex_take import Taking
 from lumen_tui.store.index.trailrows import is_same_part, part_hashes
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.transcripts.sessionfiles import SessionParser
-from lumen_tui.store.transcripts.sessionlines import lines_from, open_session
+from lumen_tui.store.transcripts.sessionlines import foreign_sessions, lines_from, open_session, own_sessions
 
 if TYPE_CHECKING:
     import sqlite3
@@ -63,7 +63,8 @@ class TalkIndex(SearchIndex):
         """Session files with something new, the newest first, and names of those that are gone."""
         known = {row[0]: row for row in self.db.execute("SELECT * FROM parts")}
         waiting, seen = [], set()
-        for path in session_files(self._layout):
+        config = load_config(self._layout)[0].evolution
+        for path in (*own_sessions(self._layout), *foreign_sessions(config)):
             try:
                 found = os.stat(path)
             except OSError:
@@ -95,13 +96,6 @@ class TalkIndex(SearchIndex):
 
 def _left(size: int) -> str:
     return f"{max(1, size >> 20):,} MB of conversations are still to be read: search again to go on"
-
-
-def session_files(layout: Layout) -> Iterator[Path]:
-    """Our transcripts, and what stands below the folders of [evolution] sessions."""
-    yield from layout.transcripts.glob("*.jsonl")
-    for name in load_config(layout)[0].evolution.sessions:
-        yield from Path(name).expanduser().glob("**/*.jsonl")
 
 
 def _forget(taking: Taking, name: str) -> None:

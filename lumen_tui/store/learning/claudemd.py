@@ -10,17 +10,15 @@ from lumen_tui.model import freshness, times
 from lumen_tui.model.claudemd import ENTRY_ID, Assembled, Worth, assemble, placed
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.store import files, filing
-from lumen_tui.store.layout import Layout
+from lumen_tui.store.layout import Layout, from_home
 from lumen_tui.store.learning import evolved
 from lumen_tui.store.learning.constitution import read_standing
 from lumen_tui.store.memory import facts
 
-_SHORTEST = 12  # characters of a claim that is looked for in lines
-
 
 def place_of(layout: Layout, config: EvolutionConfig) -> Path:
     """Where it goes."""
-    return Path(config.claude_md).expanduser() if config.claude_md else layout.claude_md
+    return from_home(config.claude_md) if config.claude_md else layout.claude_md
 
 
 def assembled(layout: Layout, config: EvolutionConfig, now: float) -> Assembled:
@@ -57,13 +55,9 @@ def _marks(layout: Layout, now: float) -> tuple[dict[str, str], dict[str, str]]:
             continue
         if fact.observation and not fact.supersedes:
             by_id[fact.observation] = words
-        if len(claim := _plain(fact.title)) >= _SHORTEST:
+        if claim := freshness.claim_of(fact.title):
             by_claim[claim] = words
     return by_id, by_claim
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold().rstrip(". ")
 
 
 def _marked(text: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -> str:
@@ -76,7 +70,7 @@ def _mark_of(line: str, by_id: Mapping[str, str], by_claim: Mapping[str, str]) -
     found = ENTRY_ID.search(line)
     if found and found[1] in by_id:
         return by_id[found[1]]
-    said = _plain(line)
+    said = freshness.plain(line)
     return next((words for claim, words in by_claim.items() if claim in said), "")
 
 

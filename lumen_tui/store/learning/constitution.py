@@ -6,7 +6,7 @@ import msgspec
 
 from lumen_tui.model.constitution import Approval, Standing, digest, standing
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.store import files
+from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning import evolved
 
@@ -36,8 +36,6 @@ def approved_text(layout: Layout) -> str | None:
 
 def approve(layout: Layout, text: str | None, *, by: str, at: str) -> None:
     """Record the approval of this text; None takes the record away."""
-    from lumen_tui.store import filing
-
     if text is None:
         filing.remove(layout.approved_constitution)
         return

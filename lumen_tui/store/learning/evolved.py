@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS, EvolutionView, Observation, Status
 from lumen_tui.model.sessionlog import Place
 from lumen_tui.model.text import one_line, safe, safe_all
@@ -19,24 +18,13 @@ from lumen_tui.store.layout import Layout
 
 LOCK = "evolution"
 GATE = "gate"  # who turned it away: the rules, and no model
-_T = TypeVar("_T")
 _MOST_FILE = 4 * 1024 * 1024
-
-
-def _decoded(path: Path, kind: type[_T]) -> Iterator[_T]:
-    """The records of a journal; what cannot be read is passed over."""
-    decode = msgspec.json.Decoder(kind).decode
-    for line in Journal(path).lines():
-        try:
-            yield decode(line)
-        except UNDECODABLE:
-            continue
 
 
 def observations(layout: Layout) -> dict[str, Observation]:
     """The valid record of each observation, in the order in which they were first written."""
     found: dict[str, Observation] = {}
-    for one in _decoded(layout.observations, Observation):
+    for one in Journal(layout.observations).records(Observation):
         found[one.id] = one
     return found
 
@@ -77,7 +65,7 @@ def reject(layout: Layout, found: Iterable[Rejection]) -> None:
 
 def rejections(layout: Layout) -> list[Rejection]:
     """All of them, oldest first."""
-    return list(_decoded(layout.rejections, Rejection))
+    return list(Journal(layout.rejections).records(Rejection))
 
 
 def clean_rejection(one: Rejection) -> Rejection:
@@ -87,7 +75,7 @@ def clean_rejection(one: Rejection) -> Rejection:
 
 def places(layout: Layout) -> dict[str, Place]:
     """How far each session was read."""
-    return {place.key: place for place in _decoded(layout.read_sessions, Place)}
+    return {place.key: place for place in Journal(layout.read_sessions).records(Place)}
 
 
 def remember(layout: Layout, place: Place) -> None:

@@ -8,7 +8,6 @@ from typing import Protocol
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import TARGETS
 from lumen_tui.store import files, filing, journal
 from lumen_tui.store.journal import Journal
@@ -94,11 +93,7 @@ def on_disk(layout: Layout) -> dict[str, bytes]:
 def listed(layout: Layout) -> list[Version]:
     """Every version, oldest first. Of a number that was written twice, the last line is the valid one."""
     found: dict[int, Version] = {}
-    for line in Journal(layout.versions_log).lines():
-        try:
-            version = msgspec.json.decode(line, type=Version)
-        except UNDECODABLE:
-            continue
+    for version in Journal(layout.versions_log).records(Version):
         found[version.version] = version
     return [found[number] for number in sorted(found)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from lumen_tui import __version__
 from lumen_tui.model import ids, times
 from lumen_tui.model import transcript as shape
 from lumen_tui.model.agentfile import AfCall, AfMessage, AgentFile
+from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Block, description
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.tasks import Usage
@@ -105,7 +107,7 @@ def _parts(message: AfMessage, number: int) -> Iterator[tuple[str, dict[str, Any
 def messages(layout: Layout, session: str) -> list[AfMessage]:
     """The last messages of a transcript, each whole."""
     fd = files.open_plain(layout.transcript(session))
-    made: list[tuple[str, AfMessage]] = []
+    made: deque[tuple[str, AfMessage]] = deque(maxlen=_MOST_EXPORTED)
     try:
         for _, line in lines_from(fd, 0):
             record = _record(line or b"")
@@ -118,7 +120,7 @@ def messages(layout: Layout, session: str) -> list[AfMessage]:
                 made.append((key, one))
     finally:
         os.close(fd)
-    return [one for _, one in made[-_MOST_EXPORTED:]]
+    return [one for _, one in made]
 
 
 def _record(line: bytes) -> dict[str, Any]:
@@ -228,7 +230,7 @@ def _message_record(number: int, one: AfMessage) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _passage_record(number: int, one: Any) -> dict[str, Any]:
+def _passage_record(number: int, one: Passage) -> dict[str, Any]:
     return {
         "id": f"passage-{number}", "archive_id": "archive-0", "text": one.content, "tags": list(one.tags),
         "created_at": one.created_at, "file_name": one.source or None,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from lumen_tui.model.archive import WITHDRAWN, Passage
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.store import backwards, files
+from lumen_tui.store import files
 from lumen_tui.store.journal import Journal, encode
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import nodes
 
 decode = msgspec.json.Decoder(Passage).decode
-_ID = re.compile(rb'"id":\s*"([^"\\]+)"')
 
 
 def append(layout: Layout, passages: Sequence[Passage], actions: bytes = b"") -> list[Passage]:
@@ -27,31 +26,12 @@ def append(layout: Layout, passages: Sequence[Passage], actions: bytes = b"") ->
     """
     lines = [encode(one) for one in passages]  # too long a line is found before anything is written
     with files.locked_log(layout.archival) as fd:
-        there = _standing(fd, [one.id for one in passages])
+        newest = _as_passages(nodes.newest(fd, [one.id for one in passages]))
+        there = {one.id for one in newest.values() if one.status != WITHDRAWN}
         new = {one.id: (one, line) for one, line in zip(passages, lines, strict=True) if one.id not in there}
         if new:
             nodes.append_both(layout, fd, b"".join([line for _, line in new.values()]), actions)
     return [one for one, _ in new.values()]
-
-
-def _standing(fd: int, wanted: Sequence[str]) -> set[str]:
-    """Those of the wanted ids whose newest line is not withdrawn."""
-    missing = {one.encode() for one in wanted}
-    found: set[str] = set()
-    for _, block in backwards.blocks(fd):
-        if not missing:
-            break
-        for match in reversed(list(_ID.finditer(block))):
-            if match.group(1) not in missing:
-                continue
-            line = block[block.rfind(b"\n", 0, match.start()) + 1 : block.find(b"\n", match.start())]
-            record = read(line)
-            if record is None or record.id.encode() not in missing:
-                continue
-            missing.discard(record.id.encode())
-            if record.status != WITHDRAWN:
-                found.add(record.id)
-    return found
 
 
 def read(line: bytes) -> Passage | None:
@@ -72,9 +52,16 @@ def passages(layout: Layout) -> Iterator[Passage]:
 
 
 def find(layout: Layout, wanted: Sequence[str]) -> dict[str, Passage]:
-    """The newest line of each wanted id, withdrawn or not."""
-    found = {one: record for one, (_, record) in nodes.find(layout.archival, wanted).items()}
-    return {one: msgspec.convert(record, Passage) for one, record in found.items()}
+    """The newest line of each wanted id, withdrawn or not; a line of wrong types is passed over."""
+    return _as_passages(nodes.find(layout.archival, wanted))
+
+
+def _as_passages(found: dict[str, tuple[int, nodes.Raw]]) -> dict[str, Passage]:
+    notes = {}
+    for one, (_, record) in found.items():
+        with contextlib.suppress(*UNDECODABLE):
+            notes[one] = msgspec.convert(record, Passage)
+    return notes
 
 
 def resolve(layout: Layout, text: str) -> str:

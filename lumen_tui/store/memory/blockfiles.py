@@ -16,7 +16,6 @@ import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.blocks import MOST_BLOCKS, MOST_LIMIT, STANDARD, BadEdit, Fields, Step, check_fields
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, filing
 from lumen_tui.store.frontmatter import FENCE, BadFile, parse_toml
 from lumen_tui.store.journal import Journal, encode
@@ -166,14 +165,7 @@ def history(layout: Layout) -> dict[str, list[Step]]:
 
 
 def _steps(layout: Layout) -> Iterator[Step]:
-    decode = msgspec.json.Decoder(Step).decode
-    for line in Journal(layout.block_history).lines():
-        try:
-            step = decode(line)
-        except UNDECODABLE:
-            continue
-        if _is_name(step.name):
-            yield step
+    return (step for step in Journal(layout.block_history).records(Step) if _is_name(step.name))
 
 
 def keep_text(layout: Layout, text: str) -> str:

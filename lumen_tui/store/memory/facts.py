@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,7 @@ from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.store import files
 from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import PIECE, Follower, encode
-from lumen_tui.store.layout import Layout
+from lumen_tui.store.layout import Layout, from_home
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.memory.nodeviews import decode_node
 from lumen_tui.store.settings.config import load_config
@@ -91,7 +92,7 @@ class FactIndex:
             self._view = None
         return news
 
-    def _follow(self, follower: Follower, known: dict, take) -> bool:  # type: ignore[no-untyped-def, type-arg]
+    def _follow(self, follower: Follower, known: dict[str, Any], take: Callable[[int, bytes], bool]) -> bool:
         if not follower.pending():
             return False
         generation, news = follower.generation, False
@@ -226,8 +227,8 @@ def texts_in_use(layout: Layout) -> Iterator[tuple[str, str]]:
     """(name, text) of what is current: CLAUDE.md, wake-state, the newest capsule. Open work units come from work."""
     elsewhere = load_config(layout)[0].evolution.claude_md
     named = [("CLAUDE.md", layout.claude_md), ("wake-state.md", layout.wake_state)]
-    named += [("CLAUDE.md", Path(elsewhere).expanduser())] if elsewhere else []
-    named += [("capsule", path) for path in _newest(layout.root / "loops" / "capsules")]
+    named += [("CLAUDE.md", from_home(elsewhere))] if elsewhere else []
+    named += [("capsule", path) for path in _newest(layout.capsules)]
     for name, path in named:
         try:
             data = files.read(path, 1024 * 1024)

@@ -8,7 +8,6 @@ these nodes, the prepared lines are appended; else everything is done anew.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 FEW = 100  # nodes up to which preparing takes no longer than anybody minds to wait
 _ATTEMPTS = 4
-_ID = re.compile(rb'"id":\s*"([^"\\]+)"')
 
 
 class _Prepared(NamedTuple):
@@ -82,7 +80,7 @@ def _append(layout: Layout, prepared: _Prepared, wanted: set[str], holds: Callab
         if (there.st_dev, there.st_ino) != prepared.inode or there.st_size < prepared.end:
             return False
         since = os.pread(fd, there.st_size - prepared.end, prepared.end)
-        if any(match.group(1).decode(errors="replace") in wanted for match in _ID.finditer(since)) or not holds():
+        if any(one.decode(errors="replace") in wanted for one in nodes.ids_in(since)) or not holds():
             return False
         nodes.append_both(layout, fd, prepared.lines, prepared.actions, durable=False)
         return True

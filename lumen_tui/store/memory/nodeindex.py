@@ -126,18 +126,12 @@ class NodeIndex:
         self._changed.append((number, old, row))
 
     def _take_touches(self) -> None:
-        if not self._touches.changed():
-            return
-        while True:
-            before = self._touches.offset
-            offset, data = self._touches.poll(PIECE)
+        for offset, data in self._touches.pieces():
             for _, line in split_lines(data, offset):
                 try:
                     self._touch(_touch.decode(line))
                 except UNDECODABLE:
                     continue
-            if self._touches.offset == before:
-                return
 
     def _touch(self, touch: Touch) -> None:
         at = times.epoch(touch.at)

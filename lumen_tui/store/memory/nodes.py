@@ -95,6 +95,11 @@ def _with_prefix(fd: int, text: str, kind: str) -> set[str]:
     return found
 
 
+def ids_in(lines: bytes) -> set[bytes]:
+    """Every id that stands in whole lines of a journal; those of records inside others are among them."""
+    return {match.group(1) for match in _ANY_ID.finditer(lines)}
+
+
 def all_ids(path: files.StrPath) -> list[str]:
     """Every id that stands in the journal, each once."""
     try:
@@ -102,7 +107,7 @@ def all_ids(path: files.StrPath) -> list[str]:
     except FileNotFoundError:
         return []
     try:
-        found = {match.group(1) for _, block in backwards.blocks(fd) for match in _ANY_ID.finditer(block)}
+        found = {one for _, block in backwards.blocks(fd) for one in ids_in(block)}
     finally:
         os.close(fd)
     return [identifier.decode(errors="replace") for identifier in found]

@@ -16,7 +16,6 @@ from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decisio
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, filing, locks
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.tasks import taskfiles
 from lumen_tui.store.tasks.taskread import decode_safe
 
 _LOCK = "approvals"
@@ -56,7 +55,7 @@ def acted_path(layout: Layout, approval_id: str) -> Path:
 
 def id_for(task_id: str, call: str, turn: int) -> str:
     """The id of the `turn`-th question about a call of a task: the same call again finds its answer."""
-    return f"apr-{taskfiles.short_hash(f'{task_id} {call} {turn}')}"
+    return f"apr-{ids.short_hash(f'{task_id} {call} {turn}')}"
 
 
 def _read(path: Path, kind: type[msgspec.Struct]) -> msgspec.Struct | None:

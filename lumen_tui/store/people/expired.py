@@ -40,8 +40,8 @@ class ExpiredIndex:
         if not self._begun:
             self._begun = True
             self._take(files.read_tail(self._layout.earlier_events, _EARLIER))
-        if self._follower.changed():
-            self._take(self._follower.poll()[1])
+        for _, data in self._follower.pieces():
+            self._take(data)
 
     def _take(self, data: bytes) -> None:
         if _MARK not in data:

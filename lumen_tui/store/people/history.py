@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Action, Change
 from lumen_tui.store import files
 from lumen_tui.store.journal import Journal, encode
 from lumen_tui.store.layout import Layout
 
-_decode = msgspec.json.Decoder(Action).decode
 _PART_BYTES = files.MAX_LINE * 3 // 4  # of changes in one line
 
 
@@ -30,14 +28,15 @@ def action_lines(action: Action) -> bytes:
     return b"".join([encode(msgspec.structs.replace(action, changes=tuple(part))) for part in parts])
 
 
+def record(layout: Layout, *actions: Action) -> None:
+    """Append these actions durably, together. StoreError; LineTooLong before anything is written."""
+    files.append(layout.actions, b"".join([action_lines(action) for action in actions]))
+
+
 def actions(layout: Layout) -> Iterator[Action]:
     """Every action, oldest first, its parts joined. Damaged lines are passed over."""
     held: Action | None = None
-    for line in Journal(layout.actions).lines():
-        try:
-            action = _decode(line)
-        except UNDECODABLE:
-            continue
+    for action in Journal(layout.actions).records(Action):
         if held is not None and held.id == action.id:
             held = msgspec.structs.replace(held, changes=held.changes + action.changes)
             continue

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import msgspec
 
 from lumen_tui.model.attention import unsnoozed
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.records import Action
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
 
 VERBS = frozenset({"attention.dismiss", "attention.snooze"})
 BACK = "attention.back"
+
+
+class _Head(msgspec.Struct):
+    """What counts of an action here; its changes, which may be long, are passed over."""
+
+    id: str
+    verb: str
+    target: str
+    undoes: str = ""
+    redoes: str = ""
+
+
+_decode = msgspec.json.Decoder(_Head).decode
 
 
 class PutAside:
@@ -29,15 +43,13 @@ class PutAside:
         if not self._follower.changed():
             return False
         self.revision += 1
-        offset, data = self._follower.poll()
-        for _, line in split_lines(data, offset):
-            try:
-                self._take(msgspec.json.decode(line, type=Action))
-            except UNDECODABLE:
-                continue
+        for offset, data in self._follower.pieces():
+            for _, line in split_lines(data, offset):
+                with contextlib.suppress(*UNDECODABLE):
+                    self._take(_decode(line))
         return True
 
-    def _take(self, action: Action) -> None:
+    def _take(self, action: _Head) -> None:
         if action.verb in VERBS or action.verb == BACK:
             self._targets[action.id] = (action.target, action.verb == BACK)
         if action.undoes:

@@ -102,11 +102,12 @@ class _Receipts:
     def new(self) -> list[Receipt]:
         """Those that came since the last call."""
         found = []
-        for line in self._follower.poll()[1].splitlines():
-            receipt = decode_receipt(line)
-            if receipt and receipt.upto and receipt.signal_id not in self._known:
-                self._known.add(receipt.signal_id)
-                found.append(receipt)
+        for _, data in self._follower.pieces():
+            for line in data.splitlines():
+                receipt = decode_receipt(line)
+                if receipt and receipt.upto and receipt.signal_id not in self._known:
+                    self._known.add(receipt.signal_id)
+                    found.append(receipt)
         return found
 
 

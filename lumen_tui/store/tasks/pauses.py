@@ -44,7 +44,7 @@ def _read(path: Path) -> Pause | None:
     try:
         data = files.read(path)
         return msgspec.json.decode(data, type=Pause) if data else None
-    except (*UNDECODABLE, files.StoreError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return Pause(at="", by="unknown", reason=f"{path.name}: {_UNREADABLE}")
 
 
@@ -52,7 +52,7 @@ def parts(layout: Layout) -> Pauses:
     """What is paused of the loop and the roles, over or not."""
     try:
         return msgspec.json.decode(files.read(layout.pauses) or b"{}", type=Pauses)
-    except (*UNDECODABLE, files.StoreError):
+    except (*UNDECODABLE, files.StoreError, OSError):
         return Pauses(loop=Pause(at="", by="unknown", reason=f"{layout.pauses.name}: {_UNREADABLE}"))
 
 

@@ -16,7 +16,15 @@ from lumen_tui.model import analytics, times
 from lumen_tui.model.analytics import Book, Retirement, Sample, Tally
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.store import files, filing
-from lumen_tui.store.tasks.taskread import BadTask, read_json, read_spec, task_names
+from lumen_tui.store.tasks.taskread import (
+    BadTask,
+    archive_months,
+    exit_stamp,
+    read_json,
+    read_spec,
+    settled,
+    task_names,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +35,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _VERSION = 1
 _LIVE = "live"
-_YOUNG = 2.0  # seconds within which a folder's stamp may stand for two changes
 _BUSY = 5.0  # seconds for another look to end
 _PORTION = 400  # tasks that one look of a Follower reads
 _TABLES = """
@@ -112,14 +119,13 @@ class RoleIndex:
 
     def _changed_months(self, db: sqlite3.Connection) -> Iterator[tuple[str, Path, int]]:
         known = dict(db.execute("SELECT name, stamp FROM months").fetchall())
-        found = {f"{month.parent.name}/{month.name}": month for month in self._layout.archive.glob("[0-9]*/[0-9]*")}
-        for name in known.keys() - found.keys():
+        found = archive_months(self._layout.archive)
+        for name in known.keys() - {name for name, _, _ in found}:
             db.execute("DELETE FROM tasks WHERE place = ?", (name,))
             db.execute("DELETE FROM months WHERE name = ?", (name,))
-        for name, month in sorted(found.items()):
-            stamp = os.stat(month).st_mtime_ns
+        for name, month, stamp in found:
             if known.get(name) != stamp:
-                yield name, month, 0 if 0 <= self._now - stamp / 1e9 < _YOUNG else stamp
+                yield name, month, settled(stamp, self._now)
 
     # What is asked of it.
 
@@ -179,15 +185,8 @@ def _difference(db: sqlite3.Connection, place: str, folder: Path) -> tuple[set[s
     names = task_names(folder)
     if place != _LIVE:
         return known.keys() - names, dict.fromkeys(sorted(names - known.keys()), 0)
-    found = {name: stamp for name in sorted(names) if (stamp := _exit_stamp(folder / name))}
+    found = {name: stamp for name in sorted(names) if (stamp := exit_stamp(folder / name))}
     return known.keys() - found.keys(), {name: stamp for name, stamp in found.items() if known.get(name) != stamp}
-
-
-def _exit_stamp(folder: Path) -> int:
-    try:
-        return os.stat(folder / "exit.json").st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _add(db: sqlite3.Connection, place: str, folder: Path, new: dict[str, int]) -> None:
@@ -258,7 +257,7 @@ class Proposals:
     def _mark(self, tasks: TaskIndex) -> object:
         """Differs from an earlier one where a task ended or went to the archive; None while nothing can follow."""
         ended = [view.finished for view in tasks.begun() if view.finished]
-        months = [(str(month), os.stat(month).st_mtime_ns) for month in sorted(self._layout.archive.glob("[0-9]*/*"))]
+        months = archive_months(self._layout.archive)
         few = not months and len(ended) < 2 * analytics.LEAST
         return None if few else (len(ended), max(ended, default=0.0), months)
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskView
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.tasks.taskread import BadTask, TaskFiles, make_view, read_json, read_spec, task_names
+from lumen_tui.store.tasks.taskread import (
+    BadTask,
+    TaskFiles,
+    archive_months,
+    make_view,
+    read_json,
+    read_spec,
+    task_names,
+)
 
 
 class ArchiveIndex:
@@ -18,34 +26,29 @@ class ArchiveIndex:
 
     def __init__(self, layout: Layout) -> None:
         self._root = layout.archive
-        self._stamps: dict[str, int] = {}
-        self._stale: set[str] = set()  # months that changed since their names were listed
-        self._found: dict[str, dict[str, tuple[int, Path]]] = {}
+        self._stamps: dict[Path, int] = {}
+        self._stale: set[Path] = set()  # months that changed since their names were listed
+        self._found: dict[Path, dict[str, tuple[int, Path]]] = {}
         self._order: tuple[Path, ...] = ()
         self._cache: dict[Path, TaskView] = {}
 
     def refresh(self) -> bool:
         """Look for changes; True where there are some. Lists nothing."""
         changed = False
-        for month in self._months():
-            stamp = os.stat(month).st_mtime_ns
+        for _, month, stamp in archive_months(self._root):
             if self._stamps.get(month) != stamp:
                 self._stamps[month] = stamp
                 self._stale.add(month)
                 changed = True
         return changed
 
-    def _months(self) -> list[str]:
-        years = [year for year in _folders(str(self._root)) if len(year) - year.rindex("/") == 5]
-        return sorted(month for year in years for month in _folders(year) if len(month) - month.rindex("/") == 3)
-
-    def _list(self, month: str) -> None:
+    def _list(self, month: Path) -> None:
         """The names of one month; only those that were not known before cost anything."""
         known = self._found.get(month, {})
-        names = task_names(Path(month))
+        names = task_names(month)
         kept = {name: known[name] for name in names & known.keys()}
         for name in names - known.keys():
-            path = Path(month, name)
+            path = month / name
             kept[name] = (os.stat(path).st_mtime_ns, path)
         self._found[month] = kept
 
@@ -75,21 +78,12 @@ class ArchiveIndex:
 
     def folder(self, task_id: str) -> Path | None:
         """Where the task stands; None where it is not archived."""
-        paths = (os.path.join(month, task_id) for month in reversed(self._months()))
-        return next((Path(path) for path in paths if os.path.isdir(path)), None)
+        paths = (month / task_id for _, month, _ in reversed(archive_months(self._root)))
+        return next((path for path in paths if os.path.isdir(path)), None)
 
     def find(self, task_id: str) -> TaskView | None:
         folder = self.folder(task_id)
         return self.view(folder) if folder else None
-
-
-def _folders(parent: str) -> list[str]:
-    """The folders in `parent` whose names are numbers."""
-    try:
-        with os.scandir(parent) as entries:
-            return [entry.path for entry in entries if entry.name.isdigit() and entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
 
 
 class TaskRows(Sequence[TaskView]):
@@ -100,6 +94,11 @@ class TaskRows(Sequence[TaskView]):
 
     def __len__(self) -> int:
         return len(self._live) + len(self._folders)
+
+    def __iter__(self) -> Iterator[TaskView]:
+        yield from self._live
+        for at in range(len(self._live), len(self)):
+            yield self[at]
 
     @overload
     def __getitem__(self, index: int) -> TaskView: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +17,7 @@ from lumen_tui.store import files, filing, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.settings import plainly
-
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+from lumen_tui.store.tasks.taskread import has_worker
 
 
 class Taken(Exception):
@@ -32,13 +30,7 @@ class NotQueued(Exception):
 
 def id_for_key(key: str) -> str:
     """The id that a creator's idempotency key leads to: the same key, the same task."""
-    return f"tsk-{short_hash(key)}"
-
-
-def short_hash(text: str) -> str:
-    """65 bits of the text's hash, written as ids are."""
-    number = int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:9], "big")
-    return "".join([_ALPHABET[number >> shift & 31] for shift in range(0, 65, 5)])
+    return f"tsk-{ids.short_hash(key)}"
 
 
 def folder_of(layout: Layout, task_id: str) -> Path | None:
@@ -131,9 +123,7 @@ def status_of(folder: Path) -> Status:
     return derive_status(
         exit_status=ended.status if ended else "",
         ran=(folder / "run.json").exists(),
-        lock_held=locks.is_locked(folder / "run.lock"),
-        silent_for=0.0,
-        stall_after=0.0,
+        lock_held=has_worker(folder),
     )
 
 

@@ -14,13 +14,14 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe, safe_all
-from lumen_tui.store import files
+from lumen_tui.store import files, locks
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.process import ProcessId
 
 TAIL_EVENTS = 12
 _TAIL_BYTES = 8192
 _MAX_SPEC = 1024 * 1024
+_YOUNG = 2.0  # seconds within which a folder's stamp may stand for two changes
 _ID = re.compile(ids.NAME).fullmatch
 _T = TypeVar("_T")
 _event = msgspec.json.Decoder(TaskEvent)
@@ -41,13 +42,14 @@ def decode_safe(data: bytes, kind: type[_T]) -> _T:
 
 
 def read_json(path: Path, kind: type[_T]) -> _T | None:
-    """One record of a JSON file, every text in it made safe; None where it is missing or not readable."""
-    data = files.read(path, _MAX_SPEC)
-    if data is None:
-        return None
+    """One record of a JSON file, every text in it made safe; None where it is missing, damaged, or closed to us.
+
+    OSError where the system failed: that must not be taken for a file that is not there.
+    """
     try:
-        return decode_safe(data, kind)
-    except UNDECODABLE:
+        data = files.read(path, _MAX_SPEC)
+        return None if data is None else decode_safe(data, kind)
+    except (*UNDECODABLE, files.Refused, PermissionError):
         return None
 
 
@@ -72,9 +74,13 @@ def _error_position(error: Exception) -> int:
 
 
 def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES) -> tuple[TaskEvent, ...]:
-    """The last events of a task, made safe; damaged lines are passed over."""
+    """The last events of a task, made safe; damaged lines are passed over. None where they are closed to us."""
+    try:
+        data = files.read_tail(folder / "events.jsonl", size)
+    except (files.Refused, PermissionError):
+        return ()
     found = []
-    for _, line in split_lines(files.read_tail(folder / "events.jsonl", size), 0):
+    for _, line in split_lines(data, 0):
         try:
             found.append(clean_event(_event.decode(line)))
         except UNDECODABLE:
@@ -144,3 +150,40 @@ def task_names(folder: Path) -> set[str]:
             return {entry.name for entry in named if entry.is_dir(follow_symlinks=False)}
     except (FileNotFoundError, NotADirectoryError):
         return set()
+
+
+def archive_months(archive: Path) -> list[tuple[str, Path, int]]:
+    """(YYYY/MM, its folder, what differs when a task came or went), oldest first; links and files are not followed."""
+    found = []
+    for year, _ in _numbered(str(archive), 4):
+        for month, stamp in _numbered(year, 2):
+            found.append((month[len(year) - 4 :], Path(month), stamp))
+    return sorted(found)
+
+
+def _numbered(parent: str, digits: int) -> list[tuple[str, int]]:
+    """The folders in `parent` whose names are numbers of so many digits, with their stamps."""
+    try:
+        with os.scandir(parent) as entries:
+            named = [one for one in entries if len(one.name) == digits and one.name.isdigit()]
+            return [(one.path, one.stat().st_mtime_ns) for one in named if one.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def settled(stamp: int, now: float) -> int:
+    """The stamp of a folder; 0 where it is so young that it may stand for two changes."""
+    return 0 if 0 <= now - stamp / 1e9 < _YOUNG else stamp
+
+
+def exit_stamp(folder: Path) -> int:
+    """What changes when a task ends; 0 while it has not."""
+    try:
+        return os.stat(folder / "exit.json").st_mtime_ns
+    except OSError:
+        return 0
+
+
+def has_worker(folder: Path) -> bool:
+    """Whether a worker is at the task: it holds the lock for as long as it lives."""
+    return locks.is_locked(folder / "run.lock")

@@ -9,9 +9,9 @@ from lumen_tui.model import times
 from lumen_tui.model.liveness import ASKS, WAIT, WorkerEvidence, derive_worker, wait_until
 from lumen_tui.model.tasks import Exit, Run, Status, derive_status
 from lumen_tui.model.text import safe
-from lumen_tui.store import files, locks, process
+from lumen_tui.store import files, process
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.taskread import BadTask, TaskFiles, make_view, read_json, read_spec, tail_events
+from lumen_tui.store.tasks.taskread import BadTask, TaskFiles, has_worker, make_view, read_json, read_spec, tail_events
 
 TICK = 0.1  # seconds within which a file system may give two changes the same stamp
 
@@ -23,17 +23,15 @@ def look(task: TaskFiles, now: float, running: float, stall_after: float) -> boo
     """
     _read_changes(task, now, running)
     ran = task.exit is None and task.run is not None
-    held = ran and locks.is_locked(task.folder / "run.lock")
+    held = ran and has_worker(task.folder)
     if ran and not held:
         task.exit = read_json(task.folder / "exit.json", Exit)  # it may have ended between the two looks
-    status = derive_status(
-        exit_status=task.exit.status if task.exit else "", ran=task.run is not None, lock_held=held,
-        silent_for=0.0, stall_after=0.0,
-    )  # fmt: skip
+    ended = task.exit.status if task.exit else ""
+    status = derive_status(exit_status=ended, ran=task.run is not None, lock_held=held)
     why = ""
     if status is Status.RUNNING:
         evidence = _evidence(task, now, running, stall_after)
-        if evidence.gone and not locks.is_locked(task.folder / "run.lock"):
+        if evidence.gone and not has_worker(task.folder):
             return look(task, now, running, stall_after)  # it ended between the two looks
         status, why = derive_worker(evidence)
     view = make_view(task, status, why=safe(why))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from lumen_tui.model import times
-from lumen_tui.store import backwards, files
+from lumen_tui.store import backwards, files, rawjson
 from lumen_tui.store.rawjson import decode
 
 TYPE_CHECKING = False
@@ -96,7 +96,7 @@ def link(root: str, cwd: str, by: str, named: str) -> tuple[str, str]:
     """
     best: tuple[int, bool, str, str, str] | None = None
     for name in _newest_sessions(f"{root}/sessions"):
-        found = decode(files.read(f"{root}/sessions/{name}", 1 << 20) or b"") or {}
+        found = rawjson.read(f"{root}/sessions/{name}") or {}
         ses, wu_id, started = (str(found.get(key) or "") for key in ("session_id", "active_wu", "started_at"))
         if found.get("ended_at") or f"{ses}.json" != name or not wu_id:
             continue

@@ -25,7 +25,7 @@ _SILENT = frozenset({
     "api-request-shape", "api-request-blob", "tools-used", "cost-state",
 })  # fmt: skip
 _KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # of later ones nobody knows whose words stand where
-_TASK_FOLDER = re.compile(r"/tasks/(?:tsk|loop)-[0-9a-z]+(?:/|$)")
+_TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop)-[0-9a-z]+)(?:/|$)")
 _ADDED = re.compile(
     r"<(system-reminder|context|material|ide_\w+|command-\w+|local-command-\w+|bash-\w+|task-notification|user-prompt-"
     r"submit-hook|persisted-output)\b[^>]*>.*?(?:</\1[^>]*>|\Z)", re.S,
@@ -56,6 +56,12 @@ class _Line(Struct):
 
 
 _decode = msgspec.json.Decoder(_Line).decode
+
+
+def task_in(cwd: str) -> str:
+    """The task or loop in whose folder a session ran; empty for none."""
+    found = _TASK_FOLDER.search(cwd)
+    return found.group(1) if found else ""
 
 
 class SessionParser:

@@ -1,16 +1,38 @@
-"""The lines of a session file, from any offset, without ever holding more than one long line."""
+"""Where session files are, and their lines, from any offset, without ever holding more than one long line."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lumen_tui.store import files
+from lumen_tui.store.layout import Layout, from_home
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import EvolutionConfig
 
 MOST_LINE = 16 * 1024 * 1024  # bytes; pictures stand in session files as one line
 _CHUNK = 1024 * 1024
 _TAIL = 256
+
+
+def own_sessions(layout: Layout) -> list[Path]:
+    """The transcripts of the agent and its workers."""
+    return sorted(_named(layout.transcripts.glob("*.jsonl")))
+
+
+def foreign_sessions(config: EvolutionConfig) -> Iterator[Path]:
+    """The session files below the folders of [evolution] sessions."""
+    for name in config.sessions:
+        yield from sorted(_named(from_home(name).glob("**/*.jsonl")))
+
+
+def _named(paths: Iterator[Path]) -> Iterator[Path]:
+    """Without those whose name is no text: no index and no record can name them."""
+    return (path for path in paths if not any("\ud800" <= letter <= "\udfff" for letter in str(path)))
 
 
 def head_hash(fd: int) -> str:

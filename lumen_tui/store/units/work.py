@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -36,6 +37,11 @@ def read_unit(layout: Layout, wu_id: str) -> WorkUnit | None:
     """One work unit, None where there is none. BadFile where a person must mend it."""
     data = files.read(layout.work_unit(wu_id))
     return None if data is None else parse_unit(wu_id, data.decode(errors="replace"))
+
+
+def unit_files(layout: Layout) -> list[Path]:
+    """What changes when a work unit does: the folder, and the file of each."""
+    return [layout.work, *layout.work.glob("WU-*.md")]
 
 
 def list_units(layout: Layout) -> tuple[list[WorkUnit], list[Problem]]:

@@ -42,10 +42,7 @@ def resolve(layout: Layout, text: str) -> str:
 def hop(layout: Layout, name: str) -> Hop | None:
     """The thing itself; None where there is none."""
     if name.startswith("arc-"):
-        try:
-            note = archive.find(layout, [name]).get(name)
-        except UNDECODABLE:
-            return None
+        note = archive.find(layout, [name]).get(name)
         return _note(note) if note else None
     return next((_text(where, one) for where, one in relay.everything(layout) if one.id == name), None)
 

@@ -27,7 +27,7 @@ from lumen_tui.store.lines import split_lines
 from lumen_tui.store.tasks import taskfiles
 from lumen_tui.store.tasks.rolestats import RoleIndex
 from lumen_tui.store.tasks.taskread import BadTask, decode_safe, read_json, read_spec
-from lumen_tui.store.why import whykept
+from lumen_tui.store.why import whykept, whylearnt
 from lumen_tui.store.why.provenance import Link, Links
 
 # tools whose result names an id
@@ -145,9 +145,9 @@ class WhyLinks:
 
     @cached_property
     def _of_work(self) -> _Pairs:
-        """Tasks that belong to a work unit; notes of the archive and texts of relays."""
+        """Tasks that belong to a work unit; notes of the archive, texts of relays, what was learnt."""
         pairs = _Pairs()
-        for link in whykept.links(self.layout):
+        for link in (*whykept.links(self.layout), *whylearnt.links(self.layout)):
             pairs.add(link)
         for name in self._live:
             task = self.task(name)

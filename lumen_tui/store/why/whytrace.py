@@ -17,7 +17,7 @@ from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.people import approvals
 from lumen_tui.store.tasks import taskfiles
 from lumen_tui.store.units import work
-from lumen_tui.store.why import whykept
+from lumen_tui.store.why import whykept, whylearnt
 from lumen_tui.store.why.provenance import Link
 from lumen_tui.store.why.whylinks import Call, TaskParts, WhyLinks
 
@@ -56,6 +56,8 @@ def resolve(layout: Layout, text: str) -> str:
         return _one(text, {path.stem for path in paths if "." not in path.stem})
     if text.startswith("mem-"):
         return nodes.resolve(layout.memory, text, "mem")
+    if text.startswith(whylearnt.KIND):
+        return whylearnt.resolve(layout, text)
     if text.startswith(whykept.KINDS):
         return whykept.resolve(layout, text)
     try:
@@ -180,6 +182,8 @@ class _Known:
             return self._loop(name)
         if name.startswith("mem-"):
             return self._node(name)
+        if name.startswith((whylearnt.KIND, whylearnt.SESSION)):
+            return whylearnt.hop(self._layout, name)
         if name.startswith(whykept.KINDS):
             return whykept.hop(self._layout, name)
         task = self.links.task(name)

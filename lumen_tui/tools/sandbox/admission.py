@@ -12,7 +12,7 @@ from lumen_tui.tools.sandbox import cell, tiers
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy
 
-_RISK = "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
+UNWALLED = "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
 
 
 class Admission(Struct, frozen=True):
@@ -64,7 +64,8 @@ def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admissi
 def _ask(context: Context, command: str, cwd: str, why: str) -> None:
     answer = context.ask(
         Request(
-            tool="shell", summary=one_line(command, 300), arguments={"command": command, "cwd": cwd}, risk=_RISK,
+            tool="shell", summary=one_line(command, 300), arguments={"command": command, "cwd": cwd}, risk=UNWALLED,
+            unwalled=True,
             why="without a sandbox a command asks that may change something or reads whole folders"
             + (f" ({why})" if why else ""),
         )

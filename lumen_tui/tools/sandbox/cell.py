@@ -9,6 +9,7 @@ import subprocess
 from typing import IO
 
 from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, mounted, seccomp
+from lumen_tui.tools.sandbox.aside import Aside
 from lumen_tui.tools.sandbox.guarding import Guard
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
@@ -37,13 +38,12 @@ class Started:
         group: int = 0,
         guard: Guard | None = None,
         said: bytes = b"",
-        absent: tuple[str, ...] = (),
+        aside: Aside | None = None,
     ) -> None:
         self.child, self._status, self._group = child, status, counted
         self.group = group or child.pid
         self._guard = guard
-        self._said, self._absent = said, absent
-        self.aside: list[str] = []  # what it made where programs would run it later, under new names
+        self._said, self._aside = said, aside or Aside()
 
     def stood(self) -> bool:
         """Whether the walls stood and the command began. Asked once, after the end; without walls always."""
@@ -52,6 +52,15 @@ class Started:
     def refused(self) -> bool:
         """Whether the kernel refused it one more process."""
         return bool(self._group) and groups.refused(self._group)
+
+    def strays(self) -> str:
+        """Why it must end for what it makes where programs would run it later, or empty."""
+        return self._aside.look()
+
+    @property
+    def aside(self) -> list[str]:
+        """What it made there, under new names."""
+        return self._aside.made
 
     def _report(self) -> bytes:
         try:
@@ -71,10 +80,7 @@ class Started:
         if self._status >= 0:
             os.close(self._status)
         self._group, self._status = "", -1
-        if any(map(os.path.lexists, self._absent)):
-            from lumen_tui.tools.writing import put_aside
-
-            self.aside = put_aside(self._absent)
+        self._aside.look()
 
 
 def start(
@@ -125,7 +131,8 @@ def _walled(
         argv = groups.joined(counted, [*outer, *inner])
         child = _popen(argv, "/", env, streams, group, tuple(fds) if boxed else (status,))
         said = _let_go(child, report, words, hold) if boxed else b""
-        return Started(child, report, counted, group=group, guard=guard, said=said, absent=policy.absent)
+        aside = Aside(policy.absent, policy.links)
+        return Started(child, report, counted, group=group, guard=guard, said=said, aside=aside)
     except BaseException:
         groups.drop(counted)
         os.close(report)

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from lumen_tui.tools.sandbox import launcher, seccomp
+from lumen_tui.tools.sandbox import launcher, modes, seccomp
 from lumen_tui.tools.sandbox.policy import Policy
 
 LEAST_ABI = 6  # below it a command could send signals to the engine, and reach abstract UNIX sockets
@@ -33,7 +33,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
         "bare": False, "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden,
         "writable": policy.writable, "kept": [*policy.kept, *hidden], "devices": [f"/dev/{name}" for name in _DEVICES],
         "processes": 4 * policy.caps.processes, "parent": os.getpid(),
-        "filter": seccomp.program(families(policy)).hex(),
+        "filter": seccomp.program(families(policy), asked=modes.calls(os.uname().machine)).hex(),
     }  # fmt: skip
     return _launcher(order)
 

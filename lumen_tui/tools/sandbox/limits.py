@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import Limits
+from lumen_tui.tools.sandbox import locking
 
 MIB = 1024 * 1024
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,8 +47,9 @@ class Watch:
     The kernel's own limits hold for single processes, and for root some do not hold at all; the sums stand here.
     """
 
-    def __init__(self, most: Caps, roots: Iterable[str]) -> None:
-        self._caps = most
+    def __init__(self, most: Caps, roots: Iterable[str], state: str = "", own: str = "") -> None:
+        """`state` is where no file may be locked, but below `own`: who else writes there would wait for the lock."""
+        self._caps, self._state, self._own = most, state, own
         self._disks = {path: free for path in roots if (free := _free(path)) >= 0}
 
     def look(self, pids: Iterable[int]) -> str:
@@ -62,7 +64,7 @@ class Watch:
             return f"the machine has hardly any memory left ({memory // MIB:,} MiB of it were used by this command)"
         if sum(map(_cpu, found)) > self._caps.cpu_seconds:
             return f"it used more than {self._caps.cpu_seconds:,} seconds of processor time"
-        return self._disk(found)
+        return self._disk(found) or (locking.held(found, self._state, self._own) if self._state else "")
 
     def _disk(self, pids: list[int]) -> str:
         """Others write as well, so both must be true: the disk got fuller, and the command wrote as much."""

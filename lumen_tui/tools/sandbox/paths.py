@@ -53,6 +53,7 @@ def _place(context: Context, path: str) -> tuple[str, str]:
     for root in sorted(roots, key=len, reverse=True):
         if is_below(real, root) and real != root:
             _check_owner(context, root, real)
+            _check_bare(root, os.path.relpath(real, root))
             return root, os.path.relpath(real, root)
     raise ToolError(
         f"{one_line(path, 200)} is not in a folder that this task may change: {', '.join(roots)}. "
@@ -65,6 +66,17 @@ def _check_owner(context: Context, root: str, real: str) -> None:
     for kept in (os.path.realpath(context.store.root), *own_code()):
         if is_below(real, kept) and not is_below(root, kept):
             raise ToolError(f"{one_line(real, 200)} belongs to lumen itself and is not changed by workers")
+
+
+def _check_bare(root: str, rest: str) -> None:
+    """A folder with these names in it is a repository, whose settings git obeys wherever it is called below it."""
+    parts, folder = rest.split(os.sep), root
+    for number, part in enumerate(parts):
+        if secrets.BARE.issubset(secrets.names(folder)) and obeyed_by_git("/".join(parts[number:])):
+            raise ToolError(f"{one_line(rest, 200)}: git would run or obey it later; workers do not change it")
+        folder = os.path.join(folder, part)
+    if parts[-1] == "HEAD" and parts[-2:-1] != [".git"]:
+        raise ToolError(f"{one_line(rest, 200)}: with it git may take the folder for a repository and obey it")
 
 
 def _check_parts(root: str, rest: str) -> None:

@@ -13,7 +13,8 @@ import lumen_tui
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.below import is_below
-from lumen_tui.tools.sandbox import secrets
+from lumen_tui.tools.sandbox import guarded, secrets
+from lumen_tui.tools.sandbox.aside import leads
 from lumen_tui.tools.sandbox.limits import Caps, caps
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ _NEVER_ROOTS = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64",
 _OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
 _OF_A_TREE = ("commondir", "config.worktree")
 # In a folder that may be changed: what the operator's own programs run when they are started there.
-RUN_LATER = (".vscode", ".idea", ".mcp.json", ".claude", ".cursor", ".gitmodules", ".pre-commit-config.yaml", ".husky")
+RUN_LATER = (
+    ".vscode", ".idea", ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", ".windsurf", ".zed", ".helix",
+    ".gitmodules", ".pre-commit-config.yaml", ".husky",
+)  # fmt: skip
+_MOST_GUARDED = 600  # folders and files: each is a mount, and more of them take seconds
+_MOST_IN_PARTS = 30  # repositories of which only what git obeys is kept, and not all
 
 
 class Cover(Struct, frozen=True):
@@ -47,6 +53,7 @@ class Policy(Struct, frozen=True):
     writable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # below writable folders, and yet not to be changed
     absent: tuple[str, ...] = ()  # the same, not there now: put aside where a command makes it
+    links: tuple[tuple[str, str], ...] = ()  # the same, links now, and where they lead
     pinned: tuple[str, ...] = ()  # folders below writable ones that stay where they are, so that `kept` holds
     hidden: tuple[str, ...] = ()
     covers: tuple[Cover, ...] = ()
@@ -66,15 +73,32 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
-    env = _with_earlier(context.kept.env_files, secrets.env_files(tuple({*roots, cwd})))
+    env, repositories = guarded.look(context, roots, cwd)
     hidden = sorted({*secrets.standing(home, settings.hidden), *env, *secrets.sockets()})
-    kept, absent, pinned = _kept(roots, _with_earlier(context.kept.repositories, secrets.repositories(roots)))
+    guards, pinned = _guards(roots, _nearest_first(repositories, cwd))
+    kept = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
+    ways = sorted({*pinned, *_ways(roots, [*kept, *hidden])})
+    _check_count(ways, kept, env)
     return Policy(
-        writable=tuple(filter(None, (*roots, scratch))), kept=kept, absent=absent,
-        pinned=tuple(sorted({*pinned, *_ways(roots, [*kept, *hidden])})), hidden=tuple(hidden),
+        writable=tuple(filter(None, (*roots, scratch))), kept=tuple(kept),
+        absent=tuple(path for path in guards if not os.path.lexists(path)),
+        links=tuple((path, leads(path)) for path in guards if os.path.islink(path)),
+        pinned=tuple(ways), hidden=tuple(hidden),
         covers=(state_cover(context),), scratch=scratch, network=context.rules.network,
         caps=caps(settings, context.role.limits), narrowed=narrowed,
     )  # fmt: skip
+
+
+def _check_count(ways: list[str], kept: list[str], env: list[str]) -> None:
+    """ToolError where a command would need seconds to begin: a worker may have made all that."""
+    if (count := len(ways) + len(kept) + len(env)) > _MOST_GUARDED:
+        from lumen_tui.tools.base import ToolError  # an engine that starts does without
+
+        deepest = one_line(max([*kept, *env], key=lambda path: path.count("/")), 200)
+        raise ToolError(
+            f"no command is run: {count:,} folders and files would have to be guarded, {_MOST_GUARDED} at most: grant "
+            f"folders with fewer repositories and .env files, or take away what is none ({deepest} is one)"
+        )
 
 
 def state_cover(context: Context) -> Cover:
@@ -125,12 +149,6 @@ def own_code() -> list[str]:
     return [os.path.realpath(path) for path in own if path not in ("/", "/usr")]
 
 
-def _with_earlier(seen: set[str], found: list[str]) -> list[str]:
-    """These, and those that an earlier command saw: it may have buried them under many folders."""
-    seen.update(found)
-    return sorted(path for path in seen if os.path.lexists(path))
-
-
 def obeyed_by_git(below: str) -> bool:
     """Whether git would run or obey what stands at `below` in a `.git` folder, or in that of a working tree of it."""
     parts = below.split("/")
@@ -152,20 +170,33 @@ def _names(*parts: str) -> list[str]:
         return []
 
 
-def _kept(roots: tuple[str, ...], repositories: list[str]) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-    """What stays as it is below the roots, what stays away, and the repositories that must not be moved."""
+def _guards(roots: tuple[str, ...], repositories: list[str]) -> tuple[list[str], list[str]]:
+    """What stays as it is, or away, below the roots; and the repositories that must not be moved."""
     tops = dict.fromkeys([*roots, *map(os.path.dirname, repositories)])
-    kept = [*own_code(), *(os.path.join(top, name) for top in tops for name in RUN_LATER)]
-    pinned = []
+    guards = [*own_code(), *(os.path.join(top, name) for top in tops for name in RUN_LATER)]
+    pinned: list[str] = []
     for git in repositories:
-        if _is_plain(git, "hooks") and _is_plain(git, "config"):
+        if len(pinned) < _MOST_IN_PARTS and _is_plain(git, "hooks") and _is_plain(git, "config"):
             pinned.append(git)
-            kept += _obeyed(git)
+            guards += _obeyed(git)
         else:
-            kept.append(git)  # whole: what is missing or a link cannot be kept alone
-    below = [path for path in dict.fromkeys(kept) if any(is_below(path, root) and path != root for root in roots)]
-    there = [path for path in below if os.path.lexists(path) and not os.path.islink(path)]
-    return tuple(there), tuple(path for path in below if not os.path.lexists(path)), pinned
+            guards.append(git)  # whole: what is missing or a link cannot be kept alone, and each part takes its time
+    meant = [*guards, *map(os.path.realpath, filter(os.path.islink, guards))]
+    return [path for path in dict.fromkeys(meant) if _is_in(path, roots)], pinned
+
+
+def _is_in(path: str, roots: tuple[str, ...]) -> bool:
+    return any(is_below(path, root) and path != root for root in roots)
+
+
+def _nearest_first(repositories: list[str], cwd: str) -> list[str]:
+    """The ones that a command works in before all others, from the inside out; then by depth."""
+
+    def distance(git: str) -> tuple[bool, int, str]:
+        inside = is_below(cwd, os.path.dirname(git))
+        return not inside, -git.count("/") if inside else git.count("/"), git
+
+    return sorted(repositories, key=distance)
 
 
 def _ways(roots: tuple[str, ...], paths: list[str]) -> Iterator[str]:

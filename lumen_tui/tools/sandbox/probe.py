@@ -64,6 +64,7 @@ def main(order: dict[str, Any]) -> None:
         "write outside": lambda: _write(order["outside"]),
         "read a secret": lambda: _read(order["secret"]),
         "write through a hard link": lambda: _link(order["outside"], order["inside"]),
+        "change the mode of a file outside": lambda: os.chmod(order["outside"], 0o640),
         "signal the engine": lambda: _signal(order["pid"], order["start"]),
         "read another process's environment": lambda: _read(f"/proc/{order['pid']}/environ"),
         "turn a switch of the kernel": lambda: _copy(kernel),

@@ -11,8 +11,8 @@ import os
 import struct
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_EPERM, _ENOSYS = 1, 38
+_ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
+_EPERM, _ENOSYS, _EOPNOTSUPP = 1, 38, 95
 _NR, _ARCH, _ARG0 = 0, 4, 16  # offsets in struct seccomp_data
 _X32 = 0x40000000
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEW*, all that clone takes
@@ -43,8 +43,35 @@ def supported(machine: str = "") -> bool:
     return (machine or os.uname().machine) in _ARCHES
 
 
-def program(families: tuple[int, ...], machine: str = "") -> bytes:
-    """The filter that lets `socket` make only these families. KeyError for an unknown processor."""
+# Flags of files that the kernel keeps beside their modes, and text typed into a terminal.
+_IOCTL = {"x86_64": 16, "aarch64": 29}
+_CONTROLS = (0x40086602, 0x401C5820, 0x5412, 0x541C)
+_FCNTL = {"x86_64": 72, "aarch64": 25}
+_LEASE = 1024  # while a reader has one, whoever would write is refused
+# Where processes and memory of others are in sight: a number that is not 0 stands for somebody else. Call -> which
+# argument that is, and what as the first one means all processes of a user.
+# prlimit64 setpriority sched_set{affinity,scheduler,param,attr} ioprio_set
+_OF_OTHERS = {
+    "x86_64": {302: (0, 0), 141: (1, 2), 203: (0, 0), 144: (0, 0), 142: (0, 0), 314: (0, 0), 251: (1, 3)},
+    "aarch64": {261: (0, 0), 140: (1, 2), 122: (0, 0), 119: (0, 0), 118: (0, 0), 274: (0, 0), 30: (1, 3)},
+}
+# shm{get,at,ctl} sem{get,op,ctl,timedop} msg{get,snd,rcv,ctl} mq_{open,unlink} fanotify_init utime utimes futimesat
+_SHARED = {
+    "x86_64": (29, 30, 31, 64, 65, 66, 220, 68, 69, 70, 71, 240, 241, 300, 132, 235, 261),
+    "aarch64": (194, 196, 195, 190, 193, 191, 192, 186, 189, 188, 187, 180, 181, 262),
+}
+# {,l,f}setxattr {,l,f}removexattr setxattrat removexattrat
+_ATTRIBUTES = {
+    "x86_64": (188, 189, 190, 197, 198, 199, 463, 466), "aarch64": (5, 6, 7, 14, 15, 16, 463, 466),
+}  # fmt: skip
+
+
+def program(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...] | None = None) -> bytes:
+    """The filter that lets `socket` make only these families. KeyError for an unknown processor.
+
+    `asked` are the calls that a listener decides about. Where it is given, no namespace keeps others' processes and
+    memory, and no mount others' files, out of sight: what would reach them is refused.
+    """
     machine = machine or os.uname().machine
     lines = [_op(_LOAD, _ARCH), _op(_EQUAL, _ARCHES[machine], 1, 0), _error(_ENOSYS), _op(_LOAD, _NR)]
     if machine == "x86_64":
@@ -53,9 +80,41 @@ def program(families: tuple[int, ...], machine: str = "") -> bytes:
     lines += [_op(_EQUAL, _CLONE3, 0, 1), _error(_ENOSYS)]
     for number in _REFUSED[machine]:
         lines += [_op(_EQUAL, number, 0, 1), _error(_EPERM)]
+    lines += _unless(_IOCTL[machine], 1, _CONTROLS) + _unless(_FCNTL[machine], 1, (_LEASE,))
+    if asked is not None:
+        lines += _not_seen(machine, asked)
     lines += [_op(_EQUAL, _CLONE[machine], 0, 4), _op(_LOAD, _ARG0), _op(_ANY_BIT, _NEW_NAMESPACE, 0, 1)]
     lines += [_error(_EPERM), _op(_RETURN, _ALLOW)]
     return b"".join(lines + _sockets(_SOCKET[machine], families))
+
+
+def _not_seen(machine: str, asked: tuple[int, ...]) -> list[bytes]:
+    """What no namespace and no mount keeps away."""
+    lines = []
+    for numbers, verdict in (
+        (_SHARED[machine], _error(_EPERM)), (_ATTRIBUTES[machine], _error(_EOPNOTSUPP)), (asked, _op(_RETURN, _ASK)),
+    ):  # fmt: skip
+        for number in numbers:
+            lines += [_op(_EQUAL, number, 0, 1), verdict]
+    for number, (argument, of_a_user) in _OF_OTHERS[machine].items():
+        lines += _own_only(number, argument, of_a_user)
+    return lines
+
+
+def _own_only(number: int, argument: int, of_a_user: int) -> list[bytes]:
+    """A call that takes 0 for the caller itself. `of_a_user`, as the first argument, would mean all of the user's."""
+    lines = [_op(_LOAD, _ARG0), _op(_EQUAL, of_a_user, 0, 1), _error(_EPERM)] if of_a_user else []
+    lines += [_op(_LOAD, _ARG0 + 8 * argument), _op(_EQUAL, 0, 1, 0), _error(_EPERM), _op(_RETURN, _ALLOW)]
+    return [_op(_EQUAL, number, 0, len(lines)), *lines]
+
+
+def _unless(number: int, argument: int, values: tuple[int, ...]) -> list[bytes]:
+    """A call that is refused for these values of an argument."""
+    lines = [_op(_LOAD, _ARG0 + 8 * argument)]
+    for value in values:
+        lines += [_op(_EQUAL, value, 0, 1), _error(_EPERM)]
+    lines.append(_op(_RETURN, _ALLOW))
+    return [_op(_EQUAL, number, 0, len(lines)), *lines]
 
 
 def _sockets(number: int, families: tuple[int, ...]) -> list[bytes]:

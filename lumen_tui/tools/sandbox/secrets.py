@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pwd
 import stat
@@ -24,9 +25,13 @@ _OF_THE_SYSTEM = (
     "/var/lib/docker", "/var/lib/containerd", "/var/spool/cron", "/var/spool/at", "/var/run/docker.sock",
     "/run/docker.sock", "/boot", "/lost+found",
 )  # fmt: skip
+ENV_FILES = (".env", ".envrc", ".env.*")  # as patterns
 _SAMPLES = (".example", ".sample", ".template", ".dist")
-_DEEPEST, _MOST_FOLDERS = 3, 400  # how far a folder is searched for .env files and repositories
-_PASSED_OVER = {"node_modules", ".venv", "venv", "__pycache__", ".git", "target", "dist", "build", ".cache"}
+# How far a folder is searched for .env files and repositories; the first two where only its top is looked at.
+_DEEPEST, _MOST_AT_THE_TOP, _MOST_FOLDERS, _MOST_PASSED_OVER = 3, 400, 20_000, 2_000
+_BOTTOM = 40  # nobody works deeper down; and each folder on the way to a repository has its price
+_PASSED_OVER = {"node_modules", ".venv", "venv", "__pycache__", "target", "dist", "build", ".cache"}
+BARE = frozenset({"HEAD", "objects", "refs"})  # what git takes for a repository
 
 
 def standing(home: str, more: tuple[str, ...] = ()) -> list[str]:
@@ -34,7 +39,7 @@ def standing(home: str, more: tuple[str, ...] = ()) -> list[str]:
     wanted = [*_OF_THE_SYSTEM, *(os.path.expanduser(path) for path in more if path)]
     for folder in {home, _own_home()} - {""}:
         wanted += [os.path.join(folder, name) for name in _AT_HOME]
-    keys = [f"/etc/ssh/{name}" for name in _names("/etc/ssh") if name.endswith("_key")]
+    keys = [f"/etc/ssh/{name}" for name in names("/etc/ssh") if name.endswith("_key")]
     return sorted({os.path.realpath(path) for path in [*wanted, *keys] if os.path.lexists(path)})
 
 
@@ -50,21 +55,12 @@ def is_env_file(name: str) -> bool:
     return name in (".env", ".envrc") or (name.startswith(".env.") and not name.endswith(_SAMPLES))
 
 
-def env_files(folders: tuple[str, ...]) -> list[str]:
-    """The .env files in these folders and a little below them; real paths."""
-    found = [
-        os.path.join(folder, name) for top in folders for folder, names in walk(top) for name in names
-        if is_env_file(name)
-    ]  # fmt: skip
-    return [path for path in map(_meant, found) if path]
-
-
-def _meant(path: str) -> str:
+def meant(path: str) -> str:
     """Where the content of a .env file stands. A worker may have made the link: one to no plain file counts for none,
     or whoever hides what it leads to would make, or cover, what the worker likes."""
     real = os.path.realpath(path)
     if real == path:
-        return path
+        return "" if os.path.islink(path) else path  # a link that leads to itself
     try:
         mode = os.stat(real).st_mode
     except OSError:
@@ -72,27 +68,46 @@ def _meant(path: str) -> str:
     return real if stat.S_ISREG(mode) and not mode & 0o111 else ""
 
 
-def repositories(folders: tuple[str, ...]) -> list[str]:
-    """Every `.git` in these folders and a little below them."""
-    return [
-        os.path.join(folder, ".git") for top in folders for folder, names in walk(top) if ".git" in names
-    ]  # fmt: skip
+def repositories_in(folder: str, names: list[str]) -> list[str]:
+    """The repository of a folder with these names in it, and the folder itself where it is a bare one."""
+    found = [os.path.join(folder, ".git")] if ".git" in names else []
+    return [*found, folder] if BARE.issubset(names) else found
 
 
-def walk(top: str) -> Iterator[tuple[str, list[str]]]:
-    """Folders with the names in them, breadth first, a few levels deep; links are not followed."""
-    level = [top]
-    looked_at = 0
-    for _ in range(_DEEPEST + 1):
-        below: list[str] = []
-        for folder in level:
-            looked_at += 1
-            if looked_at > _MOST_FOLDERS:
-                return
-            names, folders = _look(folder)
-            yield folder, names
-            below += [os.path.join(folder, name) for name in folders if name not in _PASSED_OVER]
-        level = below
+class Walk:
+    """A folder and those below it, each with the names in it, breadth first; links are not followed.
+
+    A `deep` one goes all the way down, through the folders of builds and packages last. `left` tells afterwards whether
+    there were too many.
+    """
+
+    def __init__(self, top: str, *, deep: bool) -> None:
+        self._top, self._deep = top, deep
+        self.left = False
+
+    def __iter__(self) -> Iterator[tuple[str, list[str]]]:
+        late: list[str] = []
+        most = _MOST_FOLDERS if self._deep else _MOST_AT_THE_TOP
+        for number, one in enumerate(self._below([self._top], late)):
+            self.left = number >= most
+            if self.left:
+                break
+            yield one
+        if self._deep:
+            yield from itertools.islice(self._below(late, None), _MOST_PASSED_OVER)
+
+    def _below(self, level: list[str], late: list[str] | None) -> Iterator[tuple[str, list[str]]]:
+        """Level by level. Folders of builds and packages go to `late` where that is given."""
+        depth = 0
+        while level and depth <= (_BOTTOM if self._deep else _DEEPEST):
+            below: list[str] = []
+            for folder in level:
+                names, folders = _look(folder)
+                yield folder, names
+                for name in folders:
+                    into = late if late is not None and name in _PASSED_OVER else below
+                    into += [os.path.join(folder, name)] if name != ".git" else []
+            level, depth = below, depth + 1
 
 
 def _look(folder: str) -> tuple[list[str], list[str]]:
@@ -108,7 +123,8 @@ def _look(folder: str) -> tuple[list[str], list[str]]:
     return names, folders
 
 
-def _names(folder: str) -> list[str]:
+def names(folder: str) -> list[str]:
+    """What is in a folder; nothing where that cannot be told."""
     try:
         return os.listdir(folder)
     except OSError:

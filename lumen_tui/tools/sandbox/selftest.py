@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from lumen_tui.tools.sandbox.policy import Policy
 
 FOLDER = "sandbox-test"  # below index/
 _SECONDS = 20.0
+_MODE = "change the mode of a file outside"
 _KEY = b"not a real key\n"
 
 
@@ -49,21 +51,26 @@ def test(tier: str, index: Path, path: str) -> Tested:
     try:
         with _targets(index / FOLDER) as order:
             answer = _run(tier, order, path)
-            written = Path(order["outside"]).read_bytes() != _KEY
+            seen = _seen(Path(order["outside"]))
     except (files.StoreError, OSError, ValueError, subprocess.SubprocessError) as error:
         return Tested(tier, holds=False, why=f"the test could not be made: {one_line(str(error), 200)}")
     try:
         said = msgspec.json.decode(b"{" + answer.rpartition(b"\n{")[2], type=_Said)
     except msgspec.DecodeError:
         return Tested(tier, holds=False, why=one_line(answer.decode("utf-8", "replace"), 200) or "it gave no answer")
-    # What it wrote may have gone into a file system of its own: the file here is the evidence.
-    through = [name for name in said.through if not name.startswith("write")] + ["write outside"] * written
+    through = [name for name in said.through if not name.startswith(("write", _MODE))] + seen
     if through:
         why = f"got through: {', '.join(through)}"
         return Tested(tier, holds=False, why=why, tried=said.tried, through=tuple(through))
     if not said.works:
         return Tested(tier, holds=False, why="nothing can be written in a granted folder", tried=said.tried)
     return Tested(tier, holds=True, tried=said.tried)
+
+
+def _seen(outside: Path) -> list[str]:
+    """What it changed may have been in a file system of its own: the file here is the evidence."""
+    written = ["write outside"] if outside.read_bytes() != _KEY else []
+    return [*written, *([_MODE] if stat.S_IMODE(outside.stat().st_mode) != 0o600 else [])]
 
 
 def _missing(tier: str, path: str) -> str:
@@ -99,8 +106,8 @@ def _targets(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _start_ticks() -> str:
-    with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
-        return stat.read().rpartition(")")[2].split()[19]
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as told:
+        return told.read().rpartition(")")[2].split()[19]
 
 
 def _run(tier: str, order: dict[str, Any], path: str) -> bytes:

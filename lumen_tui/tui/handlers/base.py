@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.store.files import StoreError
+from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.handlers.reasons import Reasons
 from lumen_tui.tui.widgets.line_list import LineList
 
@@ -34,8 +36,7 @@ class Handler:
     @property
     def refusal(self) -> str:
         """Why nothing can be written from this room; the empty string where it can."""
-        asked = "this room was opened with --read-only" if self.room.lumen.read_only else ""
-        return self.snapshot.read_only or asked
+        return self.room.refusal
 
     @property
     def rows(self) -> LineList[Any]:
@@ -49,6 +50,10 @@ class Handler:
     def selected(self) -> Any:
         """The row under the cursor, or None."""
         return self.rows.selected
+
+    def key(self, action: str) -> str:
+        """The key that carries a command out, as the operator has it."""
+        return shown_key(BY_ACTION[action], self.snapshot.config.keys)
 
     def submit(self, verb: str, **arguments: Any) -> None:
         """Carry out one action; the marks it used are dropped once it is done."""
@@ -74,6 +79,13 @@ class Handler:
         marked = len(self.rows.marks.keys)
         return f"{marked} {many}" if marked > 1 else f"the {one}"
 
+    def show_task(self, task_id: str, model: str = "") -> None:
+        """Open a task in full; `model` is the one or the tier that its role gives it."""
+        from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
+
+        lumen, standing = self.room.lumen, self.snapshot.standing
+        lumen.push_screen(TaskDetailScreen(lumen.port, task_id, model=model, refusal=self.refusal, standing=standing))
+
     def show_node(self, node_id: str) -> None:
         """Open a node in full, with the chain it stands in."""
         self.room.run_worker(self._show_node(node_id))
@@ -85,7 +97,7 @@ class Handler:
         try:
             node = await asyncio.to_thread(port.node, node_id)
             chain = await asyncio.to_thread(port.provenance, node_id)
-        except ActionError as error:
+        except (ActionError, StoreError) as error:
             self.room.say(str(error), bad=True)
             return
         self.room.lumen.push_screen(NodeDetail(node, self.room.lumen.clock(), chain), self._node_chosen)

@@ -47,7 +47,7 @@ class ContinuityHandler(Handler):
             screen.dismiss(None)
             self._to_signal(target)
         elif kind == "task":
-            self._show_task(target)
+            self.show_task(target)
         elif kind == "loop":
             self.show_packets(agent.loop_of(target))
         elif kind == "node":
@@ -64,9 +64,3 @@ class ContinuityHandler(Handler):
             pane.rows.set_filter("")
             if not pane.rows.select_key(target):
                 self.room.say("The signal is not in the list any more.")
-
-    def _show_task(self, task_id: str) -> None:
-        from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
-
-        lumen = self.room.lumen
-        lumen.push_screen(TaskDetailScreen(lumen.port, task_id, refusal=self.refusal))

@@ -79,7 +79,7 @@ class DiscoveriesHandler(Handler):
         leaving = self._pane.leaving
         leaving.take(targets)
         self.room.lumen.submit(
-            verb, lambda _: leaving.happened(targets), lambda: leaving.failed(targets), node_ids=targets, **arguments
+            verb, lambda _: leaving.happened(targets), lambda _: leaving.failed(targets), node_ids=targets, **arguments
         )
 
     def why_merge(self) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.model.attention import can_wait, for_an_hour, put_off
-from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
+from lumen_tui.model.snapshot import Attention, EngineLife, Need
 from lumen_tui.tui import words
-from lumen_tui.tui.commands import BY_ACTION, DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS, shown_key
+from lumen_tui.tui.commands import DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.facts import FactsHandler
 from lumen_tui.tui.handlers.relays import RelayHandler
@@ -29,7 +29,7 @@ _ANSWERED_ON = {"constitution": "evolution", "proposals": "evolution"}
 class NeedsHandler(Handler):
     """The one queue of what needs a person."""
 
-    at = ""  # the one that was gone to last
+    at = ""  # key of the one that was gone to last
 
     def _why(self) -> str:
         off = len(self.snapshot.snoozed)
@@ -63,7 +63,7 @@ class NeedsHandler(Handler):
             self._send,
             self.reasons.ask,
             lambda: self.refusal,
-            self._open_task,
+            self.show_task,
             lambda need: put_off(need, self.snapshot.spend.day),
             lambda need: for_an_hour(need, self.snapshot.approvals, self.room.lumen.clock()),
             lambda request: walls_of(request, self.snapshot),
@@ -73,18 +73,7 @@ class NeedsHandler(Handler):
 
     def _send(self, verb: str, told: Callable[[str, bool], None], **arguments: Any) -> None:
         """Carry out one action, and say how it ended in the footer and to who asked."""
-
-        def failed() -> None:
-            notice = self.room.around.notice
-            told(notice.text if notice else f"{verb} failed", True)
-
-        self.room.lumen.submit(verb, lambda done: told(done.summary, False), failed, **arguments)
-
-    def _open_task(self, task_id: str) -> None:
-        from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
-
-        lumen = self.room.lumen
-        lumen.push_screen(TaskDetailScreen(lumen.port, task_id, refusal=self.refusal, standing=self.snapshot.standing))
+        self.room.lumen.submit(verb, lambda done: told(done.summary, False), lambda why: told(why, True), **arguments)
 
     def _chosen(self, need: Attention | None) -> None:
         if need is None or self._opens(need):
@@ -142,7 +131,7 @@ class NeedsHandler(Handler):
 
     def _step(self, by: int) -> None:
         needs = self.snapshot.attention
-        names = [_name(need) for need in needs]
+        names = [need.key for need in needs]
         if not names:
             self.room.say("Nothing needs you.")
             return
@@ -150,10 +139,10 @@ class NeedsHandler(Handler):
         self._go(needs[(start + by) % len(needs)])
 
     def _go(self, need: Attention) -> None:
-        self.at = _name(need)
-        names = [_name(each) for each in self.snapshot.attention]
+        self.at = need.key
+        names = [each.key for each in self.snapshot.attention]
         place = f"{names.index(self.at) + 1} of {len(names)}: " if self.at in names else ""
-        hint = f" ({_key(self.snapshot, 'problems')} says what to do)" if need.need is Need.PROBLEM else ""
+        hint = f" ({self.key('problems')} says what to do)" if need.need is Need.PROBLEM else ""
         self.room.say(f"{place}{need.text}{hint}")
         if need.need is Need.APPROVAL:
             self._open_approval(need.target)
@@ -176,15 +165,6 @@ class NeedsHandler(Handler):
                 self._step(1 if where == "next" else -1)
 
         self.room.lumen.push_screen(ApprovalScreen(self.snapshot, approval_id, self._desk()), left)
-
-
-def _key(snapshot: Snapshot, action: str) -> str:
-    return shown_key(BY_ACTION[action], snapshot.config.keys)
-
-
-def _name(need: Attention) -> str:
-    """As the list names its rows, so that it opens on the one that was gone to last."""
-    return f"{need.need}:{need.target}" + (f":{need.text}" if need.need is Need.PROBLEM else "")
 
 
 def _elsewhere(need: Attention) -> str:

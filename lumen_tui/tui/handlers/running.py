@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.engine.launch import start_engine
+from lumen_tui.engine.outcome import Done
 from lumen_tui.model import agent
 from lumen_tui.model.ids import short
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.store.files import StoreError
 from lumen_tui.tui.bridge import reason_first
-from lumen_tui.tui.commands import BY_ACTION, COMMANDS, WORKERS, shown_key
+from lumen_tui.tui.commands import COMMANDS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.panes.workers import WorkersPane
 
@@ -32,8 +33,9 @@ class EngineHandler(Handler):
         self.draft: dict[str, Any] = {}  # of a new task: what was typed and not sent
 
     def _why(self) -> str:
-        key = shown_key(BY_ACTION["engine"], self.snapshot.config.keys)
-        return f"no engine is running; {key} starts one" if self.snapshot.engine.life is EngineLife.NONE else ""
+        if self.snapshot.engine.life is not EngineLife.NONE:
+            return ""
+        return f"no engine is running; {self.key('engine')} starts one"
 
     why_beat = why_pause = _why
 
@@ -74,18 +76,21 @@ class EngineHandler(Handler):
         self.room.say("An engine is starting.")
 
     def do_undo(self) -> None:
-        def refused() -> None:
-            self.room.run_worker(self._offer_older(), group="undo")
+        def refused(why: str) -> None:
+            if "not undone" in why:
+                self.room.run_worker(self._offer_older(why), group="undo")
 
         self.room.lumen.submit("undo", None, refused)
 
-    async def _offer_older(self) -> None:
+    async def _offer_older(self, why: str) -> None:
         """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
         from lumen_tui.tui.screens.journal_screen import JournalScreen, own
 
-        lumen, notice = self.room.lumen, self.room.around.notice
-        why = notice.text if notice else ""
-        deeds = await asyncio.to_thread(lumen.port.deeds, _DEEDS) if "not undone" in why else []
+        lumen = self.room.lumen
+        try:
+            deeds = await asyncio.to_thread(lumen.port.deeds, _DEEDS)
+        except StoreError:
+            return  # why nothing was undone is said already
         older = own(deeds, lumen.operator)[1:]
         if older and lumen.screen is self.room:
             screen = JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal)
@@ -104,11 +109,11 @@ class EngineHandler(Handler):
         def filled(arguments: dict[str, Any] | None) -> None:
             self.draft = form.draft if arguments is None else arguments  # until it is known to be on the disk
             if arguments:
-                self.room.lumen.submit("task.new", self._show_task, **arguments)
+                self.room.lumen.submit("task.new", self._show_new, **arguments)
 
         self.room.lumen.push_screen(form, filled)
 
-    def _show_task(self, done: Any) -> None:
+    def _show_new(self, done: Done) -> None:
         """Put the cursor on the new task as soon as it is in the picture."""
         self.draft = {}
         pane = self.room.pane(WORKERS)
@@ -182,7 +187,9 @@ class ScreensHandler(Handler):
         task = rows.selected if rows is not None else None
         if self.room.current.scope != WORKERS or task is None:
             return ""
-        return "" if task.status is Status.QUEUED else "only a queued task can be edited; R makes a new one of it"
+        if task.status is Status.QUEUED:
+            return ""
+        return f"only a queued task can be edited; {self.key('retry_task')} makes a new one of it"
 
     def do_edit(self) -> None:
         rows = self.room.current.rows

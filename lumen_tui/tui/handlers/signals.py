@@ -11,8 +11,6 @@ from lumen_tui.tui.handlers.base import Handler
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
 
-_NONE = "there is no signal; i sends one"
-
 
 class SignalsHandler(Handler):
     """Read, answer, send."""
@@ -23,9 +21,13 @@ class SignalsHandler(Handler):
         super().__init__(room)
         self.draft: dict[str, Any] = {}  # of a signal: what was typed and not sent
 
+    @property
+    def _none(self) -> str:
+        return f"there is no signal; {self.key('send_signal')} sends one"
+
     def why_read_signal(self) -> str:
         if self.selected is None:
-            return _NONE
+            return self._none
         return "it is read already" if not self.selected.unread and not self.rows.marks.keys else ""
 
     def do_read_signal(self) -> None:
@@ -38,7 +40,7 @@ class SignalsHandler(Handler):
         self.submit("signal.read_all")
 
     def why_answer_signal(self) -> str:
-        return _NONE if self.selected is None else ""
+        return self._none if self.selected is None else ""
 
     def do_answer_signal(self) -> None:
         self._write(self.selected.signal)
@@ -63,7 +65,7 @@ class SignalsHandler(Handler):
         from lumen_tui.tui.screens.signal_detail import SignalDetail
 
         row = self.selected
-        if row.unread and not (self.snapshot.read_only or self.room.lumen.read_only):
+        if row.unread and not self.refusal:
             self.room.lumen.submit("signal.read", signal_ids=[row.signal.id])
 
         def left(choice: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from lumen_tui.model.tasks import Status
+from lumen_tui.model.tasks import Status, live_ones, tally
 from lumen_tui.tui import words
 from lumen_tui.tui.handlers.base import Handler
 
@@ -34,7 +34,7 @@ class SpendingHandler(Handler):
     def _ask_to_go_on(self) -> None:
         from lumen_tui.tui.screens.budget_form import UnkillForm
 
-        queued = sum(view.status is Status.QUEUED for view in self.snapshot.tasks[:64])
+        queued = tally(self.snapshot.tasks)[Status.QUEUED]
         lines = [
             f"The agent is {self.snapshot.killed}.",
             f"It goes on at once, and {words.plural(queued, 'queued task')} may start.",
@@ -45,7 +45,7 @@ class SpendingHandler(Handler):
         self.submit("kill", reason=reason)
 
     def _consequences(self) -> list[str]:
-        alive = [view for view in self.snapshot.tasks[:64] if view.status.alive]
+        alive = [view for view in live_ones(self.snapshot.tasks) if view.status.alive]
         return [
             f"{words.plural(len(alive), 'worker')} will be ended at once; what they have in hand is lost.",
             "Nothing starts until you let the agent go on, here or with `lumen-tui unkill`.",

@@ -25,7 +25,7 @@ class TravelHandler(Handler):
 
     def __init__(self, room: Room) -> None:
         super().__init__(room)
-        self._loader: Loader[Foresight] = Loader(room, self._ask, self._foreseen, self._told)
+        self._loader: Loader[Foresight] = Loader(room, self._ask, self._foreseen)
 
     @property
     def _pane(self) -> DecayPane:
@@ -82,6 +82,3 @@ class TravelHandler(Handler):
 
     def _foreseen(self, foresight: Foresight) -> None:
         self._pane.foresee(foresight)
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.room.say(text, bad=bad)

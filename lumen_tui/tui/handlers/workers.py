@@ -9,19 +9,23 @@ from lumen_tui.tui.commands import WORKERS
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.panes.workers import WorkersPane
 
-_NONE = "there is no task; t makes one"
-
 
 class WorkersHandler(Handler):
     """Cancel, retry, put aside, open."""
 
     scope = WORKERS
 
+    @property
+    def _none(self) -> str:
+        return f"there is no task; {self.key('new_task')} makes one"
+
     def why_cancel_task(self) -> str:
         row = self.selected
         if row is None:
-            return _NONE
-        return "the task has ended; R runs it again" if row.status.ended and not self.rows.marks.keys else ""
+            return self._none
+        if self.rows.marks.keys or not row.status.ended:
+            return ""
+        return f"the task has ended; {self.key('retry_task')} runs it again"
 
     def do_cancel_task(self) -> None:
         for task_id in self.rows.targets():
@@ -30,8 +34,10 @@ class WorkersHandler(Handler):
     def why_retry_task(self) -> str:
         row = self.selected
         if row is None:
-            return _NONE
-        return "the task is still running; c cancels it" if row.status.alive and not self.rows.marks.keys else ""
+            return self._none
+        if self.rows.marks.keys or not row.status.alive:
+            return ""
+        return f"the task is still running; {self.key('cancel_task')} cancels it"
 
     def do_retry_task(self) -> None:
         from lumen_tui.tui.screens.retry_form import retry
@@ -43,7 +49,7 @@ class WorkersHandler(Handler):
 
     def why_dismiss(self) -> str:
         if self.selected is None:
-            return _NONE
+            return self._none
         return "" if self._needing() else "only what failed or was lost, and still needs you, can be put aside"
 
     def do_dismiss(self) -> None:
@@ -60,11 +66,4 @@ class WorkersHandler(Handler):
 
     def open(self) -> None:
         """The task in full, with its live tail and its result."""
-        from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
-
-        lumen = self.room.lumen
-        lumen.push_screen(
-            TaskDetailScreen(
-                lumen.port, self.selected.id, model=self._model(), refusal=self.refusal, standing=self.snapshot.standing
-            )
-        )
+        self.show_task(self.selected.id, self._model())

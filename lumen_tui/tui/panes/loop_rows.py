@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from statistics import median
 
 from rich.style import Style
@@ -10,7 +9,7 @@ from rich.style import Style
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.loop import Artifact, LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.tasks import Status, TaskView
+from lumen_tui.model.tasks import Status, TaskView, tally, tally_words
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.theme import Look
@@ -50,9 +49,7 @@ def ordered_tasks(snapshot: Snapshot, loop: int = 0) -> list[TaskView]:
 
 def under_way(views: list[TaskView]) -> str:
     """`1 running, 2 queued` of those that have not ended; empty for none."""
-    counts = Counter("waiting" if view.awaits_budget else view.status for view in views if not over(view))
-    named = {Status.WAITING: "asking"}
-    return ", ".join(f"{count} {named.get(Status(name), name)}" for name, count in sorted(counts.items()))
+    return ", ".join(tally_words(tally(view for view in views if not over(view))))
 
 
 def over(view: TaskView) -> bool:
@@ -79,7 +76,7 @@ class LoopRows:
         said = one_line(f"{last.kind}  {last.text}" if last else "starting", 200)
         if session.awaits_budget and last:
             return [("waits for budget  ", ink.accent), (one_line(last.text, 200), ink.text)]
-        return [(f"{session.status}  ", ink.accent), (said, ink.text)]
+        return [(f"{session.state}  ", ink.accent), (said, ink.text)]
 
     def before(self, loop: LoopState) -> Parts:
         """While a session is at work: which loop the rows below are about."""

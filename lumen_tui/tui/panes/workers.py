@@ -15,7 +15,7 @@ from textual.binding import BindingType
 from lumen_tui.model import agent, ids, queueing, times
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.snapshot import Revisions
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView
+from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_words
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WORKERS
@@ -27,14 +27,9 @@ from lumen_tui.tui.widgets.line_list import LineList
 from lumen_tui.tui.widgets.lines import Lines
 
 _EMPTY = "No tasks yet. t gives a worker something to do, such as: the 5 largest files in /usr/lib"
-_COUNTED = 300  # rows looked at for the counts in the frame; live and failed ones stand first
 _TAIL_FROM = 7  # lines of the pane from which the last words have room
 _ID, _ROLE, _MODEL = 4, 10, 7
-_FOR_BUDGET = "for budget"
-_NAMED: Mapping[str, str] = {
-    Status.WAITING: "asks", Status.RUNNING: "running", Status.STALLED: "stalled", _FOR_BUDGET: "for budget",
-    Status.QUEUED: "queued", Status.FAILED: "failed", Status.LOST: "lost",
-}  # fmt: skip
+_LOUD = ("asks", "stalled", "failed", "lost")
 
 
 class TaskRows:
@@ -65,7 +60,8 @@ class TaskRows:
         return line(width, [Cell(queueing.why(row, self._pane.snapshot.standing), self._pane.look.ink.muted)])
 
     def words(self, row: TaskView) -> str:
-        return f"{row.id} {row.spec.role} {self._pane.model_of(row)} {row.status} {row.spec.objective} {row.reason}"
+        model, spec = self._pane.model_of(row), row.spec
+        return f"{row.id} {spec.role} {model} {row.status} {row.state} {spec.objective} {row.reason}"
 
     def fields(self, row: TaskView) -> Mapping[str, str]:
         spec = row.spec
@@ -73,10 +69,6 @@ class TaskRows:
             "id": row.id, "role": spec.role, "model": self._pane.model_of(row), "status": str(row.status),
             "wu": spec.wu_id, "lane": spec.lane, "by": spec.created_by, "priority": spec.priority,
         }  # fmt: skip
-
-
-def _counted_as(row: TaskView) -> str:
-    return _FOR_BUDGET if row.awaits_budget else row.status
 
 
 def short_id(task_id: str) -> str:
@@ -162,7 +154,7 @@ class WorkersPane(Pane):
 
     def fill(self) -> None:
         tasks = self.snapshot.tasks
-        self._counts = Counter(_counted_as(tasks[index]) for index in range(min(_COUNTED, len(tasks))))
+        self._counts = tally(tasks)
         self._tiers = {role.name: role.tier for role in self.snapshot.roles}
         self._list.set_rows(tasks)
         if self.wanted and self._list.select_key(self.wanted):
@@ -202,11 +194,11 @@ class WorkersPane(Pane):
     def subtitle_words(self) -> str:
         if self._list.marks.keys or self._list.filter_text:
             return place_of(self._list, "tasks")
-        said = [f"{self._counts[name]} {word}" for name, word in _NAMED.items() if self._counts[name]]
-        return " · ".join(said) or (f"{words.number(len(self.snapshot.tasks))} done" if self.snapshot.tasks else "")
+        done = f"{words.number(len(self.snapshot.tasks))} done" if self.snapshot.tasks else ""
+        return " · ".join(tally_words(self._counts)) or done
 
     def short(self) -> tuple[str, bool]:
-        loud = any(self._counts[name] for name in (Status.WAITING, Status.STALLED, Status.FAILED, Status.LOST))
+        loud = any(self._counts[name] for name in _LOUD)
         return self.subtitle_words() or "no tasks yet", loud
 
     def detail(self) -> Detail | None:
@@ -215,7 +207,7 @@ class WorkersPane(Pane):
             return None
         spec = row.spec
         facts = (
-            ("status", f"{row.status}  {queueing.why(row, self.snapshot.standing)}".strip()), ("role", spec.role),
+            ("status", f"{row.state}  {queueing.why(row, self.snapshot.standing)}".strip()), ("role", spec.role),
             ("model", spec.model or "the role's own"), ("priority", spec.priority), ("by", spec.created_by),
             ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("brain", row.brain),
             ("tokens", words.number(row.usage.tokens)), ("after", ", ".join(row.waits_for)),

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from textual.app import App
 from textual.timer import Timer
 
-from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, preview_rule
+from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, no_rule, preview_rule
 from lumen_tui.model.snapshot import Attention
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.approval_risk import Walls, high, whole_call
 from lumen_tui.tui.screens.approval_rule import PatternForm, RuleConfirm
+from lumen_tui.tui.screens.base import DetailScreen
 from lumen_tui.tui.screens.confirm import ConfirmKey
 
 _REST = 0.3  # seconds in which a key that is held down answers nothing more
@@ -51,8 +51,8 @@ class Answers:
     `moved` is called when that changed: with True where an answer was sent, with False where one failed.
     """
 
-    def __init__(self, app: App[Any], desk: Desk, say: Told, moved: Callable[[bool], None]) -> None:
-        self._app, self._desk, self._say, self._moved = app, desk, say, moved
+    def __init__(self, screen: DetailScreen[Any], desk: Desk, moved: Callable[[bool], None]) -> None:
+        self._screen, self._app, self._desk, self._moved = screen, screen.app, desk, moved
         self.going: set[str] = set()
         self._rests = False
         self._timer: Timer | None = None
@@ -87,15 +87,16 @@ class Answers:
         requests = [request] if request else []
         if not self._may("allow always", requests) or request is None:
             return
-        if not preview_rule(request):
-            self._say("allow always: no narrow rule can be made of this call; y allows it once", True)
+        if why := no_rule(request):
+            self._screen.say(f"allow always: {why}", True)
             return
         self._show_rule(request, request.rule)
 
     def _show_rule(self, request: Approval, pattern: str) -> None:
         risk = [f"Risk is high: {why}." for why in [self._risk(request)] if why]
         others = [one for one in self._desk.waiting() if one.id != request.id]
-        count = len(also_covered(AllowRule(request.tool, request.role, pattern, request.folder), others))
+        saved = AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled)
+        count = len(also_covered(saved, others))
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
         lines = ["This rule will be saved in operator.toml; u takes it out again.", *(also if count else ()), *risk]
         rule = preview_rule(request, pattern)
@@ -119,17 +120,17 @@ class Answers:
         for need in needs if not why else ():
             seconds, why_not = self._desk.hour(need)
             if why_not:
-                self._say(why_not, True)
+                self._screen.say(why_not, True)
                 continue
             told = partial(self._snoozed, need.target, done)
             self._desk.send("attention.snooze", told, targets=[need.target], seconds=seconds)
         if why:
-            self._say(f"snooze: {why}", True)
+            self._screen.say(f"snooze: {why}", True)
 
     def _snoozed(self, target: str, done: Callable[[str], None], text: str, bad: bool) -> None:
-        if not bad:
+        if not bad and self._screen.there:
             done(target)
-        self._say(text, bad)
+        self._screen.say(text, bad)
 
     def _may(self, what: str, requests: Sequence[Approval]) -> bool:
         why = self._desk.refusal()
@@ -141,7 +142,7 @@ class Answers:
             why = "this is the next one; press the key again"
             self._rest()
         if why:
-            self._say(f"{what}: {why}", True)
+            self._screen.say(f"{what}: {why}", True)
         return not why
 
     def _send(self, verb: str, requests: Sequence[Approval], reason: str = "") -> None:
@@ -155,10 +156,10 @@ class Answers:
         """Carry out one action. `keys` are on their way until it failed or they are gone from the picture."""
 
         def told(text: str, bad: bool) -> None:
-            if bad:
+            if bad and self._screen.there:
                 self.going.difference_update(keys)
                 self._moved(False)
-            self._say(text, bad)
+            self._screen.say(text, bad)
 
         self.going.update(keys)
         self._desk.send(verb, told, **arguments)

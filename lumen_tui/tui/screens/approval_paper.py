@@ -8,21 +8,21 @@ from rich.segment import Segment
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.approval_answers import Desk
 from lumen_tui.tui.screens.approval_risk import whole_call
 from lumen_tui.tui.screens.approval_view import as_text, page
-from lumen_tui.tui.screens.base import DetailScreen, said
+from lumen_tui.tui.screens.base import DetailScreen
+from lumen_tui.tui.screens.parts import Said
 from lumen_tui.tui.screens.rows import look_of, show_why
 from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
 _NOBODY = "No worker waits for an answer. esc goes back; u takes your last answer back."
-_LOOKED_AT = 64  # tasks: what waits stands near the front
 
 
 class ApprovalPaper(DetailScreen[str]):
@@ -45,24 +45,16 @@ class ApprovalPaper(DetailScreen[str]):
 
     def body(self) -> ComposeResult:
         yield self._lines
-        yield Static(classes="said -empty")
+        yield Said()
 
     def _page(self, width: int, _height: int) -> list[list[Segment]]:
         request = self._request
         if request is None:
             return [line(width, (Cell(_NOBODY, look_of(self.app).ink.muted),))]
-        tasks = self._snapshot.tasks
-        views = (tasks[index] for index in range(min(_LOOKED_AT, len(tasks))))
-        objective = next((view.spec.objective for view in views if view.id == request.task_id), "")
+        tasks = live_ones(self._snapshot.tasks)
+        objective = next((view.spec.objective for view in tasks if view.id == request.task_id), "")
         walls = self._desk.walls(request)
         return page(request, objective, self._now, width, look_of(self.app), walls=walls, answered=self._answered)
-
-    def _told(self, text: str, bad: bool) -> None:
-        if not self.is_mounted:
-            return
-        below = self.query_one(".said", Static)
-        below.update(said(text, bad=bad))
-        below.set_class(not text, "-empty")
 
     @on(ScrolledLines.Opened)
     def action_task(self) -> None:
@@ -77,7 +69,7 @@ class ApprovalPaper(DetailScreen[str]):
     def action_copy(self) -> None:
         if self._request is not None:
             self.app.copy_to_clipboard(whole_call(self._request))
-            self._told("The call is in the clipboard.", False)
+            self.say("The call is in the clipboard.")
 
     def action_edit(self) -> None:
         if self._request is None:
@@ -85,6 +77,6 @@ class ApprovalPaper(DetailScreen[str]):
         try:
             changed = editor.edit(self.app, as_text(self._request), ".txt")
         except editor.NoEditor as error:
-            self._told(str(error), True)
+            self.say(str(error), bad=True)
             return
-        self._told("What is asked stays as the worker wrote it." if changed else "", False)
+        self.say("What is asked stays as the worker wrote it." if changed else "")

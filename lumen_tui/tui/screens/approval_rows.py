@@ -21,11 +21,6 @@ _LONGEST = 1000
 _WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
 
 
-def key_of(need: Attention) -> str:
-    """The name of a need in the list; problems of one place are told apart by what they say."""
-    return f"{need.need}:{need.target}" + (f":{need.text}" if need.need is Need.PROBLEM else "")
-
-
 class AttentionRows(Rows[Attention]):
     """What kind, what it is about, since when. The second line says more about a question."""
 
@@ -44,7 +39,7 @@ class AttentionRows(Rows[Attention]):
         self._walls = {one.id: walls_of(one, snapshot) for one in snapshot.approvals}
 
     def key(self, row: Attention) -> str:
-        return key_of(row)
+        return row.key
 
     def line(self, row: Attention, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import ClassVar
 
 from textual import work
@@ -14,6 +13,7 @@ from lumen_tui.tui.screens.approval_answers import Answers, Desk
 from lumen_tui.tui.screens.approval_paper import ApprovalPaper
 from lumen_tui.tui.screens.approval_view import answer_words
 from lumen_tui.tui.screens.base import Keys
+from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.widgets.keys_line import KeysLine
 
 _TICK = 60.0  # seconds: the countdown moves by whole minutes
@@ -40,15 +40,16 @@ class ApprovalScreen(ApprovalPaper):
         self._undone = 0.0  # when something was taken back last: a question from before that, once back, is shown
 
     def keys(self) -> Keys:
-        others = (("u", "undo"), ("n N", "others"))
+        only_looks = bool(self._desk.refusal())
+        others = (*(() if only_looks else (("u", "undo"),)), ("n N", "others"))
         if self._request is None:
             return (*others, ("esc", "back"))
         answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), ("z", "in an hour"))
         rest = (("enter", "task"), ("w", "why"), ("e", "editor"), ("Y", "copy"), ("esc", "back"))
-        return (*(() if self._answered else answers), *others, *rest)
+        return (*(() if self._answered or only_looks else answers), *others, *rest)
 
     def on_mount(self) -> None:
-        self._answers = Answers(self.app, self._desk, self._told, self._moved)
+        self._answers = Answers(self, self._desk, self._moved)
         self._lines.focus()
         self._redraw()
         self.set_interval(_TICK, self._tick)
@@ -71,7 +72,7 @@ class ApprovalScreen(ApprovalPaper):
         elif self._request is None:
             self._advance()
             if self._request is not None:
-                self._told("This came in just now.", False)  # the word that stood here was about another
+                self.say("This came in just now.")  # the word that stood here was about another
         elif all(one.id != self._request.id for one in snapshot.approvals):
             self._look(self._request)
         else:
@@ -81,11 +82,11 @@ class ApprovalScreen(ApprovalPaper):
     @work(group="answer", exclusive=True)
     async def _look(self, request: Approval) -> None:
         """Answered elsewhere, or over. The page stays, so that a key that is on its way answers no other question."""
-        answer = await asyncio.to_thread(self._desk.answer, request.id)
+        answer = await looked(self, self._desk.answer, request.id)
         if self._request is not request or any(one.id == request.id for one in self._snapshot.approvals):
             return
         self._answered = answer_words(answer, request, self._now)
-        self._told("It waits for no answer any more; n goes on.", False)
+        self.say("It waits for no answer any more; n goes on.")
         self._redraw()
 
     def _tick(self) -> None:
@@ -129,7 +130,7 @@ class ApprovalScreen(ApprovalPaper):
     def _open(self) -> Answers | None:
         """What answers the question that is shown; None where it has its answer."""
         if self._answered:
-            self._told(f"It has its answer: {self._answered}", True)
+            self.say(f"It has its answer: {self._answered}", bad=True)
         return None if self._answered else self._answers
 
     def action_allow(self) -> None:
@@ -153,11 +154,11 @@ class ApprovalScreen(ApprovalPaper):
 
     def action_undo(self) -> None:
         if why := self._desk.refusal():
-            self._told(f"undo: {why}", True)
+            self.say(f"undo: {why}", bad=True)
             return
         self._tick()
         self._undone = self._now
-        self._desk.send("undo", self._told)
+        self._desk.send("undo", self.say)
 
     def action_leave_to(self, where: str) -> None:
         self.dismiss(where)

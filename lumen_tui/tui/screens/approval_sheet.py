@@ -10,9 +10,10 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
+from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui.screens.approval_answers import Answers, Desk
 from lumen_tui.tui.screens.approval_risk import whole_call
-from lumen_tui.tui.screens.approval_rows import AttentionRows, key_of
+from lumen_tui.tui.screens.approval_rows import AttentionRows
 from lumen_tui.tui.screens.rows import ListSheet, look_of
 
 TRIED_AGAIN = frozenset({Need.FAILED, Need.LOST})
@@ -46,15 +47,11 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def on_mount(self) -> None:
         if self._desk is not None:
-            self._answers = Answers(self.app, self._desk, self._told, self._moved)
-
-    def _told(self, text: str, bad: bool) -> None:
-        if self.is_mounted:
-            self.say(text, bad=bad)
+            self._answers = Answers(self, self._desk, self._moved)
 
     def _meant(self) -> list[Attention]:
         wanted = set(self.rows.targets())
-        return [row for row in self._snapshot.attention if key_of(row) in wanted]
+        return [row for row in self._snapshot.attention if row.key in wanted]
 
     def _requests(self, meant: Sequence[Attention]) -> list[Approval]:
         found = {one.id: one for one in self._snapshot.approvals}
@@ -63,13 +60,13 @@ class AnswerSheet(ListSheet[Attention, Attention]):
     def follow(self, before: Attention | None) -> None:
         """After a newer picture: see whether the row under the cursor went away without an answer from here."""
         now, going = self.rows.selected, self._answers.going if self._answers else set()
-        if before and now and key_of(before) != key_of(now) and before.target not in going:
-            self._moved_under = key_of(now)
+        if before and now and before.key != now.key and before.target not in going:
+            self._moved_under = now.key
 
     def action_allow(self) -> None:
         meant = self._meant()
         under, self._moved_under = self._moved_under, ""
-        if under and under in {key_of(row) for row in meant}:
+        if under and under in {row.key for row in meant}:
             self.say("The row that stood here is gone; this is another one: press the key again.", bad=True)
             return
         requests = self._requests(meant)
@@ -112,7 +109,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             return
         from lumen_tui.tui.screens.retry_form import retry  # only where it is asked for
 
-        alone = next((one for one in self._snapshot.tasks if [one.id] == tasks), None)
+        alone = next((one for one in live_ones(self._snapshot.tasks) if [one.id] == tasks), None)
         for task in tasks:
             retry(self.app, alone, partial(self._answers.send, [task], "task.retry", task_id=task))
 
@@ -125,7 +122,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
             def raised(arguments: dict[str, Any] | None) -> None:
                 if arguments and self._desk is not None:
-                    self._desk.send("budget.raise", self._told, **arguments)
+                    self._desk.send("budget.raise", self.say, **arguments)
 
             roles = tuple(self._snapshot.config.budget.roles)
             self.app.push_screen(RaiseForm(roles, self._snapshot.spend.full), raised)
@@ -148,7 +145,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def action_undo(self) -> None:
         if self._desk is not None and not self._refused("undo"):
-            self._desk.send("undo", self._told)
+            self._desk.send("undo", self.say)
 
     def _refused(self, what: str) -> bool:
         why = self._desk.refusal() if self._desk else "this list only shows"
@@ -159,7 +156,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
     def _show_going(self) -> None:
         view = self.rows.view
         if isinstance(view, AttentionRows) and self._answers is not None:
-            view.going = {key_of(one) for one in self._snapshot.attention if one.target in self._answers.going}
+            view.going = {one.key for one in self._snapshot.attention if one.target in self._answers.going}
             self.rows.refresh_changed()
 
     def _moved(self, sent: bool) -> None:
@@ -173,6 +170,6 @@ class AnswerSheet(ListSheet[Attention, Attention]):
             return
         places = [*range(model.cursor, len(model)), *range(model.cursor - 1, -1, -1)]
         for place in places:
-            if (key := key_of(model.row(place))) not in view.going:
+            if (key := model.row(place).key) not in view.going:
                 self.rows.select_key(key)
                 return

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import Approval, Decision, canonical, preview_rule
+from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.screens.approval_risk import NO_WALLS, Walls, high, whole_call
 from lumen_tui.tui.screens.moments import date
@@ -98,7 +98,7 @@ def _ahead(request: Approval, now: float, width: int, look: Look) -> Iterator[Li
     if rule:
         yield from _said("always", rule, width, look)
     else:
-        yield from _fact("always", "no narrow rule can be made of this call", ink.muted, width, look)
+        yield from _fact("always", no_rule(request), ink.muted, width, look)
 
 
 def _fact(name: str, value: str, style: Style, width: int, look: Look) -> Iterator[Line]:

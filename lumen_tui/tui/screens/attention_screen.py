@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.approval_answers import Desk
-from lumen_tui.tui.screens.approval_rows import AttentionRows, key_of
+from lumen_tui.tui.screens.approval_rows import AttentionRows
 from lumen_tui.tui.screens.approval_screen import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.approval_sheet import TRIED_AGAIN, AnswerSheet
 from lumen_tui.tui.screens.base import Keys
@@ -40,21 +40,32 @@ class AttentionScreen(AnswerSheet):
         self._off = False  # whether what was put off is shown instead
 
     def keys(self) -> Keys:
-        row = self.rows.selected if self.is_mounted else None
+        row, rest = self.rows.selected if self.is_mounted else None, super().keys()[1:]
+        desk = self._desk if self._desk is not None and not self._desk.refusal() else None
+        undo = (("u", "undo"),) if desk else ()
         if self._off:
-            return (("b", "back on the list"), ("s", "what needs you"), ("u", "undo"), *super().keys()[1:])
+            return (*((("b", "back on the list"),) if desk else ()), ("s", "what needs you"), *undo, *rest)
         other = (("s", "snoozed"),) if self._snapshot.snoozed else ()
-        keys = [("enter", self._opens(row))]
         if row is None:
-            return (*other, *super().keys()[1:])
-        if row.need is Need.APPROVAL:
-            keys = [("y", "allow"), ("d", "deny"), ("A", "allow always"), *keys]
-        else:
-            retry = [("R", "retry")] if row.need in TRIED_AGAIN else []
-            retry += [("r", "raise the budget")] if row.need is Need.BUDGET else []
-            keys = [*keys, *retry, ("d", "put aside"), ("l", "until tomorrow")]
-        keys.append(("z", "in an hour"))
-        return (*keys, *other, ("space", "mark"), ("u", "undo"), *super().keys()[1:])
+            return (*other, *undo, *rest)
+        opens = ("enter", self._opens(row))
+        if desk is None:
+            return (opens, *other, *rest)
+        answers = (("y", "allow"), ("d", "deny"), ("A", "allow always"), opens)
+        keys = answers if row.need is Need.APPROVAL else (opens, *self._verbs(row, desk))
+        hour = () if desk.hour(row)[1] else (("z", "in an hour"),)
+        return (*keys, *hour, *other, ("space", "mark"), *undo, *rest)
+
+    def _verbs(self, row: Attention, desk: Desk) -> Iterator[tuple[str, str]]:
+        """What can be done here about a need that is no question."""
+        if row.need in TRIED_AGAIN:
+            yield "R", "retry"
+        if row.need is Need.BUDGET:
+            yield "r", "raise the budget"
+        if not self._why_stays(row):
+            yield "d", "put aside"
+        if not desk.snooze(row)[1]:
+            yield "l", "until tomorrow"
 
     def _opens(self, row: Attention | None) -> str:
         """What enter does on a row."""
@@ -79,7 +90,7 @@ class AttentionScreen(AnswerSheet):
             self.rows.view.take(snapshot)
         self._show_going()
         shown = snapshot.snoozed if self._off else snapshot.attention
-        gone = [key for key in self.rows.marks.keys if key not in {key_of(one) for one in shown}]
+        gone = [key for key in self.rows.marks.keys if key not in {one.key for one in shown}]
         for key in gone:
             del self.rows.marks.keys[key]
         off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed and not self._off else ""
@@ -108,7 +119,7 @@ class AttentionScreen(AnswerSheet):
     def action_back(self) -> None:
         """Put what was put off on the list again: the marked rows, else the one under the cursor."""
         wanted = set(self.rows.targets())
-        found = [row.target for row in self._snapshot.snoozed if self._off and key_of(row) in wanted]
+        found = [row.target for row in self._snapshot.snoozed if self._off and row.key in wanted]
         if not found:
             self.say("s shows what is snoozed; b brings it back from there.")
         elif self._answers is not None and not self._refused("back"):
@@ -141,4 +152,4 @@ class AttentionScreen(AnswerSheet):
     def action_step(self, by: int) -> None:
         count = len(self.rows.model)
         if count:
-            self.rows.select_key(key_of(self.rows.model.row((self.rows.model.cursor + by) % count)))
+            self.rows.select_key(self.rows.model.row((self.rows.model.cursor + by) % count).key)

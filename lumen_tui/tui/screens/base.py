@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.geometry import Region, Size
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.text import one_line, safe
+from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.one_frame import OneFrame
+from lumen_tui.tui.screens.parts import Said, said
 from lumen_tui.tui.screens.sheet import Sheet
+from lumen_tui.tui.widgets.keys_line import TINY, KeysLine
 from lumen_tui.tui.widgets.keys_line import Keys as Keys
-from lumen_tui.tui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
     from lumen_tui.tui.app import LumenApp
     from lumen_tui.tui.screens.prose import Prose
 
 Result = TypeVar("Result")
-Fact = tuple[str, str | Content]
 
 _WIDE = 100  # columns from which two halves stand side by side
-_LABEL, _WIDEST = 13, 20  # columns for the names of facts: usually, and at most
 _HIGH = 30  # lines from which a long form has room between its rows
-
-
-def said(text: str, *, bad: bool = False) -> Content:
-    """A sentence of the program: red only where something is wrong."""
-    return Content.assemble((safe(text), "$room-bad" if bad else "$room-accent"))
+_ROOMY = (80, 12)  # a window smaller than this in one way has no room for every key of a form
+_SLIM = 45  # columns below which a name stands above its field
 
 
 class Dialog(OneFrame, ModalScreen[Result]):
@@ -65,10 +60,27 @@ class Dialog(OneFrame, ModalScreen[Result]):
         """The classes that Textual gives with the first layout, before it: else everything is styled twice."""
         width, height = self.app.size
         self.add_class("-wide" if width >= _WIDE else "-narrow", "-high" if height >= _HIGH else "-low", update=False)
+        self.set_class(width < _ROOMY[0] or height < _ROOMY[1], "-few", update=False)
+        self.set_class(width < _SLIM, "-slim", update=False)
+        self.set_class(height < _ROOMY[1], TINY, update=False)
 
     def foot(self) -> ComposeResult:
         """The last line of the box."""
         yield KeysLine(self.keys())
+
+    def on_resize(self) -> None:
+        self._know_size()
+        self.remove_class("-full")
+        self.fit()
+
+    def fit(self) -> None:
+        """Once all is laid out: where a box has no room for it, what stands in `.rows` scrolls and the keys stay."""
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        box = self.query_one(".box")
+        if box.max_scroll_y > 0:
+            self.add_class("-full")
 
     def body(self) -> ComposeResult:
         """The widgets between the title and the line of keys."""
@@ -109,6 +121,11 @@ class DetailScreen(Sheet, Dialog[Result]):
     ]
     HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
 
+    def say(self, text: str, bad: bool = False) -> None:
+        """One sentence at the bottom; an empty one takes it away. Nobody reads it on a screen that was left."""
+        if self.there:
+            self.query_one(Said).say(text, bad)
+
     def action_need(self, action: str) -> None:
         lumen = cast("LumenApp", self.app)
         above = lumen.screen_stack[lumen.screen_stack.index(lumen.room) + 1 :]
@@ -121,6 +138,27 @@ class DetailScreen(Sheet, Dialog[Result]):
         while lumen.screen is not lumen.room:
             lumen.screen.dismiss(None)
         lumen.room.action_do(action)
+
+
+class Asked(VerticalScroll, can_focus=False):
+    """What a dialog asks. Where it has to scroll, the place where one types or chooses stays in sight."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="rows")
+
+    def on_resize(self) -> None:
+        if isinstance(self.screen, Dialog):
+            self.screen.fit()  # the screen's own size was told before anything was laid out in it
+        self.call_after_refresh(self._into_sight)
+
+    def _into_sight(self) -> None:
+        field = self.screen.focused
+        if field is None or self not in field.ancestors:
+            return
+        for line in field.ancestors:
+            if isinstance(line, Widget) and line.has_class("row"):
+                line.scroll_visible(animate=False)  # its name as well, where there is room
+        field.scroll_visible(animate=False)
 
 
 class Invalid(ValueError):
@@ -144,8 +182,9 @@ class FormScreen(Dialog[Result]):
     SEND = "send"
 
     def body(self) -> ComposeResult:
-        with VerticalScroll(classes="rows", can_focus=False):
+        with Asked():
             yield from self.rows()
+            yield Static(classes="preview within")
         yield Static(classes="preview")
         yield Static(classes="complaint")
 
@@ -153,6 +192,8 @@ class FormScreen(Dialog[Result]):
         with Horizontal(classes="bar"):
             yield Button(Content(self.SEND), compact=True, classes="send")
             yield KeysLine(self.keys())
+        first, *_, last = self.keys()
+        yield KeysLine(((first[0], self.SEND), last)).add_class("few")
 
     def keys(self) -> Keys:
         return (("enter", "or F2"), ("tab", "next field"), ("esc", "cancel"))
@@ -172,17 +213,12 @@ class FormScreen(Dialog[Result]):
     def on_mount(self) -> None:
         self.refresh_preview()
 
-    def on_resize(self) -> None:
-        """Where one types stays in sight in a window that became smaller."""
-        if self.focused is not None:
-            self.call_after_refresh(self.focused.scroll_visible, animate=False)
-
     def refresh_preview(self) -> None:
         """Say anew what the form as it stands would do, and whether a complaint still holds."""
         words = self.preview()
-        line = self.query_one(".preview", Static)
-        line.update(words)
-        line.set_class(not words, "-empty")
+        for line in self.query(".preview").results(Static):
+            line.update(words)
+            line.set_class(not words, "-empty")
         if self.has_class("-wrong"):
             self.check()
 
@@ -199,6 +235,7 @@ class FormScreen(Dialog[Result]):
     def complain(self, what: str, field: str) -> None:
         """Show what is wrong and mark the row that it is about; an empty text takes both away."""
         self.set_class(bool(what), "-wrong")
+        self.fit()
         self.query_one(".complaint", Static).update(said(what, bad=True))
         for line in self.query(".row"):
             line.set_class(bool(field) and bool(line.query(f"#{field}")), "-wrong")
@@ -247,43 +284,3 @@ def row(label: str, *widgets: Widget, note: str = "") -> Horizontal:
     if note:
         field.append(Static(Content(note), classes="note"))
     return Horizontal(Static(Content(label), classes="label"), Vertical(*field, classes="field"), classes="row")
-
-
-class Facts(Widget):
-    """Names on the left, values beside them; a long value wraps under itself."""
-
-    def __init__(self, facts: Sequence[Fact] = (), *, classes: str = "") -> None:
-        super().__init__(classes=classes)
-        self._facts = tuple(facts)
-
-    def show(self, facts: Sequence[Fact]) -> None:
-        """Put other facts in place. Only lines that changed are repainted."""
-        width = self.content_size.width
-        before = self._lines(width)
-        self._facts = tuple(facts)
-        after = self._lines(width)
-        if len(before) != len(after):
-            self.refresh(layout=True)
-            return
-        for y, (old, new) in enumerate(zip(before, after, strict=True)):
-            if not old.is_same(new):
-                self.refresh(Region(0, y, width, 1))
-
-    def render(self) -> Content:
-        return Content("\n").join(self._lines(self.content_size.width))
-
-    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
-        return len(self._lines(width))
-
-    def _lines(self, width: int) -> list[Content]:
-        lines: list[Content] = []
-        size = min(_WIDEST, max((len(name) for name, _ in self._facts), default=0) + 2)
-        size = max(_LABEL, size)
-        for name, value in self._facts:
-            text = value if isinstance(value, Content) else Content(safe(value))
-            words = one_line(name, size - 1).ljust(size)
-            label = Content.assemble((words, "$room-muted"))
-            for line in text.wrap(max(1, width - size)):
-                lines.append(label + line)
-                label = Content(" " * size)
-        return lines

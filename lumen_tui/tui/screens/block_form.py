@@ -12,6 +12,7 @@ from lumen_tui.model.ids import BadId, check_name
 from lumen_tui.tui.screens.base import FormScreen, Invalid, row
 from lumen_tui.tui.screens.fields import Line
 from lumen_tui.tui.screens.prose import Prose
+from lumen_tui.tui.words import sentence
 
 
 class BlockForm(FormScreen[dict[str, Any]]):
@@ -44,7 +45,7 @@ class BlockForm(FormScreen[dict[str, Any]]):
             try:
                 check_fields(name, words, Fields(description=description, limit=limit or LIMIT))
             except BadEdit as error:
-                raise Invalid(f"{str(error)[:1].upper()}{str(error)[1:]}.", field) from error
+                raise Invalid(f"{sentence(str(error))}.", field) from error
         return {"name": name, "description": description, "limit": limit, "text": text}
 
     def _limit(self) -> int:
@@ -55,7 +56,7 @@ class BlockForm(FormScreen[dict[str, Any]]):
             limit = int(digits)
             check_fields("", "", Fields(limit=limit))
         except BadEdit as error:
-            raise Invalid(f"{str(error)[:1].upper()}{str(error)[1:]}.", "limit") from error
+            raise Invalid(f"{sentence(str(error))}.", "limit") from error
         except ValueError as error:
             raise Invalid("A limit is a number of characters.", "limit") from error
         return limit

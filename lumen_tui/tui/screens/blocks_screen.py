@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,15 +19,17 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import blockfiles
 from lumen_tui.store.memory.blockpage import BlocksPage, diff_of, read_page
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Facts, Keys
+from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.blocks_verbs import BlocksVerbs
 from lumen_tui.tui.screens.blocks_view import BlockRow, BlockRows, block_rows, facts_of, step_rows
+from lumen_tui.tui.screens.diffs import coloured
+from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
+from lumen_tui.tui.screens.parts import Facts
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import beside, look_of
 from lumen_tui.tui.widgets.line_list import LineList
 
-_INKS = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad", "@": "$room-muted"}
 _BESIDE = 6000  # characters of a text that stand beside the list; enter shows all of it
 
 
@@ -63,8 +64,10 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        verbs = (("enter", "read"), ("e", "edit"), ("l", "lock"), ("h", "history"), ("b", "put back"))
-        return (*verbs, ("a", "new"), ("u", "undo"), ("/", "filter"), ("esc", "back"))
+        reads, rest = (("enter", "read"), ("h", "history")), (("/", "filter"), ("esc", "back"))
+        if self._refusal:
+            return (*reads, *rest)
+        return (*reads, ("e", "edit"), ("l", "lock"), ("b", "put back"), ("a", "new"), ("u", "undo"), *rest)
 
     def _loaded(self, page: BlocksPage) -> None:
         self.page = page
@@ -91,14 +94,14 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
 
     def _show_text(self, text: str, *, diff: bool) -> None:
         prompt = self.query_one(".prompt", Static)
-        prompt.update(_colored(text) if diff else Content(text))
+        prompt.update(coloured(text) if diff else Content(text))
         prompt.display = bool(text)
 
     async def _load_diff(self, row: BlockRow) -> None:
         number = row.past.step if row.past else 0
         try:
             steps = self.page.steps.get(row.block.name, ())
-            text = await asyncio.to_thread(diff_of, self._layout, steps, number)
+            text = await looked(self, diff_of, self._layout, steps, number)
         except (OSError, files.StoreError) as error:
             text = f"! {error}"
         if self.rows.selected is row:
@@ -112,7 +115,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         if row.past is not None:
             heading = f"{row.block.name}, step {row.past.step}"
             try:
-                text = await asyncio.to_thread(blockfiles.kept_text, self._layout, row.past)
+                text = await looked(self, blockfiles.kept_text, self._layout, row.past)
             except files.StoreError as error:
                 self.say(str(error), bad=True)
                 return
@@ -134,8 +137,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
 
     def action_do(self, name: str) -> None:
         """A verb on the selected block."""
-        row = self.rows.selected
-        if row is not None:
+        if row := self.chosen():
             job: Callable[[BlockRow], Coroutine[Any, Any, None]] = getattr(self._verbs, name)
             self._begin(job(row))
 
@@ -150,9 +152,3 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
             return
         self.say("")
         self.run_worker(work, group="ask")
-
-
-def _colored(text: str) -> Content:
-    """A diff: what goes in red, what comes in the accent."""
-    lines = [Content.assemble((line, _INKS.get(line[:1], "$room-muted"))) for line in safe(text).splitlines()]
-    return Content("\n").join(lines)

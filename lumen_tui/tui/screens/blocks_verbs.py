@@ -20,9 +20,6 @@ class BlocksVerbs:
         self._screen, self._port = screen, port
         self._unsaved: dict[str, str] = {}  # texts that were refused: the next `e` goes on with them
 
-    def _told(self, text: str, bad: bool) -> None:
-        self._screen.say(text, bad=bad)
-
     async def edit(self, row: BlockRow) -> None:
         name = row.block.name
         if locked := row.block.fields.locked:
@@ -64,6 +61,6 @@ class BlocksVerbs:
         await self._submit("undo")
 
     async def _submit(self, verb: str, **arguments: Any) -> bool:
-        done = await jobs.submit(self._port, self._told, verb, **arguments)
+        done = await jobs.submit(self._screen, self._port, verb, **arguments)
         self._screen.load()
         return done is not None

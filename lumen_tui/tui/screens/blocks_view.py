@@ -10,8 +10,8 @@ from lumen_tui.model import times
 from lumen_tui.model.blocks import Block, Step, description
 from lumen_tui.store.memory.blockpage import BlocksPage
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.widgets.cells import Cell, line
 
@@ -61,7 +61,7 @@ class BlockRows(Rows[BlockRow]):
         age = words.age(self.now - times.epoch(block.at)) if block.at else "empty"
         return line(width, (
             Cell(block.name, said if block.text else ink.muted),
-            Cell(state, ink.bad if bad else ink.muted, 11),
+            *((Cell(state, ink.bad if bad else ink.muted, 11),) if state or width >= 44 else ()),
             Cell(f"{words.kilo(block.chars)}/{words.kilo(block.fields.limit)}", ink.muted, 11, right=True),
             *((Cell(block.by, ink.muted, 10),) if width >= 50 else ()),
             Cell(age, ink.muted, 6, right=True),

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.spendreport import SpendReport
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.screens import jobs
-from lumen_tui.tui.screens.base import DetailScreen, Keys, said
+from lumen_tui.tui.screens.base import DetailScreen, Keys
 from lumen_tui.tui.screens.budget_form import RaiseForm
 from lumen_tui.tui.screens.budget_view import page
 from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.parts import Said
 from lumen_tui.tui.screens.rows import look_of
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
@@ -41,14 +41,15 @@ class BudgetScreen(DetailScreen[None]):
         self._titles = _titles(snapshot)
         self._report: SpendReport | None = None
         self._lines = ScrolledLines(self._page)
-        self._loader: Loader[SpendReport] = Loader(self, read, self._loaded, self._told)
+        self._loader: Loader[SpendReport] = Loader(self, read, self._loaded)
 
     def body(self) -> ComposeResult:
         yield self._lines
-        yield Static(classes="said -empty")
+        yield Said()
 
     def keys(self) -> Keys:
-        return (("r", "raise for today"), ("w", "its tasks, and why"), ("u", "undo"), ("j k", "move"), ("esc", "back"))
+        acts = () if self._refusal else (("r", "raise for today"), ("u", "undo"))
+        return (*acts, ("w", "its tasks, and why"), ("j k", "move"), ("esc", "back"))
 
     def on_mount(self) -> None:
         self._lines.focus()
@@ -59,6 +60,10 @@ class BudgetScreen(DetailScreen[None]):
         self._now, self._titles = snapshot.taken, _titles(snapshot)
         self._loader.load()
 
+    def tick(self, now: float) -> None:
+        self._now = now
+        self._lines.redraw()
+
     def _loaded(self, found: SpendReport) -> None:
         self._report = found
         self._lines.redraw()
@@ -67,14 +72,9 @@ class BudgetScreen(DetailScreen[None]):
     def _page(self, width: int, height: int) -> list[list[Segment]]:
         return page(self._report, self._now, width, look_of(self.app), self._titles) if self._report else []
 
-    def _told(self, text: str, bad: bool) -> None:
-        line = self.query_one(".said", Static)
-        line.update(said(text, bad=bad))
-        line.set_class(not text, "-empty")
-
     def action_raise(self) -> None:
         if self._refusal:
-            self._told(f"raise: {self._refusal}", True)
+            self.say(f"raise: {self._refusal}", bad=True)
             return
         self.app.push_screen(RaiseForm(self._roles, self._report.full if self._report else ""), self._raise)
 
@@ -91,12 +91,12 @@ class BudgetScreen(DetailScreen[None]):
 
     def action_undo(self) -> None:
         if self._refusal:
-            self._told(f"undo: {self._refusal}", True)
+            self.say(f"undo: {self._refusal}", bad=True)
             return
         self.run_worker(self._submit("undo"), group="raise")
 
     async def _submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self._port, self._told, verb, **arguments):
+        if await jobs.submit(self, self._port, verb, **arguments):
             self._loader.load()
 
 

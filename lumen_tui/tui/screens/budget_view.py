@@ -92,7 +92,8 @@ class _Page:
     def _hours(self) -> Parts:
         levels, most = self._look.shapes.levels, max([hour.tokens for hour in self._found.hours] + [1])
         chart = "".join(levels[min(len(levels) - 1, len(levels) * hour.tokens // most)] for hour in self._found.hours)
-        return [(chart, self._look.ink.accent), (f"  at most {words.kilo(most)} tokens an hour", self._look.ink.muted)]
+        said = f"at most {words.kilo(most)} tokens an hour" if most > 1 else "no tokens"
+        return [(chart, self._look.ink.accent), (f"  {said}", self._look.ink.muted)]
 
     def _shares(self, title: str, shares: Sequence[Share]) -> Iterator[list[Segment]]:
         if not shares:

@@ -59,10 +59,7 @@ class ConfirmKey(Dialog[bool]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "leave", show=False)]
-    DEFAULT_CSS = """
-    ConfirmKey .called { height: auto; max-height: 50vh; width: 100%; margin: 0 0 1 0; }
-    ConfirmKey .whose { height: auto; width: 100%; color: $room-muted; }
-    """
+    DEFAULT_CSS = "ConfirmKey .whose { height: auto; width: 100%; color: $room-muted; }"
 
     def __init__(self, title: str, lines: Iterable[str], key: str, verb: str, quoted: Quoted = ()) -> None:
         super().__init__(title)
@@ -72,12 +69,11 @@ class ConfirmKey(Dialog[bool]):
         self._quoted = tuple(quoted)
 
     def body(self) -> ComposeResult:
-        yield Static(safe("\n".join(self._lines)), markup=False, classes="lines")
-        if self._quoted:
-            with VerticalScroll(classes="called"):
-                for heading, text in self._quoted:
-                    yield Static(Content(one_line(heading)), classes="whose")
-                    yield Static(Content(safe(text)), classes="agent words")
+        with VerticalScroll(classes="rows"):
+            yield Static(safe("\n".join(self._lines)), markup=False, classes="lines")
+            for heading, text in self._quoted:
+                yield Static(Content(one_line(heading)), classes="whose")
+                yield Static(Content(safe(text)), classes="agent words")
 
     def keys(self) -> Keys:
         scroll = (("↑↓", "move"),) if self._quoted else ()

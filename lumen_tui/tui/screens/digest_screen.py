@@ -9,9 +9,10 @@ from rich.segment import Segment
 
 from lumen_tui.model import digest as shape
 from lumen_tui.model.digest import Digest, Entry, Group
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Keys
-from lumen_tui.tui.screens.jobs import Loader
+from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.rows import ListSheet, Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line
 
@@ -55,15 +56,14 @@ class DigestRows(Rows[DigestRow]):
         return {"group": row.group.name, "kind": row.entry.kind, "id": row.entry.target, "age": age}
 
 
-class DigestScreen(ListSheet[None, DigestRow]):
-    """`read` makes the digest, in a thread. `go` carries the operator to what a row is about."""
+class DigestScreen(LoadedSheet[DigestRow, Digest]):
+    """`read` makes the digest. `go` carries the operator to what a row is about."""
 
     EMPTY = "Nothing happened since you left."
 
     def __init__(self, read: Callable[[], Digest], go: Callable[[ListSheet[None, DigestRow], DigestRow], None]) -> None:
-        super().__init__("Since you left")
+        super().__init__("Since you left", 0.0, read)
         self._go = go
-        self._loader: Loader[Digest] = Loader(self, read, self._loaded, self._told)
 
     def rows_view(self) -> DigestRows:
         return DigestRows(look_of(self.app))
@@ -71,9 +71,8 @@ class DigestScreen(ListSheet[None, DigestRow]):
     def keys(self) -> Keys:
         return (("enter", "go there"), *super().keys()[1:])
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._loader.load()
+    def show(self, snapshot: Snapshot) -> None:
+        """It tells of the time until it was opened."""
 
     def _loaded(self, found: Digest) -> None:
         self.count_to(found.until)
@@ -81,9 +80,6 @@ class DigestScreen(ListSheet[None, DigestRow]):
         cost = f"{words.money(found.usd)} spent on tasks" if found.usd else ""
         heading = f"In the last {past}" if found.first else f"Since you left, {past}"
         self.fill(list(_rows(found)), f"{heading}: {words.plural(found.count, 'thing')}", cost)
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def opened(self, row: DigestRow) -> None:
         self._go(self, row)

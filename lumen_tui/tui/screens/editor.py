@@ -41,11 +41,14 @@ def _split(name: str, words: str) -> list[str]:
 
 def edit(app: App[Any], text: str, suffix: str = ".md") -> str | None:
     """`text` as it came back from the editor, None where nothing was changed. Raises NoEditor."""
-    with tempfile.TemporaryDirectory(prefix="lumen-edit-") as folder:
-        path = Path(folder) / f"text{suffix}"
-        files.replace(path, text.encode())
-        edit_file(app, path)
-        after = path.read_text(errors="replace")
+    try:
+        with tempfile.TemporaryDirectory(prefix="lumen-edit-") as folder:
+            path = Path(folder) / f"text{suffix}"
+            files.replace(path, text.encode())
+            edit_file(app, path)
+            after = path.read_text(encoding="utf-8", errors="replace")
+    except (files.StoreError, OSError) as error:
+        raise NoEditor(f"The text stays as it is ({error}): make room in the folder that $TMPDIR names.") from error
     return None if after == text else after
 
 

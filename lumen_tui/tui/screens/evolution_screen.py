@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,13 +13,13 @@ from textual.widgets import Static
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.text import safe
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning import versiondiff
 from lumen_tui.store.learning.evolutionpage import EvolutionPage, read_page
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Facts, Keys
+from lumen_tui.tui.screens.base import Keys
+from lumen_tui.tui.screens.diffs import coloured
 from lumen_tui.tui.screens.evolution_verbs import EvolutionVerbs
 from lumen_tui.tui.screens.evolution_view import (
     EvolutionRow,
@@ -31,9 +30,11 @@ from lumen_tui.tui.screens.evolution_view import (
     rejection_rows,
     version_rows,
 )
+from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
+from lumen_tui.tui.screens.parts import Facts
 from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.rows import beside, look_of
+from lumen_tui.tui.screens.rows import beside, look_of, show_why
 from lumen_tui.tui.widgets.line_list import LineList
 
 _PARTS = {"versions": version_rows, "turned away": rejection_rows}
@@ -74,8 +75,10 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        verbs = (("a", "accept"), ("r", "reject"), ("e", "edit"), ("h", "versions"), ("b", "back to one"))
-        return (*verbs, ("t", "turned away"), ("u", "undo"), ("/", "filter"), ("esc", "back"))
+        parts, rest = (("h", "versions"), ("t", "turned away")), (("w", "why"), ("/", "filter"), ("esc", "back"))
+        if self._refusal:
+            return (*parts, *rest)
+        return (("a", "accept"), ("r", "reject"), ("e", "edit"), *parts, ("b", "back to one"), ("u", "undo"), *rest)
 
     def _loaded(self, page: EvolutionPage) -> None:
         self._page = page
@@ -106,14 +109,14 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def _show_change(self, text: str) -> None:
         prompt = self.query_one(".prompt", Static)
-        prompt.update(_colored(text))
+        prompt.update(coloured(text))
         prompt.display = bool(text)
 
     async def _load_change(self, row: EvolutionRow) -> None:
         """What a version changed against the one before it."""
         number = row.version.version if row.version else 0
         try:
-            text = await asyncio.to_thread(versiondiff.between, self._layout, number - 1, number)
+            text = await looked(self, versiondiff.between, self._layout, number - 1, number)
         except (LookupError, OSError, files.StoreError) as error:
             text = f"! {error}"
         if self.rows.selected is row:
@@ -127,6 +130,13 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
             self.app.push_screen(ReadingScreen(str(one.kind), one.text, facts))
         else:
             self.query_one(".detail").focus()
+
+    def action_why(self) -> None:
+        row = self.chosen()
+        if row is not None and row.observation is None:
+            self.say("What led to it is known only of what was learnt.")
+        elif row is not None:
+            show_why(self.app, row.key)
 
     def action_turn(self, part: str) -> None:
         """To another part, and with the same key back to what was learnt."""
@@ -142,10 +152,3 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         job: Callable[[], Coroutine[Any, Any, None]] = getattr(self._verbs, name)
         self.say("")
         self.run_worker(job(), group="ask", exclusive=True)
-
-
-def _colored(text: str) -> Content:
-    """A diff: what goes in red, what comes in the accent, the rest in grey."""
-    inks = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad"}
-    lines = [Content.assemble((line, inks.get(line[:1], "$room-muted"))) for line in safe(text).splitlines()]
-    return Content("\n").join(lines)

@@ -25,9 +25,6 @@ class EvolutionVerbs:
         self._screen, self._port = screen, port
         self._reasons: tuple[str, ...] = ()
 
-    def _told(self, text: str, bad: bool) -> None:
-        self._screen.say(text, bad=bad)
-
     async def accept(self) -> None:
         row = self._screen.rows.selected
         if row is not None and row.standing is not None:
@@ -87,5 +84,5 @@ class EvolutionVerbs:
         await self._submit("undo")
 
     async def _submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self._port, self._told, verb, **arguments):
+        if await jobs.submit(self._screen, self._port, verb, **arguments):
             self._screen.load()

@@ -13,8 +13,8 @@ from lumen_tui.store.learning.evolutionpage import EvolutionPage
 from lumen_tui.store.learning.evolved import Rejection
 from lumen_tui.store.learning.versions import Version
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.widgets.cells import Cell, line
 
@@ -48,8 +48,8 @@ def rejection_rows(page: EvolutionPage) -> list[EvolutionRow]:
     known = {one.id: one for one in page.observations}
     rows = [
         EvolutionRow(one.id, observation=known[one.id]) if one.id in known
-        else EvolutionRow(f"away-{number}", rejection=one)
-        for number, one in enumerate(page.rejections)
+        else EvolutionRow(f"away {one.at} {one.session}:{one.line} {one.text}", rejection=one)
+        for one in page.rejections
     ]  # fmt: skip
     return list({row.key: row for row in rows}.values())
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,6 +15,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
+from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -31,10 +34,28 @@ class Line(Input):
         )
         self.cursor_blink = False
 
+    def render_line(self, y: int) -> Strip:
+        """As Textual has it; what does not fit is marked on the side where it is, but not under the cursor."""
+        strip, width = super().render_line(y), self.scrollable_content_region.width
+        if y or width < 2:
+            return strip
+        hidden = self.scroll_offset.x if self.value else 0
+        cursor = cell_len(self.value[: self.cursor_position]) - hidden if self.has_focus else -1
+        if cell_len(self.value or self.placeholder) - hidden > width and cursor != width - 1:
+            strip = _marked(strip, width - 1)
+        return _marked(strip, 0) if hidden and cursor else strip
+
     @property
     def text(self) -> str:
         """What was typed, safe and without the blanks around it."""
         return safe(self.value).strip()
+
+
+def _marked(strip: Strip, cell: int) -> Strip:
+    """The strip with the mark of what is left out in one cell, in that cell's style."""
+    style = next(iter(strip.crop(cell, cell + 1)), Segment(" ")).style
+    mark = Strip([Segment("…", style)])
+    return Strip.join([strip.crop(0, cell), mark, strip.crop(cell + 1)])
 
 
 class Choice(Widget, can_focus=True):

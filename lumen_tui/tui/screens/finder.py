@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from lumen_tui.model.text import safe
 from lumen_tui.tui.commands import RoomCommand, shown_key
-from lumen_tui.tui.screens.base import Dialog, Keys, said
+from lumen_tui.tui.screens.base import Dialog, Keys
 from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.parts import Said
 from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.line_list import LineList
 
 _ENOUGH = 82.0  # per cent of likeness below which a command was not meant
+_KEY = len("shift+right")  # cells for a key
+NO_KEYS: Mapping[str, str] = MappingProxyType({})
 WhyNot = Callable[[RoomCommand], str]
 
 
-def likeness(query: str, command: RoomCommand) -> float:
-    """How well `query` names `command`, 0 to 400: its key, the beginning of its name, a part of it, then spelling."""
+def likeness(query: str, command: RoomCommand, keys: Mapping[str, str] = NO_KEYS) -> float:
+    """How well `query` names `command`, 0 to 400: its key, the beginning of its name, a part of it, then spelling.
+
+    `keys` are the operator's own, by action.
+    """
     wanted = query.casefold().strip()
     name = f"{command.label} {command.action.replace('_', ' ')}".casefold()
     everything = f"{name} {command.help} {command.scope}".casefold()
-    if query.strip() == command.shown_key:
+    if query.strip() == shown_key(command, keys):
         return 400.0
     if any(word.startswith(wanted) for word in (command.label.casefold(), *name.split())):
         return 300.0 - len(name) / 100
@@ -45,11 +51,11 @@ def _spelled_like(wanted: str, name: str) -> float:
     return score if score >= _ENOUGH else 0.0
 
 
-def ranked(query: str, commands: Sequence[RoomCommand]) -> list[RoomCommand]:
+def ranked(query: str, commands: Sequence[RoomCommand], keys: Mapping[str, str] = NO_KEYS) -> list[RoomCommand]:
     """The commands that `query` may mean, the likeliest first; all of them for an empty query."""
     if not query.strip():
         return list(commands)
-    scored = [(likeness(query, command), command) for command in commands]
+    scored = [(likeness(query, command, keys), command) for command in commands]
     return [command for score, command in sorted(scored, key=lambda pair: -pair[0]) if score > 0]
 
 
@@ -75,7 +81,7 @@ class CommandRows(Rows[RoomCommand]):
         cells = (
             Cell(shapes.cursor if here else " ", ink.accent, 1),
             *((scope,) if self.heads else ()),
-            Cell(shown_key(row, self.keys), ink.muted if why else ink.loud, 9, gap=1),
+            Cell(shown_key(row, self.keys), ink.muted if why else ink.loud, _KEY, gap=1),
             Cell(row.label, name, 13),
             Cell(f"not now: {why}" if why else row.help, rest),
         )
@@ -109,7 +115,7 @@ class Finder(Dialog[str]):
         found: LineList[RoomCommand] = LineList(self._view, empty="No command is like that.", id="list")
         found.can_focus = False
         yield found
-        yield Static(classes="said")
+        yield Said()
 
     def keys(self) -> Keys:
         return (("↑↓", "choose"), ("enter", "run"), ("esc", "back"))
@@ -124,7 +130,7 @@ class Finder(Dialog[str]):
 
     def order(self, query: str) -> list[RoomCommand]:
         """What to show for a query, and in which order."""
-        return ranked(query, self._commands)
+        return ranked(query, self._commands, self._keys)
 
     def find(self, query: str) -> None:
         """Show what fits, with the cursor on the first."""
@@ -132,6 +138,7 @@ class Finder(Dialog[str]):
         self._view.heads, self._view.current = self.heads(rows), ""
         self._list.set_rows(rows)
         self._list.action_row("top")
+        self.on_line_list_highlighted()  # before the list tells: what it says has its lines in the first layout
 
     def heads(self, rows: Sequence[RoomCommand]) -> frozenset[str]:
         """Keys of the rows that begin a group; empty where there are no groups."""
@@ -144,7 +151,7 @@ class Finder(Dialog[str]):
             return  # told for the new rows, and once more for the cursor on the first of them
         self._view.current = current
         self._list.refresh_changed()
-        self.query_one(".said", Static).update(Content.assemble((safe(chosen.help) if chosen else "", "$room-muted")))
+        self.query_one(Said).show(Content.assemble((safe(chosen.help) if chosen else "", "$room-muted")))
 
     def on_input_changed(self, event: Line.Changed) -> None:
         self.find(event.value)
@@ -159,7 +166,7 @@ class Finder(Dialog[str]):
         chosen = self._list.selected
         why = self._why_not(chosen) if chosen else "No command is like that."
         if chosen is None or why:
-            self.query_one(".said", Static).update(said(why, bad=True))
+            self.query_one(Said).say(why, bad=True)
             return
         self.dismiss(chosen.action)
 

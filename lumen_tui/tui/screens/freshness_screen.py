@@ -17,10 +17,11 @@ from lumen_tui.model.freshness import FactState, Phase
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
-from lumen_tui.tui.screens.base import Fact, FormScreen, Invalid, Keys, row
+from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.screens.fields import Line, Offers
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line
@@ -52,7 +53,8 @@ class FactRows(Rows[FactState]):
     def more(self, row: FactState, width: int) -> list[Segment]:
         ink = self.look.ink
         said = row.failing and f"could not look: {row.failing}"
-        evidence = said or row.evidence or ("no probe: only a person confirms it" if not row.fact.probes else "")
+        nothing = "its probes were not made yet" if row.fact.probes else "no probe: only a person confirms it"
+        evidence = said or row.evidence or nothing
         used = f"used by {', '.join(row.used_by)}: " if row.used_by else ""
         return line(width, [Cell("", ink.muted, 4), Cell(f"{used}{evidence}", ink.bad if row.drifted else ink.muted)])
 
@@ -125,7 +127,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
     def keys(self) -> Keys:
         acts = (("c", "confirm"), ("p", "probe now"), ("a", "add a probe"), ("x", "retire"), ("u", "undo"))
-        return (*acts, ("A", "all"), *super().keys())
+        return (*(() if self._refusal else acts), ("A", "all"), *super().keys())
 
     def _loaded(self, states: Sequence[FactState]) -> None:
         shown = [state for state in states if self._everything or _listed(state)]
@@ -181,7 +183,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
         self.app.push_screen(ProbeForm(chosen.fact.title, offers), filled)
 
     async def _submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self._port, self._told, verb, **arguments):
+        if await jobs.submit(self, self._port, verb, **arguments):
             self.rows.marks.clear()
             self.load()
 

@@ -18,7 +18,7 @@ class HelpScreen(Sheet, Finder):
         super().__init__("Help", commands, keys, why_not or (lambda command: ""))
 
     def order(self, query: str) -> list[RoomCommand]:
-        fits = [command for command in self._commands if not query.strip() or likeness(query, command) > 0]
+        fits = [command for command in self._commands if not query.strip() or likeness(query, command, self._keys) > 0]
         scopes = list(dict.fromkeys(command.scope for command in self._commands))
         return sorted(fits, key=lambda command: (bool(self._why_not(command)), scopes.index(command.scope)))
 

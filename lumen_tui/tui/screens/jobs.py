@@ -4,27 +4,52 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from textual.screen import Screen
+from textual.app import App
 
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.store.files import StoreError
+from lumen_tui.tui.bridge import carry_out
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from lumen_tui.tui.room import Room
+    from lumen_tui.tui.screens.base import DetailScreen, Dialog
+
+    Asks: TypeAlias = Room | Dialog[Any]
+    Says: TypeAlias = Room | DetailScreen[Any]  # it has a line for a sentence
 
 T = TypeVar("T")
-Say = Callable[[str, bool], None]  # a sentence, and whether it is bad news
+Answer = tuple[Done | None, str]  # what was done, or why not
+
+
+async def looked(screen: Asks, ask: Callable[..., T], *arguments: Any) -> T:
+    """What `ask` gives, from a thread. Where the screen was left meanwhile its job ends here: nobody reads it."""
+    try:
+        return await asyncio.to_thread(ask, *arguments)
+    finally:
+        if not screen.there:
+            raise asyncio.CancelledError
 
 
 class Loader(Generic[T]):
-    """Asks for something again and again without ever asking twice at once; the newest question is answered last."""
+    """Asks for something again and again without ever asking twice at once; the newest question is answered last.
 
-    def __init__(self, screen: Screen[Any], ask: Callable[[], T], done: Callable[[T], None], say: Say) -> None:
+    `failed` gets the sentence where something cannot be read; else the screen says it.
+    """
+
+    def __init__(
+        self, screen: Says, ask: Callable[[], T], done: Callable[[T], None], failed: Callable[[str], None] | None = None
+    ) -> None:
         self._screen = screen
         self._ask = ask
         self._done = done
-        self._say = say
+        self._failed = failed or partial(screen.say, bad=True)
         self._busy = False
         self._again = False
 
@@ -38,30 +63,42 @@ class Loader(Generic[T]):
 
     async def _run(self) -> None:
         try:
-            self._done(await asyncio.to_thread(self._ask))
+            self._done(await looked(self._screen, self._ask))
         except (ActionError, StoreError) as error:
-            self._say(str(error), True)
+            self._failed(str(error))
         self._busy = False
         if self._again:
             self._again = False
             self.load()
 
 
-async def submit(port: Port, say: Say, verb: str, **arguments: Any) -> Done | None:
-    """Carry out one action and say what came of it. None where it could not be carried out."""
+async def submit(screen: Says, port: Port, verb: str, **arguments: Any) -> Done | None:
+    """Carry out one action and say what came of it: in the room where the screen was left meanwhile.
+
+    None where it could not be carried out.
+    """
+    asked = asyncio.ensure_future(asyncio.to_thread(carry_out, port, verb, arguments))
     try:
-        done = await asyncio.to_thread(port.submit, verb, **arguments)
-    except (ActionError, StoreError) as error:
-        nearest = getattr(error, "candidates", ())
-        say(f"{error} ({', '.join(nearest)})" if nearest else str(error), True)
-        return None
-    say(done.summary, False)
+        done, why = await asyncio.shield(asked)
+        if not screen.there:
+            raise asyncio.CancelledError
+    except asyncio.CancelledError:
+        asked.add_done_callback(partial(_tell_room, screen.app))
+        raise
+    screen.say(done.summary if done else why, bad=done is None)
     return done
 
 
-async def picture(port: Port) -> Snapshot | None:
+def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
+    room: Room | None = getattr(app, "room", None)
+    if room is not None and not asked.cancelled():
+        done, why = asked.result()
+        room.say(done.summary if done else why, bad=done is None)
+
+
+async def picture(screen: Says, port: Port) -> Snapshot | None:
     """The newest snapshot, right after an action; None where it cannot be read just now."""
     try:
-        return await asyncio.to_thread(port.snapshot)
+        return await looked(screen, port.snapshot)
     except StoreError:
         return None

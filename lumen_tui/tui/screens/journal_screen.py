@@ -13,9 +13,10 @@ from lumen_tui.model import times
 from lumen_tui.model.listings import Deed
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
-from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line, spread
@@ -36,8 +37,8 @@ class DeedRows(Rows[Deed]):
             Cell(words.age(self.now - times.epoch(row.at)), ink.muted, 6, right=True),
             Cell(row.by, ink.muted, 10),
             Cell(row.summary or row.verb, text),
-            *((Cell(row.reason, ink.muted, width // 4),) if width >= 70 else ()),
-            Cell("undone" if row.undone else "", ink.accent, 6),
+            *((Cell(row.reason, ink.muted, width // 4),) if row.reason and width >= 70 else ()),
+            *((Cell("undone", ink.accent, 6),) if row.undone else ()),
         )
         return line(width, cells)
 
@@ -81,7 +82,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
         return DeedRows(look_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (("u", "undo this one"), *super().keys())
+        return (*(() if self._refusal else (("u", "undo this one"),)), *super().keys())
 
     def _loaded(self, deeds: Sequence[Deed]) -> None:
         self.fill(deeds, "Journal", words.plural(len(deeds), "action"))
@@ -90,7 +91,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
             self._at = ""
 
     def action_undo(self) -> None:
-        deed = self.rows.selected
+        deed = self.chosen()
         if deed is None:
             return
         if why := self._why_not(deed):
@@ -110,7 +111,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
         return "it is taken back already; U in the room does it again" if deed.undone else ""
 
     async def _undo(self, action_id: str) -> None:
-        if await jobs.submit(self._port, self._told, "undo", action_id=action_id):
+        if await jobs.submit(self, self._port, "undo", action_id=action_id):
             self.load()
 
     def opened(self, row: Deed) -> None:

@@ -14,19 +14,26 @@ T = TypeVar("T")
 
 
 class LoadedSheet(ListSheet[None, R], Generic[R, T]):
-    """Subclasses show in `_loaded` what `read` gave."""
+    """Subclasses show in `_loaded` what `read` gave. Until then the list does not say that it is empty."""
+
+    READING = "Reading …"
 
     def __init__(self, heading: str, now: float, read: Callable[[], T]) -> None:
         super().__init__(heading)
         self._now = now
-        self._loader: Loader[T] = Loader(self, read, self._loaded, self._told)
+        self._loader: Loader[T] = Loader(self, read, self._arrived, self._failed)
 
     def _loaded(self, found: T) -> None:
         raise NotImplementedError
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.rows.empty = self.READING
         self._loader.load()
+
+    def _arrived(self, found: T) -> None:
+        self.rows.empty = self.EMPTY
+        self._loaded(found)
 
     def show(self, snapshot: Snapshot) -> None:
         """Something changed: read anew."""
@@ -46,5 +53,8 @@ class LoadedSheet(ListSheet[None, R], Generic[R, T]):
         """Read anew what is shown."""
         self._loader.load()
 
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
+    def _failed(self, why: str) -> None:
+        """It cannot be read; what was read before stays."""
+        self.rows.empty = "This cannot be read."
+        self.rows.refresh_changed()
+        self.say(why, bad=True)

@@ -12,9 +12,9 @@ from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import date
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line

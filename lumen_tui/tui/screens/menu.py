@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
-from textual.widget import Widget
 from textual.widgets import Static
 
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.tui.screens.base import Dialog, Keys
+from lumen_tui.tui.screens.base import Asked, Dialog, Keys
 
 Answer = TypeVar("Answer")
 
@@ -29,17 +29,31 @@ class Option(NamedTuple):
     help: str = ""
 
 
-class Options(Widget, can_focus=True):
-    """The answers below each other; the selected one is marked."""
+class Options(Vertical, can_focus=True):
+    """The answers below each other; the selected one is marked, and in sight."""
 
-    index: reactive[int] = reactive(0)
+    BINDINGS: ClassVar[list[BindingType]] = [  # before those of what it scrolls in
+        Binding("down,j", "screen.step(1)", show=False),
+        Binding("up,k", "screen.step(-1)", show=False),
+    ]
+    index: reactive[int] = reactive(0, init=False)
 
     def __init__(self, options: Sequence[Option]) -> None:
         super().__init__(id="options")
         self.options = tuple(options)
 
-    def render(self) -> Content:
-        return Content("\n").join([self._line(number) for number in range(len(self.options))])
+    def compose(self) -> ComposeResult:
+        yield from [Static(self._line(number)) for number in range(len(self.options))]
+
+    def watch_index(self, before: int, after: int) -> None:
+        for number, line in enumerate(self.query_children(Static)):
+            if number in (before, after):
+                line.update(self._line(number))
+        self.scroll_visible()
+
+    def scroll_visible(self, *_args: Any, **_options: Any) -> None:
+        """Whoever asks for it sees where the selected answer begins."""
+        list(self.query_children(Static))[self.index].scroll_visible(animate=False, top=True)
 
     def _line(self, number: int) -> Content:
         option, here = self.options[number], number == self.index
@@ -58,8 +72,6 @@ class Menu(Dialog[str]):
     """Answers with the value of the chosen option. `lines` stand above the options."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "step(1)", show=False),
-        Binding("up,k", "step(-1)", show=False),
         Binding("enter", "take", show=False),
     ]
 
@@ -69,9 +81,10 @@ class Menu(Dialog[str]):
         self._lines = tuple(lines)
 
     def body(self) -> ComposeResult:
-        if self._lines:
-            yield Static(safe("\n".join(self._lines)), markup=False, classes="lines")
-        yield Options(self._options)
+        with Asked():
+            if self._lines:
+                yield Static(safe("\n".join(self._lines)), markup=False, classes="lines")
+            yield Options(self._options)
 
     def keys(self) -> Keys:
         return (("↑↓ enter", "choose"), ("esc", "cancel"))

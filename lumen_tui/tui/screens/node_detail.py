@@ -10,8 +10,9 @@ from textual.binding import Binding, BindingType
 
 from lumen_tui.model import times
 from lumen_tui.model.records import Node
-from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 
 _SHOWN_ABOVE = ("status", "priority", "pinned")

@@ -13,9 +13,10 @@ from lumen_tui.model import times
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
-from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line
@@ -67,15 +68,19 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
     def _loaded(self, rows: Sequence[NodeRow]) -> None:
         self.fill(rows, self.HEADING, words.plural(len(rows), self.NOUN))
 
+    def acts(self, verb: tuple[str, str]) -> Keys:
+        """The keys of a list with one verb."""
+        return (*(() if self._refusal else (verb, ("space", "mark"))), *super().keys())
+
     def act(self, verb: str, node_ids: list[str], **arguments: bool) -> None:
         """Carry out an action on some rows, then list anew."""
         if self._refusal:
             self.say(self._refusal, bad=True)
-        elif node_ids:
+        elif self.chosen():
             self.run_worker(self._act(verb, node_ids, arguments), group="act")
 
     async def _act(self, verb: str, node_ids: list[str], arguments: dict[str, bool]) -> None:
-        if await jobs.submit(self._port, self._told, verb, node_ids=node_ids, **arguments):
+        if await jobs.submit(self, self._port, verb, node_ids=node_ids, **arguments):
             self.rows.marks.clear()
             self.load()
 
@@ -98,7 +103,7 @@ class ArchivedScreen(NodesScreen):
     EMPTY = "Nothing is archived."
 
     def keys(self) -> Keys:
-        return (("b", "bring back"), ("space", "mark"), *super().keys())
+        return self.acts(("b", "bring back"))
 
     def action_bring_back(self) -> None:
         self.act("node.unarchive", self.rows.targets())
@@ -112,7 +117,7 @@ class ProtectedScreen(NodesScreen):
     EMPTY = "Nothing is protected."
 
     def keys(self) -> Keys:
-        return (("x", "unpin"), ("space", "mark"), *super().keys())
+        return self.acts(("x", "unpin"))
 
     def action_unpin(self) -> None:
         row = self.rows.selected

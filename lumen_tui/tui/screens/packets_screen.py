@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import capsule as shape
@@ -22,9 +20,11 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import capsules
 from lumen_tui.store.memory.packetrows import PacketIndex, PacketRows
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.base import DetailScreen, Keys
+from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.screens.why_screen import WhyScreen
@@ -115,12 +115,19 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
         self.app.push_screen(PacketSheet(self._port, str(self._layout.root), row, self._now))
 
     def action_why(self) -> None:
-        if (row := self.rows.selected) is not None and row.loop > 0:
+        if row := self._of_a_loop():
             self.app.push_screen(WhyScreen(self._port, task_id(row.loop), self._now))
 
     def action_capsule(self) -> None:
-        if (row := self.rows.selected) is not None and row.loop > 0:
+        if row := self._of_a_loop():
             self.run_worker(show_capsule(self, self._layout, row.loop), group="capsule", exclusive=True)
+
+    def _of_a_loop(self) -> Packet | None:
+        row = self.chosen()
+        if row is not None and row.loop < 1:
+            self.say("This packet does not say of which loop it is.", bad=True)
+            return None
+        return row
 
 
 def oriented(newest: Sequence[Packet], look: Look) -> str:
@@ -132,9 +139,9 @@ def oriented(newest: Sequence[Packet], look: Look) -> str:
     return f"orientation {packet_words.sparkline(found[::-1], ''.join(look.shapes.levels))} median {middle}"
 
 
-async def show_capsule(screen: Screen[None], layout: Layout, loop: int) -> None:
+async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) -> None:
     """Open what a loop woke with."""
-    found = await asyncio.to_thread(capsules.read, layout, loop)
+    found = await looked(screen, capsules.read, layout, loop)
     if found is None:
         text = f"The capsule of loop {loop} is not kept; [capsule] keep says how many are."
         screen.notify(text, markup=False, timeout=4)

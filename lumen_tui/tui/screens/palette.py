@@ -15,3 +15,8 @@ class Palette(Finder):
 
     def __init__(self, commands: Sequence[RoomCommand], why_not: WhyNot, keys: Mapping[str, str] | None = None) -> None:
         super().__init__("Command", commands, keys or {}, why_not)
+
+    def order(self, query: str) -> list[RoomCommand]:
+        """Before anything was typed, what can be run comes first."""
+        found = super().order(query)
+        return found if query.strip() else sorted(found, key=lambda command: bool(self._why_not(command)))

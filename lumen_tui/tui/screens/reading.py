@@ -12,7 +12,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from lumen_tui.model.text import safe
-from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, Result
+from lumen_tui.tui.screens.base import DetailScreen, Keys, Result
+from lumen_tui.tui.screens.parts import Fact, Facts
 
 
 class ReadingScreen(DetailScreen[Result]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from textual.widget import Widget
@@ -11,6 +10,7 @@ from textual.widgets import Static
 from lumen_tui.model.text import safe
 from lumen_tui.tui.screens.base import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.screens.fields import Line, Offers
+from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.widgets.keys_line import KeysLine
 
 Look = Callable[[], tuple[str, ...]]
@@ -50,7 +50,7 @@ class ReasonPrompt(FormScreen[str]):
 
     async def _offer(self, look: Look) -> None:
         """What is offered already keeps its digits."""
-        recent = await asyncio.to_thread(look)
+        recent = await looked(self, look)
         if recent and not self._recent:
             self._recent = recent
             self.query_one(Offers).offer(recent)

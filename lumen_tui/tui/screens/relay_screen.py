@@ -13,9 +13,10 @@ from lumen_tui.model import times
 from lumen_tui.model.relay import Box, Status, Submission
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
-from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
 from lumen_tui.tui.screens.rows import Rows, look_of
@@ -41,12 +42,12 @@ class RelayRows(Rows[Row]):
             Cell(name, ink.muted, min(16, width // 5)),
             Cell(one.by, ink.muted, min(16, width // 5)),
             Cell(one.title, ink.strong if selected else ink.text if held else ink.muted),
-            Cell(words.age(self.now - one.since), ink.muted, 5),
+            Cell(words.age(self.now - one.since), ink.muted, 6, right=True),
         ])  # fmt: skip
 
     def more(self, row: Row, width: int) -> list[Segment]:
         one, ink = row[1], self.look.ink
-        said = "; ".join(one.reasons) if one.status is Status.HELD else one.note
+        said = "; ".join(one.reasons) if one.status is Status.HELD else one.note or one.id
         return line(width, [Cell("", ink.muted, 9), Cell(said, ink.muted)])
 
     def words(self, row: Row) -> str:
@@ -79,7 +80,8 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
         return RelayRows(look_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (("r", "release"), ("d", "drop"), ("u", "undo"), ("space", "mark"), *super().keys())
+        acts = (("r", "release"), ("d", "drop"), ("u", "undo"), ("space", "mark"))
+        return (*(() if self._refusal else acts), *super().keys())
 
     def _loaded(self, boxes: Sequence[Box]) -> None:
         held = sorted(((box.name, one) for box in boxes for one in box.held), key=lambda row: row[1].since)
@@ -91,8 +93,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
 
     def _chosen(self) -> list[str]:
         """The ids that a key is about; none, with a sentence, where nothing can be done."""
-        if self._refusal:
-            self.say(self._refusal, bad=True)
+        if self._refused():
             return []
         chosen = list(self.rows.targets())
         if not chosen:
@@ -101,6 +102,11 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
             self.say("only what is held can be released or dropped: this stands in the relay already", bad=True)
             return []
         return chosen
+
+    def _refused(self) -> bool:
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+        return bool(self._refusal)
 
     def action_release(self) -> None:
         if chosen := self._chosen():
@@ -117,11 +123,11 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
             await self._submit("relay.drop", ids=chosen, reason=reason)
 
     def action_undo(self) -> None:
-        if not self._refusal:
+        if not self._refused():
             self.run_worker(self._submit("undo"), group="act")
 
     async def _submit(self, verb: str, **arguments: Any) -> None:
-        if await jobs.submit(self._port, self._told, verb, **arguments):
+        if await jobs.submit(self, self._port, verb, **arguments):
             self.rows.marks.clear()
             self.load()
 

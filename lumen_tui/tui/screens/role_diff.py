@@ -14,8 +14,7 @@ from textual.widgets import Static
 
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.screens.base import DetailScreen, Keys
-
-_INK = {"+": "$room-accent", "-": "$room-bad", "@": "$room-muted"}
+from lumen_tui.tui.screens.diffs import coloured
 
 
 class DiffScreen(DetailScreen[bool]):
@@ -40,7 +39,7 @@ class DiffScreen(DetailScreen[bool]):
         head = [*self._lines, f"{new} lines new, {gone} lines gone"]
         yield Static(Content(safe("\n".join(head))), classes="consequences")
         with VerticalScroll(classes="pages"):
-            yield Static(Content("\n").join([_coloured(line) for line in self._diff]))
+            yield Static(coloured("\n".join(self._diff)))
 
     def keys(self) -> Keys:
         return (("s", "save"), ("j k", "move"), ("esc", "not yet"))
@@ -56,7 +55,3 @@ def difference(before: str, after: str) -> list[str]:
     """The lines that differ, with two around each, as a unified diff without its head."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
     return list(lines)[2:]
-
-
-def _coloured(text: str) -> Content:
-    return Content.assemble((safe(text) or " ", _INK.get(text[:1], "")))

@@ -17,7 +17,7 @@ from lumen_tui.store.settings import rolefiles
 from lumen_tui.store.settings.roles import parse_role, read_role_file, render_role
 from lumen_tui.store.shipped import shipped
 from lumen_tui.tui.screens import editor
-from lumen_tui.tui.screens.base import FormScreen, Invalid, row
+from lumen_tui.tui.screens.base import DetailScreen, FormScreen, Invalid, row
 from lumen_tui.tui.screens.fields import Line
 from lumen_tui.tui.screens.menu import Menu, Option
 from lumen_tui.tui.screens.role_diff import DiffScreen
@@ -59,7 +59,7 @@ def check_new_name(name: str, taken: Sequence[str]) -> None:
 class RoleDrafts:
     """Texts that came back from the editor, by role; a broken one waits here for the next try."""
 
-    def __init__(self, screen: Any, foresee: Callable[[str, str], Sequence[str]] = lambda name, text: ()) -> None:
+    def __init__(self, screen: DetailScreen[Any], foresee: Callable[[str, str], Sequence[str]]) -> None:
         """`foresee` says, in lines, what the text of a role would change."""
         self._screen = screen
         self._foresee = foresee

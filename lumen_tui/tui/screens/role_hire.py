@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
-from textual.screen import Screen
 
 from lumen_tui.engine.rolepreview import Around, around, changed, consequences
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.store.settings.roles import parse_role, render_role
+from lumen_tui.tui.screens.base import DetailScreen
+from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.screens.menu import Menu, Option
 from lumen_tui.tui.screens.role_draft import RoleDrafts, templates
 from lumen_tui.tui.screens.role_form import RoleForm
@@ -24,7 +24,7 @@ class Hiring:
     """The questions on the way to a new role. `submit` carries out a verb of the actions."""
 
     def __init__(
-        self, screen: Screen[Any], snapshot: Callable[[], Snapshot], book: Callable[[], Book | None],
+        self, screen: DetailScreen[Any], snapshot: Callable[[], Snapshot], book: Callable[[], Book | None],
         submit: Callable[..., Coroutine[Any, Any, None]],
     ) -> None:  # fmt: skip
         self._screen, self._snapshot, self._book, self._submit = screen, snapshot, book, submit
@@ -40,7 +40,7 @@ class Hiring:
 
     async def _template(self) -> Role | None:
         """One of the roles that ship, as the operator chooses."""
-        shipped = await asyncio.to_thread(templates)
+        shipped = await looked(self._screen, templates)
         options = [Option(str(at), one.name, one.name, one.purpose) for at, one in enumerate(shipped, 1)]
         name = await self._screen.app.push_screen_wait(Menu("Begin with", options))
         return next((one for one in shipped if one.name == name), None)

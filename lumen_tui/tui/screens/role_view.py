@@ -17,8 +17,8 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import limit_words
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.theme import NO_LOOK, Look
 from lumen_tui.tui.widgets.cells import Cell, line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +18,8 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.settings.roles import render_role
 from lumen_tui.tui.screens import jobs
-from lumen_tui.tui.screens.base import Facts, Keys
+from lumen_tui.tui.screens.base import Keys
+from lumen_tui.tui.screens.parts import Facts
 from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
 from lumen_tui.tui.screens.role_draft import file_of
 from lumen_tui.tui.screens.role_form import RoleForm
@@ -54,9 +54,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         self._book: Book | None = None
         self._hiring = Hiring(self, lambda: self._snapshot, lambda: self._book, self._submit)
         self._drafts = self._hiring.drafts
-        self._loader: jobs.Loader[Book] = jobs.Loader(
-            self, port.role_book, self._figures, lambda text, bad: self.say(text, bad=bad)
-        )
+        self._loader: jobs.Loader[Book] = jobs.Loader(self, port.role_book, self._figures)
 
     def rows_view(self) -> RoleRows:
         return RoleRows(look_of(self.app), self._snapshot.taken)
@@ -67,7 +65,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
 
     def keys(self) -> Keys:
         verbs = (("h", "hire"), ("f", "fire"), ("R", "rehire"), ("a", "adjust"), ("e", "edit"), ("u", "undo"))
-        return (*verbs, ("w", "why"), ("esc", "back"))
+        return (*(() if self._snapshot.read_only else verbs), ("w", "why"), ("esc", "back"))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -131,7 +129,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         if row is None:
             return
         snapshot = self._snapshot
-        tasks = await asyncio.to_thread(unended, snapshot.tasks)
+        tasks = await jobs.looked(self, unended, snapshot.tasks)
         lines = firing(row.name, tasks, snapshot.config, row.stats)
         if row.retirement:
             lines = (row.retirement.text, *lines)
@@ -159,7 +157,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         row = self._in_force()
         if row is None or row.role is None:
             return
-        before = await asyncio.to_thread(file_of, Path(self._snapshot.root), row.role)
+        before = await jobs.looked(self, file_of, Path(self._snapshot.root), row.role)
         text = await self._drafts.edit(row.name, before)
         if text is not None:
             await self._submit("role.adjust", name=row.name, text=text)
@@ -172,7 +170,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
         return row
 
     async def _submit(self, verb: str, **arguments: str) -> None:
-        if await jobs.submit(self._port, lambda text, bad: self.say(text, bad=bad), verb, **arguments):
-            newest = await jobs.picture(self._port)
+        if await jobs.submit(self, self._port, verb, **arguments):
+            newest = await jobs.picture(self, self._port)
             if newest is not None:
                 self.show(newest)

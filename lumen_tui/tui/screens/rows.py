@@ -13,8 +13,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lumen_tui.tui.screens.base import DetailScreen, Facts, Keys, Result, said
+from lumen_tui.tui.screens.base import DetailScreen, Keys, Result
 from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.parts import Facts, Said
 from lumen_tui.tui.theme import NO_LOOK, Look
 from lumen_tui.tui.widgets.line_list import LineList
 
@@ -98,7 +99,7 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         yield (line := Line(placeholder="words, !word leaves out, field:value", id="filter"))
         line.add_class("filter")
         yield LineList(self.rows_view(), empty=self.EMPTY, two_lines=self.TWO_LINES, id="list")
-        yield Static(classes="said -empty")
+        yield Said()
 
     def keys(self) -> Keys:
         return (("enter", "open"), *((("w", "why"),) if self.WHY else ()), ("/", "filter"), ("esc", "back"))
@@ -127,11 +128,11 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         self.count_to(now)
         self.rows.refresh_changed()
 
-    def say(self, text: str, *, bad: bool = False) -> None:
-        """One sentence at the bottom; an empty one takes it away."""
-        line = self.query_one(".said", Static)
-        line.update(said(text, bad=bad))
-        line.set_class(not text, "-empty")
+    def chosen(self) -> R | None:
+        """The row under the cursor, for a key that needs one; where there is none, that is said."""
+        if self.rows.selected is None:
+            self.say("Nothing is selected.", bad=True)
+        return self.rows.selected
 
     def on_line_list_selected(self, event: LineList.Selected) -> None:
         if event.line_list is self.rows and self.rows.selected is not None:
@@ -139,8 +140,7 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
 
     def action_why(self) -> None:
         """What caused the row, and what came of it."""
-        row = self.rows.selected
-        if self.WHY and row is not None:
+        if self.WHY and (row := self.chosen()):
             show_why(self.app, self.rows.view.key(row))
 
     def action_filter(self) -> None:

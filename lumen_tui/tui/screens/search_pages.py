@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
-
-from textual.screen import Screen
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model.searching import Hit
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.index.search import Searcher
+from lumen_tui.tui.screens.base import DetailScreen
+from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.search_view import facts, told
 
 
-async def page(port: Port, searcher: Searcher, hit: Hit, now: float, refusal: str) -> Screen[Any]:
-    """The task's own screen, or the text of what was found with all that is known of it."""
+async def show_hit(
+    screen: DetailScreen[Any], port: Port, searcher: Searcher, hit: Hit, now: float, refusal: str
+) -> None:
+    """Open the task's own screen, or the text of what was found with all that is known of it."""
     if hit.type == "task":
         from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
 
-        return TaskDetailScreen(port, hit.ref, now, refusal=refusal)
-    text = await asyncio.to_thread(_text, port, searcher, hit)
-    return ReadingScreen(f"{hit.type.capitalize()} {hit.ref}", text, list(facts(hit, now)))
+        screen.app.push_screen(TaskDetailScreen(port, hit.ref, now, refusal=refusal))
+        return
+    text = await looked(screen, _text, port, searcher, hit)
+    screen.app.push_screen(ReadingScreen(f"{hit.type.capitalize()} {hit.ref}", text, list(facts(hit, now))))
 
 
 def _text(port: Port, searcher: Searcher, hit: Hit) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -15,10 +16,12 @@ from lumen_tui.model.searching import Found, Hit, parse
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import safe
 from lumen_tui.store.index.search import Searcher
-from lumen_tui.tui.screens import jobs, search_pages
-from lumen_tui.tui.screens.base import DetailScreen, Keys, said
+from lumen_tui.tui.screens import jobs
+from lumen_tui.tui.screens.base import DetailScreen, Keys
 from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.parts import Said
 from lumen_tui.tui.screens.rows import look_of
+from lumen_tui.tui.screens.search_pages import show_hit
 from lumen_tui.tui.screens.search_view import HitRows, reasons, summary
 from lumen_tui.tui.widgets.line_list import LineList
 
@@ -52,7 +55,7 @@ class SearchScreen(DetailScreen[None]):
         self._now, self._query = snapshot.taken, query
         self._found = Found()
         self._news = ""  # what the last action did
-        self._loader: jobs.Loader[tuple[str, Found]] = jobs.Loader(self, self._ask, self._loaded, self._told)
+        self._loader: jobs.Loader[tuple[str, Found]] = jobs.Loader(self, self._ask, self._loaded)
 
     def body(self) -> ComposeResult:
         yield (asked := Line(self._query, placeholder="words, tag:x, wu:WU-1, since:7d, in:conversations", id="find"))
@@ -62,10 +65,11 @@ class SearchScreen(DetailScreen[None]):
         found.can_focus = False
         yield found
         yield Static(classes="why")
-        yield Static(classes="said")
+        yield Said()
 
     def keys(self) -> Keys:
-        return (("↑↓", "choose"), ("enter", "open"), ("F3", "what caused it"), ("F2", "keep a note"), ("esc", "back"))
+        note = () if self._refusal else (("F2", "keep a note"),)
+        return (("↑↓", "choose"), ("enter", "open"), ("F3", "what caused it"), *note, ("esc", "back"))
 
     def on_mount(self) -> None:
         self.query_one("#find").focus()
@@ -79,6 +83,10 @@ class SearchScreen(DetailScreen[None]):
         self._now = self._view.now = snapshot.taken
         if self._query:
             self._loader.load()
+
+    def tick(self, now: float) -> None:
+        self._now = self._view.now = now
+        self._list.refresh_changed()
 
     @property
     def _list(self) -> LineList[Hit]:
@@ -109,11 +117,12 @@ class SearchScreen(DetailScreen[None]):
         bad = bool(found.notes) and not found.hits and not found.more
         asked = bool(self._query.strip())
         parts = (self._news, summary(found) if asked and not bad else "", *(found.notes if asked else ()))
-        self._told(" · ".join(part for part in parts if part), bad)
+        self.say(" · ".join(part for part in parts if part), bad)
         self.on_line_list_highlighted()
 
-    def _told(self, text: str, bad: bool) -> None:
-        self.query_one(".said", Static).update(said(text.replace("·", self._view.look.shapes.sep), bad=bad))
+    def say(self, text: str, bad: bool = False) -> None:
+        if self.there:
+            self.query_one(Said).say(text.replace("·", self._view.look.shapes.sep), bad)
 
     def on_line_list_highlighted(self) -> None:
         chosen = self._list.selected
@@ -129,19 +138,14 @@ class SearchScreen(DetailScreen[None]):
     def action_move(self, how: str) -> None:
         self._list.action_row(how)
 
-    def on_line_list_selected(self) -> None:
-        self._open()
-
-    def on_input_submitted(self) -> None:
-        self._open()
-
-    def _open(self) -> None:
+    @on(LineList.Selected)
+    @on(Line.Submitted)
+    def open_chosen(self) -> None:
+        """Enter in the line, or a double click on a hit."""
         chosen = self._list.selected
         if chosen is not None:
-            self.run_worker(self._show(chosen), group="open", exclusive=True)
-
-    async def _show(self, hit: Hit) -> None:
-        self.app.push_screen(await search_pages.page(self._port, self._searcher, hit, self._now, self._refusal))
+            opening = show_hit(self, self._port, self._searcher, chosen, self._now, self._refusal)
+            self.run_worker(opening, group="open", exclusive=True)
 
     def action_why(self) -> None:
         """The chain around the selected one."""
@@ -149,7 +153,7 @@ class SearchScreen(DetailScreen[None]):
 
         chosen = self._list.selected
         if chosen is None or chosen.type == "conversation":
-            self._told("Nothing is recorded of what caused this one." if chosen else "Nothing is selected.", False)
+            self.say("Nothing is recorded of what caused this one." if chosen else "Nothing is selected.")
             return
         self.app.push_screen(WhyScreen(self._port, chosen.ref, self._now))
 
@@ -158,7 +162,7 @@ class SearchScreen(DetailScreen[None]):
         from lumen_tui.tui.screens.note_form import NoteForm
 
         if self._refusal:
-            self._told(self._refusal, True)
+            self.say(self._refusal, bad=True)
             return
         wish = parse(self._query, self._now)
         self.app.push_screen(NoteForm(", ".join(wish.tags), wish.wus[0] if wish.wus else ""), self._filled)
@@ -168,5 +172,5 @@ class SearchScreen(DetailScreen[None]):
             self.run_worker(self._keep(arguments), group="act")
 
     async def _keep(self, arguments: dict[str, Any]) -> None:
-        done = await jobs.submit(self._port, self._told, "archive.insert", **arguments)
+        done = await jobs.submit(self, self._port, "archive.insert", **arguments)
         self._news = done.summary if done else ""

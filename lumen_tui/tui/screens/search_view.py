@@ -9,8 +9,8 @@ from rich.segment import Segment
 
 from lumen_tui.model.searching import Found, Hit, why
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, fit, line, push

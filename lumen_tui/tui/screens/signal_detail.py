@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 from lumen_tui.model import times
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import one_line
-from lumen_tui.tui.screens.base import Fact, Keys
+from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 
 

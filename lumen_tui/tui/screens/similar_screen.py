@@ -73,7 +73,7 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
         super().__init__(f"Like {one_line(node.title, 80)}")
         self._node = node
         self._now = now
-        self._loader: Loader[Sequence[Alike]] = Loader(self, lambda: port.similar(node.id), self._found, self._told)
+        self._loader: Loader[Sequence[Alike]] = Loader(self, lambda: port.similar(node.id), self._found)
 
     def rows_view(self) -> AlikeRows:
         return AlikeRows(look_of(self.app), self._node.id, self._now)
@@ -88,15 +88,13 @@ class SimilarScreen(ListSheet[Verdict, Alike]):
 
     def _found(self, rows: Sequence[Alike]) -> None:
         if not rows:
-            self.say("This one is judged already, or stands behind the 5 000 that are compared.", bad=True)
+            self.rows.empty = "This one is judged already, or stands behind the 5 000 that are compared."
+            self.rows.refresh_changed()
             return
         self.rows.marks.keys = {row.node_id: None for row in rows if row.sure}
         self.fill(rows, self.heading)
         if len(rows) == 1:
             self.say("No other open discovery is like this one.")
-
-    def _told(self, text: str, bad: bool) -> None:
-        self.say(text, bad=bad)
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
         count = len(self.rows.model)

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from lumen_tui.engine.port import Port, TaskDetail
 from lumen_tui.model import queueing, times
@@ -19,9 +18,10 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import editor, jobs
-from lumen_tui.tui.screens.base import DetailScreen, Fact, Facts, Keys, said
+from lumen_tui.tui.screens.base import DetailScreen, Keys
 from lumen_tui.tui.screens.markdown import markdown_lines
 from lumen_tui.tui.screens.moments import date
+from lumen_tui.tui.screens.parts import Fact, Facts, Said
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.retry_form import retry
 from lumen_tui.tui.screens.rows import look_of
@@ -60,9 +60,7 @@ class TaskDetailScreen(DetailScreen[None]):
         self._standing = standing  # what holds queued tasks back
         self._detail: TaskDetail | None = None
         self._seen = -1  # revision of the tasks that the detail was asked for
-        self._loader: jobs.Loader[TaskDetail] = jobs.Loader(
-            self, partial(port.task_detail, task_id), self._loaded, self.say
-        )
+        self._loader: jobs.Loader[TaskDetail] = jobs.Loader(self, partial(port.task_detail, task_id), self._loaded)
 
     def body(self) -> ComposeResult:
         yield Facts(classes="head")
@@ -73,7 +71,7 @@ class TaskDetailScreen(DetailScreen[None]):
             with Vertical(classes="half second result") as result:
                 result.border_title = Content("result")
                 yield ScrolledLines(self._result_lines, id="result")
-        yield Static(classes="said -empty")
+        yield Said()
 
     def keys(self) -> Keys:
         """Only what can be done with the task as it stands."""
@@ -156,12 +154,6 @@ class TaskDetailScreen(DetailScreen[None]):
         found: LineList[EventRow] = self.query_one("#tail", LineList)
         return found
 
-    def say(self, text: str, bad: bool = False) -> None:
-        """One sentence at the bottom."""
-        line = self.query_one(".said", Static)
-        line.update(said(text, bad=bad))
-        line.set_class(not text, "-empty")
-
     def on_line_list_selected(self, _event: LineList.Selected) -> None:
         row = self._tail.selected
         if row is None:
@@ -181,7 +173,7 @@ class TaskDetailScreen(DetailScreen[None]):
         retry(self.app, view, lambda **more: self.run_worker(self._act(verb, **more), group="act"))
 
     async def _act(self, verb: str, **more: Any) -> None:
-        if await jobs.submit(self._port, self.say, verb, task_id=self._task_id, **more):
+        if await jobs.submit(self, self._port, verb, task_id=self._task_id, **more):
             self._loader.load()
 
     def action_why(self) -> None:

@@ -20,6 +20,7 @@ from lumen_tui.tui.screens.caps import caps_of, caps_typed
 from lumen_tui.tui.screens.fields import Choice, Line
 from lumen_tui.tui.screens.moments import limit_typed, limit_words
 from lumen_tui.tui.screens.prose import Prose
+from lumen_tui.tui.words import sentence
 
 _OWN_TIER = ""
 
@@ -155,7 +156,7 @@ class TaskForm(FormScreen[dict[str, Any]]):
         try:
             return text and (ids.check_wu(text) if field == "wu_id" else ids.check_label(text, "lane"))
         except ids.BadId as error:
-            raise Invalid(f"{str(error)[:1].upper()}{str(error)[1:]}.", field) from error
+            raise Invalid(f"{sentence(str(error))}.", field) from error
 
 
 _BUDGET = "no cap of its own; or such as $0.50, 100k tokens"

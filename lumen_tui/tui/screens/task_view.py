@@ -15,8 +15,8 @@ from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.base import Fact
 from lumen_tui.tui.screens.moments import date, limit_words
+from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.theme import Look, Shapes
 from lumen_tui.tui.widgets.cells import Cell, line
@@ -84,7 +84,7 @@ def status_words(view: TaskView, shapes: Shapes) -> Content:
     if view.awaits_budget:
         return Content.assemble((f"{shapes.paused} waits for budget", "bold $room-accent"))
     style = "bold $room-bad" if view.status in _WRONG else "bold $room-accent" if view.status in _WANTS else "bold"
-    return Content.assemble((f"{shapes.status[view.status]} {view.status.value}", style))
+    return Content.assemble((f"{shapes.status[view.status]} {view.state}", style))
 
 
 def task_facts(

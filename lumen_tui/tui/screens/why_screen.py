@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -20,15 +21,31 @@ from lumen_tui.tui.widgets.cells import Cell, line, spread
 
 _DEEPEST = 8  # levels that are indented further
 _BAD = frozenset({"failed", "lost", "denied"})
+_ENDS = {
+    "": "It is gone.",
+    "call": "This stands for itself: go on from the task that it belongs to.",
+    "session": "Nothing leads beyond a session that is of no task here.",
+}  # of what kind one cannot go on from, and why
 
 
-class WhyRows(Rows[tuple[int, Row]]):
-    """How it is related, what it is, what it cost. The key is the line's number: one thing may stand there twice."""
+Named = tuple[str, Row]  # a line, and what the cursor finds it by when others come
 
-    def key(self, row: tuple[int, Row]) -> str:
-        return str(row[0])
 
-    def line(self, row: tuple[int, Row], width: int, selected: bool, marked: bool) -> list[Segment]:
+def named(found: Trace) -> Iterator[Named]:
+    """The lines by what they are about; one thing may stand there twice."""
+    seen: Counter[str] = Counter()
+    for row in rows(found):
+        seen[row.hop.id] += 1
+        yield f"{row.hop.id} {seen[row.hop.id]}", row
+
+
+class WhyRows(Rows[Named]):
+    """How it is related, what it is, what it cost."""
+
+    def key(self, row: Named) -> str:
+        return row[0]
+
+    def line(self, row: Named, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, (side, depth, hop) = self.look.ink, row[1]
         indent = "  " * (min(depth, _DEEPEST) - 1) if depth else ""
         how = f"{indent}{hop.link}" if side != "here" else "this"
@@ -47,7 +64,7 @@ class WhyRows(Rows[tuple[int, Row]]):
         at = times.epoch(hop.at)
         return say_words.age(self.now - at) if at else ""
 
-    def more(self, row: tuple[int, Row], width: int) -> list[Segment]:
+    def more(self, row: Named, width: int) -> list[Segment]:
         hop = row[1].hop
         sep = f" {self.look.shapes.sep} "
         more = f"and {hop.more} more" if hop.more else ""
@@ -55,10 +72,10 @@ class WhyRows(Rows[tuple[int, Row]]):
         parts = (hop.id, hop.status, f"by {hop.by}" if hop.by else "", cost(hop), again, more)
         return spread(width, [(f"  {sep.join(part for part in parts if part)}", self.look.ink.muted)], [])
 
-    def words(self, row: tuple[int, Row]) -> str:
+    def words(self, row: Named) -> str:
         return words(row[1].hop)
 
-    def fields(self, row: tuple[int, Row]) -> dict[str, str]:
+    def fields(self, row: Named) -> dict[str, str]:
         hop = row[1].hop
         return {"kind": hop.kind, "status": hop.status, "by": hop.by, "id": hop.id, "side": row[1].side}
 
@@ -68,14 +85,14 @@ def _title(hop: Hop) -> str:
     return f"{status}{hop.title or hop.id}"
 
 
-class WhyScreen(LoadedSheet[tuple[int, Row], Trace]):
+class WhyScreen(LoadedSheet[Named, Trace]):
     """Starts at `name`; enter makes the selected thing the middle, backspace goes back to the one before."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("backspace", "back", show=False),
         Binding("y", "copy", show=False),
     ]
-    EMPTY = "Looking through the journals …"
+    READING = "Looking through the journals …"
     TWO_LINES = True
 
     def __init__(self, port: Port, name: str, now: float) -> None:
@@ -94,28 +111,28 @@ class WhyScreen(LoadedSheet[tuple[int, Row], Trace]):
         if found == self._trace:
             return
         self._trace = found
-        numbered = list(enumerate(rows(found)))
+        lines = list(named(found))
         tokens, usd = found.spent
         spent = f"{tokens:,} tokens, ${usd:.3f} together" if tokens or usd else ""
         node = found.node
-        self.fill(numbered, one_line(f"Why {node.kind} {node.title or node.id}", 80), spent)
+        self.fill(lines, one_line(f"Why {node.kind} {node.title or node.id}", 80), spent)
         if self._shown != self._names[-1]:
             self._shown = self._names[-1]
-            self.rows.select_key(next((str(at) for at, row in numbered if row.side == "here"), "0"))
+            self.rows.select_key(next((key for key, row in lines if row.side == "here"), ""))
         if not found.up and not found.down:
             self.say("Nothing is known to have caused it, and nothing came of it yet.")
 
-    def _told(self, text: str, bad: bool) -> None:
-        if len(self._names) > 1 and bad:
+    def _failed(self, why: str) -> None:
+        if len(self._names) > 1:
             self._names.pop()
-        self.say(text, bad=bad)
+        super()._failed(why)
 
-    def opened(self, row: tuple[int, Row]) -> None:
+    def opened(self, row: Named) -> None:
         hop = row[1].hop
         if row[1].side == "here":
             return
-        if hop.kind in ("", "call"):
-            self.say("This stands for itself: go on from the task that it belongs to." if hop.kind else "It is gone.")
+        if hop.kind in _ENDS:
+            self.say(_ENDS[hop.kind])
             return
         self.say("")
         self._names.append(hop.id)

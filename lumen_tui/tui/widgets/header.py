@@ -38,7 +38,7 @@ def header(snapshot: Snapshot, now: float, width: int, look: Look, *, here: bool
     parts = _fitting([part for part in _parts(snapshot, now, look, here=here) if part.text], width - _GAP)
     left = [(part.text, part.style) for part in parts if not part.right]
     if left:
-        left[0] = (left[0][0].lstrip(" "), left[0][1])
+        left[0] = (left[0][0].lstrip(" ").removeprefix(f"{look.shapes.sep} "), left[0][1])
     return spread(width, left, [(part.text, part.style) for part in parts if part.right])
 
 

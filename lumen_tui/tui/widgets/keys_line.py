@@ -10,6 +10,8 @@ from textual.widgets import Static
 
 Keys = Sequence[tuple[str, str]]
 _GAP = "   "
+TINY = "-tiny"  # the class of a screen in a window of few lines
+_FEW = 2  # lines of keys in such a window: the last key, which leaves, and as many of the first ones as fit
 
 
 class KeysLine(Static):
@@ -29,15 +31,27 @@ class KeysLine(Static):
         return len(_GAP.join(f"{key} {word}" for key, word in self._keys))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(_broken(self._keys, width))
+        return len(self._lines(width))
 
     def render(self) -> Content:
-        return Content("\n").join(map(_line, _broken(self._keys, self.content_size.width)))
+        return Content("\n").join(map(_line, self._lines(self.content_size.width)))
+
+    def _lines(self, width: int) -> list[list[tuple[str, str]]]:
+        lines, kept = _broken(self._keys, width), len(self._keys)
+        while self.screen.has_class(TINY) and _height(lines, width) > _FEW and kept > 1:
+            kept -= 1
+            lines = _broken((*self._keys[: kept - 1], self._keys[-1]), width)
+        return lines
 
 
 def _line(keys: Keys) -> Content:
     parts = [Content.assemble((key, "bold $room-accent"), " ", (word, "$room-muted")) for key, word in keys]
     return Content(_GAP).join(parts)
+
+
+def _height(lines: list[list[tuple[str, str]]], width: int) -> int:
+    """Lines on the screen: a key that is longer than the window takes more than one."""
+    return sum(-(-len(_GAP.join(f"{key} {word}" for key, word in line)) // max(1, width)) for line in lines)
 
 
 def _broken(keys: Keys, width: int) -> list[list[tuple[str, str]]]:

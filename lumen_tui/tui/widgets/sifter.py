@@ -51,10 +51,11 @@ class Sifter(Generic[R]):
 
     async def _slowly(self, query: Query, text: str, fresh: bool) -> None:
         """Rows with the words as they are; where there are none at all, those with words that are merely alike."""
-        if not await self._pass(query.literal, text, fresh) and query.fuzzy and text == self.text:
-            await self._pass(query, text, fresh)
-        self._job = None
-        self.share = 1.0
+        try:
+            if not await self._pass(query.literal, text, fresh) and query.fuzzy and text == self.text:
+                await self._pass(query, text, fresh)
+        finally:  # a row that cannot be read ends this look, and not every one after it
+            self._job, self.share = None, 1.0
         if text != self.text or self._again:
             self._again = False
             self._sift(fresh=text != self.text)

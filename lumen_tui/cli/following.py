@@ -1,0 +1,53 @@
+"""Journals in the shell: the lines that are there, then those that come; each as text or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.store.journal import Follower
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+_LOOK_SECONDS = 0.2
+_CHUNK = 1024 * 1024
+
+
+def read(line: bytes, kind: type[R]) -> R | None:
+    """One record; None of a line that cannot be decoded."""
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except UNDECODABLE:
+        return None
+
+
+def json_line(record: msgspec.Struct) -> None:
+    """Print one record; everything beyond ASCII is escaped."""
+    print(json.dumps(msgspec.to_builtins(record)), flush=True)
+
+
+def everything(follower: Follower) -> Iterator[bytes]:
+    """The lines that are there now; following goes on behind the last of them."""
+    while data := follower.poll(_CHUNK)[1]:
+        yield from data.splitlines()
+
+
+def follow(
+    follower: Follower, kind: type[R], show: Callable[[R], None], until: Callable[[], bool] = lambda: False
+) -> None:
+    """Show every new record of a journal, until interrupted or `until` says so."""
+    while True:
+        ended = until()
+        for line in everything(follower):
+            if record := read(line, kind):
+                show(record)
+        sys.stdout.flush()
+        if ended:
+            return
+        time.sleep(_LOOK_SECONDS)

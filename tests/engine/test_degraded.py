@@ -1,0 +1,132 @@
+"""What cannot be read or written holds up its own part, is told, and ends no engine."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.runner import Runner, RunOptions
+from lumen_tui.model import loop, times
+from lumen_tui.model.snapshot import Need
+from lumen_tui.store.files import StoreError
+from lumen_tui.store.reader import Reader
+
+
+def told(world) -> list[str]:
+    """What needs a person because of the engine."""
+    found = Reader(world.root).snapshot(world.clock.now()).attention
+    return [one.text for one in found if one.need is Need.ENGINE]
+
+
+async def test_a_beat_that_fails_is_told_in_the_heartbeat_until_one_succeeds(world):
+    engine = world.engine()
+    elsewhere = world.root.parent / "elsewhere.jsonl"
+    elsewhere.touch()
+    world.layout.archival.symlink_to(elsewhere)
+    runner = Runner(engine, RunOptions(signals=False))
+    report = await runner._beat("timer")
+    engine.sleep(world.clock.now(), world.clock.now() + 60)
+    beat = json.loads(world.layout.heartbeat.read_bytes())
+    assert report.skipped.startswith("degraded: ") and "symbolic link" in report.skipped
+    assert beat["phase"] == "degraded" and "archival.jsonl is a symbolic link" in beat["note"]
+
+    world.layout.archival.unlink()
+    assert not (await runner._beat("timer")).skipped.startswith("degraded")
+    engine.sleep(world.clock.now(), world.clock.now() + 60)
+    assert json.loads(world.layout.heartbeat.read_bytes())["phase"] == "asleep"
+    assert told(world) == []
+
+
+async def test_a_degraded_engine_needs_a_person(world):
+    engine = world.engine()
+    engine.trouble = "memory/memory.jsonl cannot be read"
+    engine.sleep(world.clock.now(), world.clock.now() + 60)
+    assert told(world) == ["the engine cannot work: memory/memory.jsonl cannot be read"]
+
+
+@pytest.mark.parametrize("name", ["exit.json", "run.json", "events.jsonl", "hold.json"])
+async def test_an_odd_file_in_one_task_holds_up_no_other(world, name):
+    odd, other = world.task(), world.task()
+    (world.layout.task(odd) / name).symlink_to("/etc/passwd")
+    world.do("task.cancel", task_id=other)
+    engine = world.engine()
+    await engine.beat(world.clock.now())
+    assert world.status(other) == "cancelled"
+    Reader(world.root).snapshot(world.clock.now())
+
+
+KEPT_OUT = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+
+def _can_be_kept_out() -> bool:
+    try:
+        return subprocess.run([*KEPT_OUT, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not _can_be_kept_out(), reason="nothing keeps this user out of a file")
+def test_a_closed_journal_degrades_the_engine_and_does_not_end_it(world):
+    world.layout.memory.write_bytes(b"{}\n")
+    world.layout.memory.chmod(0)
+    words = ["-m", "lumen_tui", "--engine-only", "--once", "--state", str(world.root)]
+    done = subprocess.run(
+        [*KEPT_OUT, sys.executable, *words], capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert "degraded: " in done.stdout and "Permission denied" in done.stdout
+
+
+def command(world, verb: str, **more: object) -> str:
+    """A command that was given a second ago."""
+    given = loop.Command(id=f"cmd-{verb}", at=times.iso(world.clock.now() - 1), by="ana", verb=verb, **more)
+    world.store.commands.append(given)
+    return given.id
+
+
+def receipts(world) -> dict[str, bool]:
+    return {one.command_id: one.ok for one in world.store.command_receipts.records(loop.CommandReceipt)}
+
+
+def test_a_command_that_cannot_be_done_is_answered_so_and_holds_up_none_behind_it(world):
+    engine = world.engine()
+    (world.layout.pause / "x").mkdir(parents=True)
+    refused, other = command(world, "pause"), command(world, "beat")
+    assert engine.orders.carry_out(world.clock.now()).beat
+    assert receipts(world) == {refused: False, other: True}
+
+
+def test_no_command_is_lost_while_no_answer_can_be_written(world):
+    engine = world.engine()
+    orders = engine.orders
+    world.layout.command_receipts.unlink(missing_ok=True)
+    world.layout.command_receipts.mkdir()
+    asked = command(world, "stop", reason="enough")
+    for _ in range(2):
+        with pytest.raises(StoreError):
+            orders.carry_out(world.clock.now())
+        assert orders.waiting
+    world.layout.command_receipts.rmdir()
+    assert orders.carry_out(world.clock.now()).stop == "enough"
+    assert receipts(world) == {asked: True}
+    assert orders.carry_out(world.clock.now()).stop == ""
+
+
+def test_events_are_read_from_the_newest_on_and_across_the_rotated_file(world):
+    log = EventLog(world.store)
+    for number in range(1, 7):
+        if number == 4:
+            world.layout.events.rename(world.layout.earlier_events)
+        log.add("note", str(number), world.clock.now())
+    with world.layout.events.open("ab") as out:
+        out.write(b"{broken\n")
+    assert [event.text for event in log.since(0)] == list("123456")
+    assert [event.text for event in log.since(1)] == list("23456")
+    world.layout.earlier_events.unlink()
+    world.layout.earlier_events.mkdir()  # what came before the newest is not looked at
+    assert [event.text for event in log.since(4)] == ["5", "6"]

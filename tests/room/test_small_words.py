@@ -1,0 +1,55 @@
+"""Lines as they are drawn, at the widths at which they have to say less."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from rich.segment import Segment
+
+from lumen_tui.model.listings import Deed
+from lumen_tui.model.relay import Status, Submission
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.times import MINUTE, iso
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.spend.spending import spend_report
+from lumen_tui.tui import theme
+from lumen_tui.tui.screens.budget_view import page
+from lumen_tui.tui.screens.journal_screen import DeedRows
+from lumen_tui.tui.screens.relay_screen import RelayRows
+from lumen_tui.tui.widgets.header import header
+
+NOW = 1_800_000_000.0
+
+
+def text(line: list[Segment]) -> str:
+    return "".join(segment.text for segment in line)
+
+
+@pytest.mark.parametrize("look", [theme.NO_LOOK, theme.Look(theme.NO_LOOK.ink, theme.ASCII)])
+def test_a_header_without_the_agents_name_does_not_begin_with_a_mark(busy_snapshot: Snapshot, look: Any) -> None:
+    snapshot = msgspec.structs.replace(busy_snapshot, demo=True, read_only="the room was opened with --read-only")
+    drawn = [text(header(snapshot, NOW, width, look, here=False)) for width in range(30, 140)]
+    assert any(line.startswith("demo ") for line in drawn)
+    assert not any(line.strip().startswith(look.shapes.sep) for line in drawn)
+
+
+def test_a_day_without_a_call_had_no_tokens(tmp_path: Any) -> None:
+    layout = Layout(tmp_path / "state")
+    layout.create()
+    lines = [text(line) for line in page(spend_report(layout, NOW), NOW, 78, theme.NO_LOOK)]
+    assert next(line for line in lines if line.startswith("last 24 hours")).rstrip().endswith("  no tokens")
+
+
+def test_an_action_without_a_reason_has_the_room_of_one() -> None:
+    summary = "fact noted: “The API of the shop runs on port 8080”"
+    deed = Deed(id="act-1", at=iso(NOW), by="ann", verb="fact.add", summary=summary)
+    rows = DeedRows(theme.NO_LOOK, NOW)
+    assert summary in text(rows.line(deed, 76, False, False))
+    assert "because" in text(rows.line(msgspec.structs.replace(deed, reason="because"), 76, False, False))
+
+
+def test_the_age_of_a_submission_is_not_cut() -> None:
+    sent = Submission("rly-1", iso(NOW - 59 * MINUTE), "ann", "hello", "", 0, Status.SENT, 1)
+    assert text(RelayRows(theme.NO_LOOK, NOW).line(("outbox", sent), 76, False, False)).endswith("59 min")

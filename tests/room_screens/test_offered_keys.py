@@ -1,0 +1,69 @@
+"""The line of keys offers what works now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.relay import Box
+from lumen_tui.store.index.search import Searcher
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.spend.spending import spend_report
+from lumen_tui.tui.commands import COMMANDS
+from lumen_tui.tui.screens.base import DetailScreen
+from lumen_tui.tui.screens.blocks_screen import BlocksScreen
+from lumen_tui.tui.screens.budget_screen import BudgetScreen
+from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
+from lumen_tui.tui.screens.freshness_screen import FreshnessScreen
+from lumen_tui.tui.screens.help_screen import HelpScreen
+from lumen_tui.tui.screens.journal_screen import JournalScreen
+from lumen_tui.tui.screens.nodes_screen import ArchivedScreen, ProtectedScreen
+from lumen_tui.tui.screens.palette import Palette
+from lumen_tui.tui.screens.relay_screen import RelayScreen
+from lumen_tui.tui.screens.search_screen import SearchScreen
+
+_NOW = 1_790_000_000.0
+_LOOKS = {"j k", "h", "t", "w", "A", "/", "esc", "enter", "↑↓", "F3"}
+
+
+def sheets(port: RemotePort, why: str) -> list[DetailScreen[Any]]:
+    layout, snapshot = Layout(port.root), port.snapshot()
+    return [
+        RelayScreen(port, _NOW, list[Box], why),
+        FreshnessScreen(port, _NOW, list, why),
+        JournalScreen(port, "ann", _NOW, why),
+        ArchivedScreen(port, _NOW, why),
+        ProtectedScreen(port, _NOW, why),
+        BlocksScreen(port, snapshot, why),
+        EvolutionScreen(port, snapshot, why),
+        BudgetScreen(port, snapshot, lambda: spend_report(layout, _NOW), why),
+        SearchScreen(port, Searcher(layout), snapshot, why),
+    ]
+
+
+def offered(sheet: DetailScreen[Any]) -> set[str]:
+    line = sheet.keys()
+    return {key for key, _ in line}
+
+
+def test_a_room_that_only_looks_is_offered_no_key_that_writes(port: RemotePort) -> None:
+    for sheet in sheets(port, "read-only"):
+        assert offered(sheet) <= _LOOKS, sheet
+    for sheet in sheets(port, ""):
+        assert offered(sheet) - _LOOKS, sheet
+
+
+async def test_the_palette_begins_with_what_can_be_run(room: Any) -> None:
+    async with room(Palette(COMMANDS, lambda command: "read-only" if command.writes else "")) as (app, pilot):
+        await pilot.press("enter")
+        assert app.answers == ["day_on"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_key_is_shown_whole_in_the_help(room: Any, size: tuple[int, int]) -> None:
+    async with room(HelpScreen(COMMANDS, {}), size=size) as (app, pilot):
+        await pilot.press(*"week")
+        assert "shift+right" in app.shown
+        assert "shift+left" in app.shown

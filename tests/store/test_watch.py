@@ -1,0 +1,68 @@
+"""The room's wait for changes: woken by what changes, and done when it is stopped."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.store import watch
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.notices import Notices
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    found = Layout(tmp_path)
+    found.create()
+    return found
+
+
+def test_what_changes_wakes_and_what_is_written_aside_does_not(layout: Layout, monkeypatch) -> None:
+    monkeypatch.setattr(watch, "CALM", 5.0)
+    changes = [
+        lambda: (layout.root / ".aside").write_bytes(b"x"),  # the first to tell of the two is the other
+        lambda: layout.memory.write_bytes(b"{}\n"),
+        lambda: layout.memory.rename(layout.root / "gone"),
+        lambda: (layout.approvals / "one").mkdir(),
+    ]
+    stop = threading.Event()
+    waiting = watch.wait_for_changes(layout, stop, lambda: False)
+    threading.Timer(0.2, changes[0]).start()
+    threading.Timer(0.6, changes[1]).start()
+    begun = time.monotonic()
+    next(waiting)
+    assert 0.5 < time.monotonic() - begun < 4
+    for change in changes[2:]:
+        threading.Timer(0.2, change).start()
+        begun = time.monotonic()
+        next(waiting)
+        assert time.monotonic() - begun < 4
+    stop.set()
+    assert list(waiting) == []
+
+
+def test_no_other_way_is_begun_once_it_is_stopped(layout: Layout, monkeypatch) -> None:
+    begun = []
+
+    def other(*_: object) -> Iterator[None]:
+        begun.append("watchfiles")
+        yield
+
+    monkeypatch.setattr(watch, "_by_watchfiles", other)
+    stop = threading.Event()
+    waiting = watch.wait_for_changes(layout, stop, lambda: True)
+    next(waiting)
+    stop.set()
+    assert (list(waiting), begun) == ([], [])
+
+
+def test_a_folder_that_is_not_there_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(OSError, match="inotify_add_watch"):
+        Notices([tmp_path, tmp_path / "none"])
+    assert os.listdir("/proc/self/fd") == before
