@@ -289,12 +289,19 @@ def left_over(root: Path) -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            words, here = (path / "cmdline").read_bytes(), os.readlink(path / "cwd").startswith(str(root))
+            words = (path / "cmdline").read_bytes()
         except OSError:
             continue
-        if (here or str(root).encode() in words) and int(path.name) != os.getpid():
+        if (str(root).encode() in words or _is_in(path / "cwd", root)) and int(path.name) != os.getpid():
             found.append(int(path.name))
     return found
+
+
+def _is_in(link: Path, folder: Path) -> bool:
+    try:
+        return os.readlink(link).startswith(str(folder))
+    except OSError:  # gone, or a worker, which shows that to root alone
+        return False
 
 
 def words_of(pid: int) -> str:

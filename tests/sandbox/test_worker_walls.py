@@ -63,6 +63,12 @@ def events(machine) -> list[dict]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
+def not_its_own(machine) -> dict[str, bytes]:
+    """What stands outside the project and the state folder."""
+    tops = (f"{machine.top}/home/", f"{machine.top}/outside/")
+    return {name: data for name, data in machine.kept().items() if name.startswith(tops)}
+
+
 def test_what_it_tries_is_refused_recorded_and_shown_and_it_ends_cleanly(machine, api, model):
     outside, state = machine.top / "outside", machine.store.root
     (machine.top / "project" / "README").write_text(CLOSING.format(outside))
@@ -76,12 +82,12 @@ def test_what_it_tries_is_refused_recorded_and_shown_and_it_ends_cleanly(machine
         ("signal", {"message": CLOSING.format(outside)}),
         ("root", {"command": "id"}), ("write_result", {"text": "I could not."}), "done",
     ]  # fmt: skip
-    before = {name: data for name, data in machine.kept().items() if "/home/" in name or "/outside/" in name}
+    before = not_its_own(machine)
     ended = worker(machine, api)
     assert ended.returncode == 0, ended.stderr
     exit_record = json.loads((machine.store.layout.task("tsk-a") / "exit.json").read_bytes())
     assert exit_record["status"] == "done"
-    assert {name: data for name, data in machine.kept().items() if "/home/" in name or "/outside/" in name} == before
+    assert not_its_own(machine) == before
     assert not (state / "roles" / "evil.md").exists()
     assert (state / "evolved" / "constitution.md").read_text() == "SECRET-CANARY-4711\n"
     assert machine.survivors("61.733") == []

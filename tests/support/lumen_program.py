@@ -39,7 +39,9 @@ class Child:
         self._status, self._words, self._said = status, words, b""
         self.returncode: int | None = None
         while b"\n" not in self._said:
-            self._said += status.recv(100)
+            part = status.recv(100)
+            assert part, f"the process that starts programs ended before it had started {words}; its stderr says why"
+            self._said += part
         number, _, self._said = self._said.partition(b"\n")
         self.pid = int(number)
 
@@ -96,7 +98,8 @@ class Programs:
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
             subprocess.Popen(
                 [sys.executable, __file__, str(its.fileno()), self._kind], pass_fds=[its.fileno()], cwd=REPO,
-                env={**os.environ, "PYTHONPATH": str(REPO)}, stdin=subprocess.DEVNULL, start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPO), *_path()])}, stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )  # fmt: skip
             its.close()
             self._channel = mine
@@ -133,6 +136,10 @@ def start_worker(folder: Path, env: dict[str, str], lock: int = -1) -> Child:
     """A worker on this task folder, a session of its own, that writes what it says to worker.log."""
     with open(folder / "worker.log", "ab") as log, open(os.devnull, "rb") as nothing:
         return _WORKERS.start([str(folder)], env=env, cwd=folder, files=(nothing, log, log), lock=lock)
+
+
+def _path() -> list[str]:
+    return [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
 
 
 def _all(file: IO[bytes]) -> bytes:
