@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,12 @@ class Output:
 
     @staticmethod
     def _text(line: str) -> None:
-        """A log that has no room must not end the engine: what could not be said is left out."""
+        """A log that has no room must not end the engine: what could not be said is left out.
+
+        Past Python's buffer, which would keep it, and say it to be lost once more at the end.
+        """
         try:
-            print(line, flush=True)
+            os.write(sys.stdout.fileno(), f"{line}\n".encode(sys.stdout.encoding, "replace"))
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever reads has gone, and with it the wish to be told
                 raise

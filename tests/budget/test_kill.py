@@ -69,9 +69,9 @@ def test_what_was_set_aside_counts_in_full(purse, a_hold, day):
 
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_an_engine_honours_it_within_a_second_and_goes_on_when_it_is_lifted(purse, by_hand):
+    child = purse.stubborn("tsk-a")  # before there is an engine, which would begin its task
     purse.engine()
     purse.until(lambda: asleep(purse))
-    child = purse.stubborn("tsk-a")
     purse.task("tsk-later")
     began = time.monotonic()
     if by_hand:
@@ -97,9 +97,9 @@ def test_an_engine_honours_it_within_a_second_and_goes_on_when_it_is_lifted(purs
 
 
 def test_an_engine_that_hangs_is_not_waited_for(purse):
+    child = purse.stubborn("tsk-a")
     engine = purse.engine()
     purse.until(lambda: asleep(purse))
-    child = purse.stubborn("tsk-a")
     engine.send_signal(signal.SIGSTOP)
     began = time.monotonic()
     purse.do("kill", now=time.time())
