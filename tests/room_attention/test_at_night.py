@@ -153,8 +153,11 @@ def test_an_engine_that_died_and_one_that_is_stopped_say_how_it_goes_on():
 
 def test_an_engine_whose_log_has_no_room_goes_on(desk):
     command = [sys.executable, "-m", "lumen_tui", "--engine-only", "--once", "--state", str(desk.store.root)]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False, env=buffered
+        )
     assert (done.returncode, done.stderr) == (0, "lumen-tui: engine stopped (done)\n")
     beat = desk.port.snapshot().engine.heartbeat
     assert beat is not None
