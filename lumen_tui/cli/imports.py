@@ -60,13 +60,19 @@ def _run(session: Session, args: Namespace, take: Import, path: Path) -> int:
         ) from error
     if args.json:
         document({**msgspec.to_builtins(report), "added": report.added, "quarantined": report.quarantined})
-        return 0
+        return _code(report)
     for part in report.parts:
         _show(part)
     total = f"{report.added} added, {report.quarantined} could not be used"
     say(total + (" (kept in quarantine/)" if report.quarantined else ""))
     _tell_of_triage(session)
-    return 0
+    return _code(report)
+
+
+def _code(report: Report) -> int:
+    """2 where it was no such file at all: not one line of it can be used."""
+    used = report.added + sum(part.present for part in report.parts)
+    return 2 if report.quarantined and not used else 0
 
 
 def _tell_of_triage(session: Session) -> None:

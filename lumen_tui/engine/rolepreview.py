@@ -1,9 +1,9 @@
-"""What hiring, adjusting or firing a role brings with it, said beforehand. Pure but for the keys in the environment."""
+"""What hiring, adjusting or firing a role brings with it, said beforehand."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -29,6 +29,7 @@ class Around(Struct, frozen=True):
 
     config: Config
     sandbox: str = ""  # the tier in force, as the heartbeat tells it
+    brain: str = ""  # what answers where no other provider is named, as the heartbeat tells it
     stats: Stats | None = None  # of this role, or of the one that it is a copy of
     tasks: tuple[TaskView, ...] = ()  # that have not ended
     now: float = 0.0
@@ -37,8 +38,8 @@ class Around(Struct, frozen=True):
 def around(picture: Snapshot, stats: Stats | None, now: float) -> Around:
     """What is around a role in a picture of the state folder."""
     beat = picture.engine.heartbeat
-    tier = beat.sandbox if beat else ""
-    return Around(config=picture.config, sandbox=tier, stats=stats, tasks=unended(picture.tasks), now=now)
+    tier, brain = (beat.sandbox, beat.brain) if beat else ("", "")
+    return Around(picture.config, tier, brain, stats, unended(picture.tasks), now)
 
 
 def consequences(role: Role, around: Around) -> tuple[Line, ...]:
@@ -50,7 +51,7 @@ def consequences(role: Role, around: Around) -> tuple[Line, ...]:
     return tuple(
         (name, text)
         for name, text in (
-            ("model", model_words(role, around.config)),
+            ("model", model_words(role, around.config, around.brain)),
             ("tools", _tools(role, rules)),
             ("commands", _commands(rules, around)),
             ("may change", _writable(role, rules, around.config)),
@@ -76,16 +77,23 @@ def changed(before: Role, after: Role, around: Around) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def model_words(role: Role, config: Config) -> str:
-    """Which model its tasks are given to, and by which setting."""
+def model_words(role: Role, config: Config, brain: str = "") -> str:
+    """Which model its tasks are given to, and by which setting; `brain` is the engine's, as its heartbeat tells it."""
     by = "[models.roles]" if role.name in config.models.roles else f"its tier {role.tier}"
     try:
-        first, *others = targets(config.models, role, _NONE, os.environ)
+        first, *others = targets(config.models, role, _NONE, _keys(brain))
     except ProviderError as error:
         return f"none: {error}"
     named = f"{first.endpoint.name}: {first.model}".rstrip(": ")
     rest = f", then {', '.join(one.model for one in others)}" if others else ""
     return one_line(f"{named}{rest} (by {by})")
+
+
+def _keys(brain: str) -> Mapping[str, str]:
+    """The environment that decides between a model and none: the engine's, not ours, where it has told of it."""
+    if not brain:
+        return os.environ
+    return {"ANTHROPIC_API_KEY": "the engine's"} if brain == "anthropic" else {}
 
 
 def cost_words(stats: Stats | None) -> str:

@@ -48,6 +48,7 @@ async def test_the_last_query_wins_and_problems_are_said(filled: Any) -> None:
         assert "exhausted" in app.shown and "sig-pool" in str(app.sheet.query_one(".why", Static).content)
         app.sheet.query_one("#find").value = "frobnicate"  # type: ignore[attr-defined]
         await until(pilot, lambda: "Nothing fits" in app.shown)
+        assert "nothing found" not in app.shown  # said once
 
 
 async def test_a_conversation_opens_with_what_stands_around(filled: Any) -> None:

@@ -141,5 +141,6 @@ async def test_the_kill_key_works_above_another_screen(purse, now, open_room):
         await until(pilot, lambda: isinstance(app.screen, BudgetScreen))
         await pilot.press("ctrl+k")
         await until(pilot, lambda: isinstance(app.screen, KillForm))
+        assert "No worker has anything in hand now." in text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, BudgetScreen))

@@ -123,6 +123,10 @@ def test_imports_from_the_shell(shell, tmp_path):
     issues = tmp_path / "issues.jsonl"
     issues.write_text('{"id":"bd-1","title":"x","status":"open","priority":2,"issue_type":"task","created_at":""}\n')
     assert "1 added" in shell("import", "beads", str(issues)).stdout
+    (tmp_path / "poem").write_text("Two roads\ndiverged\n")
+    nothing = shell("import", "beads", str(tmp_path / "poem"))
+    assert (nothing.returncode, "0 added, 2 could not be used" in nothing.stdout) == (2, True)
+    assert shell("import", "beads", str(tmp_path / "poem"), "--json").returncode == 2
 
 
 def test_nothing_to_do_and_not_found_are_three(here, capsys):

@@ -64,6 +64,15 @@ def test_the_model_of_a_role_and_the_setting_it_is_from():
     assert rolepreview.model_words(BUILDER, unknown).startswith("none: ")
 
 
+def test_the_model_is_the_one_that_the_engine_would_ask_whatever_keys_are_here(monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    told = rolepreview.model_words(BUILDER, Config(), "anthropic")
+    assert told.startswith("anthropic: ") and rolepreview.model_words(BUILDER, Config()).startswith("offline")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "ours")
+    assert rolepreview.model_words(BUILDER, Config(), "offline").startswith("offline")
+    assert rolepreview.model_words(BUILDER, Config()) == told
+
+
 def test_an_adjustment_says_only_what_becomes_different():
     around = rolepreview.Around(config=Config(models=ModelsConfig(provider="offline")))
     after = msgspec.structs.replace(BUILDER, write=False)

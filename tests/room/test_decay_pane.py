@@ -63,28 +63,35 @@ async def test_the_clock_moves_by_days_and_weeks_and_comes_back(memory: Memory, 
         await room.until(lambda: "1 fade within 7 days" in pane.text)
         await pane.press("right", "right", "right", "right")
         await room.until(lambda: "1 archived by then" in pane.text)
-        assert "as of in 4 d" in pane.text
+        assert "as in 4 d" in pane.text
         assert "+1 in 7 d" in pane.text
         await pane.press("shift+right")
         await room.until(lambda: "2 archived by then" in pane.text)
         await pane.press("shift+left", "left")
-        await room.until(lambda: "as of in 3 d" in pane.text)
+        await room.until(lambda: "as in 3 d" in pane.text)
         await pane.press("shift+left", "left")
-        assert "as of" not in pane.text
+        assert "as in" not in pane.text
         assert "goes no further" in room.footer
         await pane.press("shift+right", "0")
-        assert "as of" not in pane.text
+        assert "as in" not in pane.text
         assert "1 fade within 7 days" in pane.text
 
 
 async def test_the_frame_says_it_in_the_accent_colour(memory: Memory, open_room: Any) -> None:
     async with open_room(port=memory.port, size=(200, 50)) as room:
         await room.pane("decay").focus().press("right", "left_square_bracket", "left_square_bracket")
-        assert "as of in 1 d · half-life 14 d (30)" in room.text
+        assert "as in 1 d · half-life 14 d (30)" in room.text
         widget = room.app.room.pane("decay")
         assert widget.has_class("-travelling")
         assert widget.styles.border_title_color.hex.lower() == "#e8b45c"
         await room.until(lambda: "46.5 d" in room.region_text(room.app.room.detail.region))
+
+
+async def test_what_is_kept_is_counted_in_words(memory: Memory, open_room: Any) -> None:
+    memory.add("other", 300, "discovery")
+    async with open_room(port=memory.port, size=(80, 24)) as room:
+        room.pane("decay").focus()
+        await room.until(lambda: "1 pinned · 1 summary · 2 open discoveries" in room.text)
 
 
 async def test_another_rule_is_tried_seen_and_written(memory: Memory, open_room: Any) -> None:

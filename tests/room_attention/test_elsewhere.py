@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.model.approvals import Approval, Decision, call_hash
@@ -15,6 +16,7 @@ from lumen_tui.model.times import iso
 from lumen_tui.store.people import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tui.screens.approval_risk import Walls, high, walls_of
+from lumen_tui.tui.screens.approval_screen import ApprovalScreen
 from lumen_tui.tui.screens.approval_view import answer_words
 
 NOW = 1_800_000_000.0
@@ -131,6 +133,25 @@ async def test_n_says_why_where_there_is_nothing(desk: Any, open_room: Any) -> N
         await room.press("L", "n")
         assert told == ["next: nothing needs you"]
         assert len(room.app.screen_stack) == 2
+
+
+async def test_a_word_in_the_corner_stands_there_once(desk: Any, open_room: Any) -> None:
+    async with open_room(desk) as room:
+        await room.press("L", "n", "n", "N", "n")
+        assert [note.message for note in room.app._notifications] == ["next: nothing needs you"]
+
+
+async def test_the_minutes_of_a_question_go_on_without_a_newer_picture(
+    desk: Any, open_room: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ApprovalScreen, "show", lambda *_: None)
+    desk.ask("make deploy")
+    async with open_room(desk) as room:
+        await room.press("n")
+        await room.sees("5 min ago", "counts as no in 55 min")
+        desk.clock.wall += 61
+        room.app.room._tick()
+        await room.sees("6 min ago", "counts as no in 53 min")
 
 
 def test_a_rule_of_another_pattern_is_on_file_as_it_was_shown(desk: Any) -> None:

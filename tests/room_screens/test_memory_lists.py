@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from lumen_tui.model.listings import Deed, NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.times import iso
 from lumen_tui.store.store import Store
-from lumen_tui.tui.screens.journal_screen import JournalScreen
-from lumen_tui.tui.screens.nodes_screen import ArchivedScreen, ProtectedScreen
+from lumen_tui.tui.screens.journal_screen import DeedRows, JournalScreen
+from lumen_tui.tui.screens.nodes_screen import ArchivedScreen, NodeRows, ProtectedScreen
 from lumen_tui.tui.screens.similar_screen import SimilarScreen, Verdict
 
 NOW = 1_790_000_000.0
@@ -89,3 +90,25 @@ async def test_what_decay_archived_says_its_score(room, port, until):
     async with room(ArchivedScreen(port, NOW)) as (app, pilot):
         await until(pilot, lambda: "below threshold" in app.shown)
         assert "200 d" in app.shown
+
+
+def test_a_column_takes_no_more_than_its_longest_word_needs() -> None:
+    node = Node(id="mem-1", type="discovery", content="Health page shows yesterday's figures", created_at=iso(NOW))
+    rows = NodeRows(now=NOW)
+    rows.widest = len("open discovery")
+    drawn = "".join(part.text for part in rows.line(NodeRow(node, NOW - 3600, "open discovery"), 76, False, False))
+    assert "yesterday's figures" in drawn and drawn.endswith("  open discovery     1 h")
+    deed = Deed(id="a", at=iso(NOW), by="ann", verb="approval.deny", summary="x" * 46, reason="no")
+    deeds = DeedRows(now=NOW)
+    deeds.widest = len("no")
+    assert deed.summary in "".join(part.text for part in deeds.line(deed, 76, False, False))
+
+
+async def test_the_lists_know_their_longest_word(room, port, until):
+    made(port, "Health page shows yesterday's figures")
+    port.submit("triage.archive", node_ids=made(port, "Race"), reason="no")
+    async with room(ProtectedScreen(port, NOW), size=(80, 24)) as (app, pilot):
+        await until(pilot, lambda: "yesterday's figures   open discovery" in app.shown)
+    async with room(JournalScreen(port, port.operator, NOW), size=(80, 24)) as (app, pilot):
+        await until(pilot, lambda: "1 action" in app.shown)
+        assert app.screen.rows.view.widest == 2

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from textual.screen import Screen
 
+from lumen_tui.model.facts import Fact
+from lumen_tui.model.freshness import FactState
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.tui.screens.base import DetailScreen
@@ -16,6 +18,7 @@ from lumen_tui.tui.screens.blocks_screen import BlocksScreen
 from lumen_tui.tui.screens.budget_form import RaiseForm, UnkillForm
 from lumen_tui.tui.screens.confirm import ConfirmKey, ConfirmName
 from lumen_tui.tui.screens.fields import Line
+from lumen_tui.tui.screens.freshness_screen import FactRows
 from lumen_tui.tui.screens.note_form import NoteForm
 from lumen_tui.tui.screens.parts import Said
 from lumen_tui.tui.screens.pause_form import PauseForm
@@ -135,3 +138,17 @@ async def test_a_list_beside_its_details_has_all_of_a_window_of_few_lines_and_sa
     async with room(BlocksScreen(port, port.snapshot()), size=SMALL[1]) as (app, pilot):
         await until(pilot, lambda: re.search(r"persona +0/20 k", app.shown) and "human" in app.shown)
         assert "esc back" in app.shown
+
+
+async def test_a_list_beside_its_details_shows_a_row_with_its_name_in_the_smallest_window(room, until, port):
+    async with room(BlocksScreen(port, port.snapshot()), size=SMALL[0]) as (app, pilot):
+        await until(pilot, lambda: "▌persona" in app.shown)
+        assert "esc back" in app.shown
+
+
+@pytest.mark.parametrize("width", [30, 40, 54])
+def test_a_fact_says_its_claim_before_its_clocks(width):
+    rows = FactRows(now=3600.0)
+    state = FactState(Fact("mem-1", "API on 8080"), confirmed=1800.0)
+    drawn = "".join(part.text for part in rows.line(state, width, False, False))
+    assert "API on 8080" in drawn and drawn.endswith("30 min")

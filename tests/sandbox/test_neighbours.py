@@ -5,9 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import pwd
 import resource
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +19,7 @@ from collections.abc import Iterator
 import pytest
 
 from lumen_tui.store import files
-from lumen_tui.tools.sandbox import seccomp
+from lumen_tui.tools.sandbox import seccomp, secrets
 
 SECRET = "SECRET-CANARY-4711"
 C = "import ctypes,os; c=ctypes.CDLL(None,use_errno=True)"
@@ -137,6 +141,8 @@ LOCKS = {
     "a lock whose maker is gone": "os.fork() or (fcntl.flock(f,2), os._exit(0)); os.wait()",
     "a shared lock": "fcntl.flock(f,1)",
     "a lease": "fcntl.fcntl(f,1024,0)",
+    "a lock that memory keeps": "import ctypes as c; fcntl.flock(f,2); "
+    "c.CDLL(None).mmap(None,c.c_size_t(4096),1,1,f,c.c_long(0)); os.close(f)",
 }
 
 
@@ -157,7 +163,10 @@ def test_nobody_waits_for_a_lock_that_a_command_took(machine, name):
 
 
 def test_its_own_files_it_may_lock(machine):
-    result = machine.run('@py@ \'import fcntl,time; f=open("l","w"); fcntl.flock(f,2); time.sleep(0.4); print(1)\'')
+    result = machine.run(
+        '@py@ \'import fcntl,mmap,time; f=open("l","w+"); f.write("x"); f.flush(); fcntl.flock(f,2); '
+        "m=mmap.mmap(f.fileno(),1); time.sleep(0.4); print(1)'"
+    )
     assert (result.ok, result.text) == (True, "1\n")
 
 
@@ -182,3 +191,46 @@ def test_where_nobody_answers_for_modes_nothing_is_run(machine):
     os.close(status)
     assert (done.returncode, done.stdout) == (126, "")
     assert "nobody watches over the modes of files" in done.stderr
+
+
+def test_the_state_folder_stays_closed_to_commands_below_a_granted_folder(machine):
+    machine.store.layout.config.write_text(f'[sandbox]\ntier = "{machine.tier}"\nwritable = ["{machine.top}"]\n')
+    box = machine.box()
+    object.__setattr__(box._context, "environ", {**box._context.environ, "HOME": "/nowhere/home"})
+    before, modes_before = machine.kept(), modes(machine)
+    script = (
+        "cd @state@; for f in tasks/tsk-a/spec.json engine.lock memory/new tasks/tsk-a/new; do echo x >> $f; done; "
+        "chmod 600 tasks/tsk-a/*.json; chmod 755 . tasks tasks/tsk-a; mv memory x; echo x > tasks/tsk-a/files/mine; "
+        "chmod 640 tasks/tsk-a/files/mine; echo y > @project@/src/mine"
+    )
+    for name in ("state", "project"):
+        script = script.replace(f"@{name}@", str(machine.values[name]))
+    result = box.call("shell", {"command": script, "cwd": "", "seconds": 20})
+    assert (machine.files / "mine").stat().st_mode & 0o777 == 0o640, result.text
+    assert (machine.top / "project" / "src" / "mine").exists()
+    state = str(machine.store.root)
+    assert {path: data for path, data in machine.kept().items() if path.startswith(state)} == {
+        path: data for path, data in before.items() if path.startswith(state)
+    }
+    now = modes(machine)
+    # the entry of the task's own folder is new, and so is the time of the folder that holds it
+    same = [path for path in modes_before if path.startswith(state) and path != str(machine.files.parent)]
+    assert [now[path] for path in same] == [modes_before[path] for path in same]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root sees what no command of its can get to")
+def test_a_socket_in_a_folder_that_no_command_can_enter_is_in_nobodys_way(machine):
+    """Not below /tmp, which is the command's own."""
+    home = tempfile.mkdtemp(prefix="lumen-test-", dir=pwd.getpwuid(0).pw_dir)
+    try:
+        private = os.path.join(home, "private")
+        os.mkdir(private, 0o700)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(f"{private}/orders")
+            listening.listen()
+            os.chown(private, 65534, 65534)
+            assert f"{private}/orders" in secrets.sockets()
+            result = machine.run(f"echo works; cat {private}/orders")
+            assert "works" in result.text and "Permission denied" in result.text, result.text
+    finally:
+        shutil.rmtree(home)

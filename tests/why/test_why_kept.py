@@ -74,3 +74,11 @@ def test_a_role_is_what_its_changes_made_it(layout):
     for name in ("nobody", "Foo"):
         with pytest.raises(LookupError):
             resolve(layout, name)
+
+
+def test_a_task_is_found_by_what_lists_call_it(layout):
+    task = do(layout, "task.new", objective="Look at the disks", role="researcher").target
+    assert resolve(layout, short(task)) == task
+    assert resolve(layout, "researcher") != task
+    with pytest.raises(LookupError):
+        resolve(layout, "zzzz9")

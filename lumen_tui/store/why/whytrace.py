@@ -65,7 +65,15 @@ def resolve(layout: Layout, text: str) -> str:
     except Ambiguous:
         raise
     except LookupError:
+        return _role_or_short(layout, text)
+
+
+def _role_or_short(layout: Layout, text: str) -> str:
+    """A role, else the task that lists call so: without its kind."""
+    try:
         return whykept.role_of(layout, text)
+    except LookupError:
+        return _one(f"tsk-{text}", set(taskfiles.all_ids(layout)))
 
 
 def _task_or_node(layout: Layout, text: str) -> str:

@@ -101,6 +101,21 @@ def _hidden(policy: Policy) -> list[str]:
             continue
         if os.path.isdir(path):
             words += ["--perms", "0000", "--tmpfs", path, "--remount-ro", path]
-        elif os.path.lexists(path):
+        elif os.path.lexists(path) and _is_within_reach(path):
             words += ["--ro-bind", "/dev/null", path]
     return words
+
+
+def _is_within_reach(path: str) -> bool:
+    """Whether a command gets to a file that we see. A root's keeps to the modes of folders, as it has no capability;
+    what it cannot get to bubblewrap cannot cover either."""
+    if os.geteuid() != 0:
+        return True
+    groups, folder = {os.getegid(), *os.getgroups()}, os.path.dirname(path)
+    while folder != "/":
+        found = os.stat(folder)
+        bit = 0o100 if found.st_uid == 0 else 0o010 if found.st_gid in groups else 0o001
+        if not found.st_mode & bit and "system.posix_acl_access" not in os.listxattr(folder):
+            return False
+        folder = os.path.dirname(folder)
+    return True

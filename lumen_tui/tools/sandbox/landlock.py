@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any
 
+from lumen_tui.tools.below import is_below
 from lumen_tui.tools.sandbox import launcher, modes, seccomp
 from lumen_tui.tools.sandbox.policy import Policy
 
@@ -29,9 +30,12 @@ def abi() -> int:
 def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     """The launcher's command line, up to the command itself."""
     hidden = [*policy.hidden, *_not_shown(policy)]
+    kept = [*policy.kept, *hidden]
+    roots = [root for root in policy.writable if not any(is_below(root, one) for one in kept)]
     order = {
         "bare": False, "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden,
-        "writable": policy.writable, "kept": [*policy.kept, *hidden], "devices": [f"/dev/{name}" for name in _DEVICES],
+        "writable": roots, "kept": [*kept, *(cover.folder for cover in policy.covers)],
+        "devices": [f"/dev/{name}" for name in _DEVICES],
         "processes": 4 * policy.caps.processes, "parent": os.getpid(),
         "filter": seccomp.program(families(policy), asked=modes.calls(os.uname().machine)).hex(),
     }  # fmt: skip

@@ -99,9 +99,14 @@ def _ruleset(order: dict[str, Any]) -> int:
     for device in order["devices"]:
         _allow(ruleset, device, _READ_FILE | _WRITE_FILE | _IOCTL)
     for root in order["writable"]:
-        for path in parts(root, order["kept"])[0]:
+        for path in parts(root, _kept_of(root, order["kept"]))[0]:
             _allow(ruleset, path, _READ | _WRITE)
     return ruleset
+
+
+def _kept_of(root: str, kept: list[str]) -> list[str]:
+    """What stays as it is below `root`. The task's own folder is granted, and the state folder above it is not."""
+    return [one for one in kept if root != one and not root.startswith(one.rstrip("/") + "/")]
 
 
 def _drop_capabilities() -> None:

@@ -7,6 +7,7 @@ that it has opened by then, so that nobody swaps it, and only below what may be 
 from __future__ import annotations
 
 import _thread
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -14,7 +15,6 @@ import os
 import signal
 import stat
 import struct
-import time
 
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _PIDFD_GETFD = 438
@@ -23,7 +23,7 @@ _RECEIVE, _SEND, _VALID = 0xC0502100, 0xC0182101, 0x40082102
 _NOTE = struct.Struct("=QIIiIQ6Q")
 _HERE, _NOFOLLOW, _EMPTY = -100, 0x100, 0x1000  # AT_FDCWD and two flags
 _PATH_MAX, _PAGE = 4096, 4096
-_NOW, _OMIT = 0x3FFFFFFF, 0x3FFFFFFE  # as nanoseconds
+_TIMES = 32  # bytes of two `struct timespec`
 _ANSWER = b"y"
 
 # Number of the call -> its name, the places of folder, path and flags among its arguments; -1: it has none.
@@ -49,7 +49,7 @@ class Keeper:
     """Answers for one command, in a thread of the launcher."""
 
     def __init__(self, roots: list[str], kept: list[str]) -> None:
-        self._roots, self._kept = roots, kept
+        self._granted = [(root, [one for one in kept if not _is_in(root, [one])]) for root in roots]
         self._calls = _CALLS[os.uname().machine]
         self._report, self._told = os.pipe()
         self._heard, self._answer = os.pipe()
@@ -60,8 +60,9 @@ class Keeper:
         os.close(self._answer)
         fd = _filter(program)
         os.write(self._told, b"%d" % fd)
-        if os.read(self._heard, 1) != _ANSWER:
-            raise OSError("nobody watches over the modes of files")
+        if (answer := os.read(self._heard, 500)) != _ANSWER:
+            why = answer.decode(errors="replace") or "the launcher has ended"
+            raise OSError(f"nobody watches over the modes of files: {why}")
         for one in (fd, self._told, self._heard):
             os.close(one)
 
@@ -77,17 +78,20 @@ class Keeper:
             found = os.read(self._report, 16)
             if not found:
                 return
-            listener = ctypes.CDLL(None).syscall(_PIDFD_GETFD, os.pidfd_open(child), int(found), 0)
-            if listener < 0:
-                return
+            listener = _taken(child, int(found))
             os.write(self._answer, _ANSWER)
-        except OSError:
+        except OSError as error:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._answer, str(error).encode(errors="replace")[:400])
             return
         finally:
             os.close(self._report)
             os.close(self._answer)
-        while self._one(listener):
-            pass
+        try:
+            while self._one(listener):
+                pass
+        finally:
+            os.close(listener)  # from here on the kernel refuses; with it open, every command would wait for good
 
     def _one(self, listener: int) -> bool:
         note = bytearray(_NOTE.size)
@@ -109,11 +113,14 @@ class Keeper:
         what, folder, path, flags = self._calls[call]
         fd = -1
         try:
-            fd = self._opened(pid, _signed(given[folder]) if folder >= 0 else _HERE,
-                              given[path] if path >= 0 else 0, _flags(what, given, flags))  # fmt: skip
+            start = _signed(given[folder]) if folder >= 0 else _HERE
+            alone = path < 0 or (what == "times" and not given[path] and start != _HERE)
+            fd = self._opened(pid, start, None if alone else given[path], _flags(what, given, flags))
+            values = given[max(folder, path) + 1 :]
+            times = _bytes(pid, values[0], _TIMES) if what == "times" and values[0] else None
             fcntl.ioctl(listener, _VALID, struct.pack("=Q", number))  # it is still the process that was looked at
             self._check(fd, what)
-            _do(fd, what, given[max(folder, path) + 1 :], pid)
+            _do(fd, what, values, times)
         except OSError as error:
             return error.errno or errno.EPERM
         except Exception:  # noqa: BLE001 - the edge: the command waits for an answer, and what is not understood is no
@@ -123,12 +130,14 @@ class Keeper:
                 os.close(fd)
         return 0
 
-    def _opened(self, pid: int, folder: int, address: int, flags: int) -> int:
-        """The file that is meant, as a descriptor that only names it."""
+    def _opened(self, pid: int, folder: int, address: int | None, flags: int) -> int:
+        """The file that is meant, as a descriptor that only names it. Without an address it is `folder` itself."""
         base = f"/proc/{pid}/cwd" if folder == _HERE else f"/proc/{pid}/fd/{folder}"
-        path = _text(pid, address) if address else b""
+        path = b"" if address is None else _text(pid, address)
+        if folder != _HERE and not path.startswith(b"/") and not os.path.lexists(base):
+            raise OSError(errno.EBADF, "")
         if not path:
-            if address and not flags & _EMPTY:
+            if address is not None and not flags & _EMPTY:
                 raise FileNotFoundError(errno.ENOENT, "")
             return os.open(base, os.O_PATH | os.O_CLOEXEC)
         for own in (b"/proc/self/", b"/proc/thread-self/"):
@@ -141,14 +150,14 @@ class Keeper:
         found = os.fstat(fd)
         if what in ("owner", "own link"):
             return  # it is only looked at
-        if found.st_uid != os.geteuid():
-            raise PermissionError(errno.EPERM, "")
+        if found.st_uid != os.geteuid() and (what == "mode" or os.geteuid() == 0):
+            raise PermissionError(errno.EPERM, "")  # who writes a file of others may touch it: the kernel knows
         if stat.S_ISLNK(found.st_mode) and what == "mode":
             raise OSError(errno.EOPNOTSUPP, "")
         place = os.readlink(f"/proc/self/fd/{fd}")
         if not place.startswith("/") or not found.st_nlink:
             return  # a pipe, memory, what is removed already
-        if not _is_in(place, self._roots) or _is_in(place, self._kept):
+        if not any(_is_in(place, [root]) and not _is_in(place, kept) for root, kept in self._granted):
             raise PermissionError(errno.EPERM, "")
 
 
@@ -160,7 +169,21 @@ def _filter(program: bytes) -> int:
     flags = ctypes.c_ulong(_LISTENER | _WAIT_KILLABLE)
     fd: int = libc.syscall(ctypes.c_long(_SECCOMP[os.uname().machine]), ctypes.c_long(_FILTER), flags, head)
     if fd < 0:
-        raise OSError(ctypes.get_errno(), "no seccomp")
+        raise OSError(f"the kernel takes no filter that asks: {os.strerror(ctypes.get_errno())}")
+    return fd
+
+
+def _taken(child: int, number: int) -> int:
+    """The child's descriptor as one of ours; OSError where the system does not let us."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    process = os.pidfd_open(child)
+    try:
+        fd: int = libc.syscall(ctypes.c_long(_PIDFD_GETFD), process, number, 0)
+    finally:
+        os.close(process)
+    if fd < 0:
+        why = os.strerror(ctypes.get_errno())
+        raise OSError(f"pidfd_getfd: {why} (kernel.yama.ptrace_scope above 1, or a container's own filter, forbids it)")
     return fd
 
 
@@ -176,13 +199,11 @@ def _flags(what: str, given: list[int], at: int) -> int:
     return _NOFOLLOW if what == "own link" else given[at] & 0xFFFFFFFF if at >= 0 else 0
 
 
-def _do(fd: int, what: str, values: list[int], pid: int) -> None:
+def _do(fd: int, what: str, values: list[int], times: bytes | None) -> None:
     if what == "mode":
         os.chmod(f"/proc/self/fd/{fd}", values[0] & 0o7777)
-    elif what == "times" and stat.S_ISLNK(os.fstat(fd).st_mode):
-        return  # those of a link tell nobody anything
     elif what == "times":
-        os.utime(f"/proc/self/fd/{fd}", ns=_times(fd, pid, values[0]))
+        _set_times(fd, times)
     else:
         found = os.fstat(fd)
         for wanted, there in zip(values, (found.st_uid, found.st_gid), strict=False):
@@ -190,26 +211,24 @@ def _do(fd: int, what: str, values: list[int], pid: int) -> None:
                 raise PermissionError(errno.EPERM, "")  # nobody is given anything
 
 
-def _times(fd: int, pid: int, address: int) -> tuple[int, int]:
-    now = time.time_ns()
-    if not address:
-        return now, now
-    found = os.fstat(fd)
-    parts = struct.unpack("=4q", _bytes(pid, address, 32))
-    there = {_NOW: (now, now), _OMIT: (found.st_atime_ns, found.st_mtime_ns)}
-    one, two = (
-        there[nano][at] if nano in there else whole * 10**9 + nano
-        for at, (whole, nano) in enumerate(zip(parts[::2], parts[1::2], strict=True))
-    )
-    return one, two
+def _set_times(fd: int, times: bytes | None) -> None:
+    """As they were given: `now` is the kernel's own, whose clock for files is coarser than ours."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.utimensat(_HERE, b"/proc/self/fd/%d" % fd, times, 0) != 0:
+        raise OSError(ctypes.get_errno(), "")
 
 
 def _bytes(pid: int, address: int, size: int) -> bytes:
     fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.pread(fd, size, address)
+        found = os.pread(fd, size, address)
+    except OSError as error:
+        raise OSError(errno.EFAULT, "") from error
     finally:
         os.close(fd)
+    if len(found) != size:
+        raise OSError(errno.EFAULT, "")  # it has ended: there is nothing, and never will be
+    return found
 
 
 def _text(pid: int, address: int) -> bytes:

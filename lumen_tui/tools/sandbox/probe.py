@@ -80,12 +80,19 @@ def main(order: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
             attempt()
             through.append(name)
-    works = True
-    try:
-        _write(os.path.join(order["inside"], "made"))
-    except OSError:
-        works = False
-    sys.stdout.write(json.dumps({"tried": list(tries), "through": through, "works": works}) + "\n")
+    made = os.path.join(order["inside"], "made")
+    needed: dict[str, Callable[[], None]] = {
+        "a file cannot be written": lambda: _write(made),
+        "the mode of a file cannot be set": lambda: os.chmod(made, 0o640),
+        "the time of a file cannot be set": lambda: os.utime(made),
+    }
+    broken = ""
+    for name, step in needed.items():
+        try:
+            step()
+        except OSError as error:
+            broken = broken or f"{name} ({error.strerror})"
+    sys.stdout.write(json.dumps({"tried": list(tries), "through": through, "broken": broken}) + "\n")
 
 
 if __name__ == "__main__":

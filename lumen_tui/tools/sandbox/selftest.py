@@ -41,7 +41,7 @@ class Tested(Struct, frozen=True):
 class _Said(Struct, frozen=True):
     tried: tuple[str, ...]
     through: tuple[str, ...]
-    works: bool
+    broken: str  # what must work and did not
 
 
 def test(tier: str, index: Path, path: str) -> Tested:
@@ -62,8 +62,8 @@ def test(tier: str, index: Path, path: str) -> Tested:
     if through:
         why = f"got through: {', '.join(through)}"
         return Tested(tier, holds=False, why=why, tried=said.tried, through=tuple(through))
-    if not said.works:
-        return Tested(tier, holds=False, why="nothing can be written in a granted folder", tried=said.tried)
+    if said.broken:
+        return Tested(tier, holds=False, why=f"in a granted folder {one_line(said.broken, 200)}", tried=said.tried)
     return Tested(tier, holds=True, tried=said.tried)
 
 

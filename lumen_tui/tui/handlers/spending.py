@@ -47,7 +47,9 @@ class SpendingHandler(Handler):
     def _consequences(self) -> list[str]:
         alive = [view for view in live_ones(self.snapshot.tasks) if view.status.alive]
         return [
-            f"{words.plural(len(alive), 'worker')} will be ended at once; what they have in hand is lost.",
+            f"{words.plural(len(alive), 'worker')} will be ended at once, and what they have in hand is lost."
+            if alive
+            else "No worker has anything in hand now.",
             "Nothing starts until you let the agent go on, here or with `lumen-tui unkill`.",
             "Queued tasks stay and start again then.",
         ]

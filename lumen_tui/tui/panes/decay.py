@@ -26,6 +26,7 @@ from lumen_tui.tui.widgets.lines import Lines
 
 _STALE = 60.0  # seconds after which time alone has changed what is foreseen
 _CHART = 6  # lines from which the head holds the two charts
+_MANY = {"summary": "summaries", "open discovery": "open discoveries", "active session": "active sessions"}
 _EMPTY = "Nothing fades. Nodes that nobody touches lose half their score in every half-life."
 
 
@@ -214,7 +215,7 @@ class DecayPane(Pane):
         counts = ((view.pinned, "pinned"), (view.protected, "protected"), (view.archived, "archived"))
         lines = [sep.join(f"{words.number(count)} {word}" for count, word in counts)]
         if height > 1:
-            kept = sep.join(f"{words.number(count)} {name}" for name, count in self._kept())
+            kept = sep.join(words.plural(count, name, _MANY.get(name, name)) for name, count in self._kept())
             lines = wrap(f"protected: {kept or 'none'}{sep}{words.number(view.archived)} archived", width)[:2]
         if self.travel.moving:
             back = f"{shown_key(BY_ACTION['present'], self.snapshot.config.keys)} comes back to now"

@@ -50,8 +50,8 @@ class Travel(NamedTuple):
         return self._replace(threshold=0.0 if value == here else value)
 
     def words(self, known: DecayRule) -> list[str]:
-        """What is other than it is, with the value in force behind it: `as of in 12 d`, `half-life 14 d (30)`."""
-        said = [f"as of in {self.days} d"] if self.days else []
+        """What is other than it is, with the value in force behind it: `as in 12 d`, `half-life 14 d (30)`."""
+        said = [f"as in {self.days} d"] if self.days else []
         if self.half_life:
             said.append(f"half-life {self.half_life:g} d ({known.half_life_days:g})")
         if self.threshold:

@@ -11,12 +11,10 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.screens.approval_answers import Answers, Desk
 from lumen_tui.tui.screens.approval_paper import ApprovalPaper
-from lumen_tui.tui.screens.approval_view import answer_words
+from lumen_tui.tui.screens.approval_view import ages, answer_words
 from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.widgets.keys_line import KeysLine
-
-_TICK = 60.0  # seconds: the countdown moves by whole minutes
 
 NEXT, PREVIOUS = "next", "previous"  # what it answers where somebody wants to go on
 
@@ -51,8 +49,8 @@ class ApprovalScreen(ApprovalPaper):
     def on_mount(self) -> None:
         self._answers = Answers(self, self._desk, self._moved)
         self._lines.focus()
+        self._ask_clock()
         self._redraw()
-        self.set_interval(_TICK, self._tick)
 
     @property
     def _asked(self) -> list[Approval]:
@@ -89,10 +87,15 @@ class ApprovalScreen(ApprovalPaper):
         self.say("It waits for no answer any more; n goes on.")
         self._redraw()
 
-    def _tick(self) -> None:
+    def tick(self, now: float) -> None:
+        """With the room's clock, as the list: both say the same minutes. The page is laid out anew where they moved."""
+        before, self._now = self._now, now
+        if self._request is not None and ages(self._request, before) != ages(self._request, now):
+            self._lines.redraw()
+
+    def _ask_clock(self) -> None:
         clock = getattr(self.app, "clock", None)
         self._now = clock() if clock is not None else self._now
-        self._lines.redraw()
 
     def _redraw(self) -> None:
         self._lines.redraw()
@@ -156,7 +159,7 @@ class ApprovalScreen(ApprovalPaper):
         if why := self._desk.refusal():
             self.say(f"undo: {why}", bad=True)
             return
-        self._tick()
+        self._ask_clock()
         self._undone = self._now
         self._desk.send("undo", self.say)
 

@@ -36,6 +36,11 @@ def left(request: Approval, now: float) -> str:
     return f"counts as no in {minutes(request.expires - now)}" if now < request.expires else "ran out: it counts as no"
 
 
+def ages(request: Approval, now: float) -> tuple[str, str]:
+    """All on the page that moves with time."""
+    return minutes(now - request.asked), left(request, now)
+
+
 def page(
     request: Approval,
     objective: str,

@@ -126,6 +126,11 @@ class DetailScreen(Sheet, Dialog[Result]):
         if self.there:
             self.query_one(Said).say(text, bad)
 
+    def note(self, text: str) -> None:
+        """A word in the corner that goes by itself, in the place of the one before."""
+        self.app.clear_notifications()
+        self.notify(text, markup=False, timeout=3)
+
     def action_need(self, action: str) -> None:
         lumen = cast("LumenApp", self.app)
         above = lumen.screen_stack[lumen.screen_stack.index(lumen.room) + 1 :]
@@ -133,7 +138,7 @@ class DetailScreen(Sheet, Dialog[Result]):
         if any(not isinstance(one, DetailScreen) or one.HOLDS for one in above):
             why = "decide here first; esc goes back"
         if why:
-            self.notify(f"{BY_ACTION[action].label}: {why}", markup=False, timeout=3)
+            self.note(f"{BY_ACTION[action].label}: {why}")
             return
         while lumen.screen is not lumen.room:
             lumen.screen.dismiss(None)

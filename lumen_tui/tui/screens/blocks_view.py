@@ -59,12 +59,13 @@ class BlockRows(Rows[BlockRow]):
             return self._step(row.past, width, selected)
         block, (state, bad) = row.block, state_of(row.block)
         age = words.age(self.now - times.epoch(block.at)) if block.at else "empty"
+        size = f"{words.kilo(block.chars)}/{words.kilo(block.fields.limit)}"
         return line(width, (
             Cell(block.name, said if block.text else ink.muted),
             *((Cell(state, ink.bad if bad else ink.muted, 11),) if state or width >= 44 else ()),
-            Cell(f"{words.kilo(block.chars)}/{words.kilo(block.fields.limit)}", ink.muted, 11, right=True),
+            *((Cell(size, ink.muted, 11, right=True),) if width >= 28 else ()),
             *((Cell(block.by, ink.muted, 10),) if width >= 50 else ()),
-            Cell(age, ink.muted, 6, right=True),
+            *((Cell(age, ink.muted, 6, right=True),) if width >= 22 else ()),
         ))  # fmt: skip
 
     def _step(self, step: Step, width: int, selected: bool) -> list[Segment]:

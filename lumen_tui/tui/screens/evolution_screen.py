@@ -98,7 +98,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         row = self.rows.selected
         self.show_facts()
         title, text = change_of(row, self._page) if row else ("", "")
-        self.query_one(".detail").border_title = Content(title or " ")
+        self.query_one(".detail").border_title = Content(title) if title else None
         self._show_change(text)
         if row is not None and row.version is not None:
             self.run_worker(self._load_change(row), group="diff", exclusive=True)

@@ -27,6 +27,7 @@ from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _NARROW = 90  # columns below which the source is left out
+_SLIM = 56  # and below which only the claim and the age of its confirmation are left
 
 
 class FactRows(Rows[FactState]):
@@ -43,7 +44,12 @@ class FactRows(Rows[FactState]):
         cells = [
             Cell(fills[phase], wrong, 4),
             Cell(row.fact.title, ink.strong if selected else ink.text if row.current else ink.muted),
-            Cell(f"confirmed {confirmed}", ink.text if row.confirmed else ink.loud, 17),
+        ]
+        clock = ink.text if row.confirmed else ink.loud
+        if width < _SLIM:
+            return line(width, [*cells, Cell(confirmed, clock, 7, right=True)])
+        cells += [
+            Cell(f"confirmed {confirmed}", clock, 17),
             Cell(f"written {words.age(self.now - row.fact.written)}", ink.muted, 15),
         ]
         if width >= _NARROW:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
@@ -27,6 +28,8 @@ _LIMIT = 2000  # actions that are shown
 class DeedRows(Rows[Deed]):
     """How long ago, who, what and why."""
 
+    widest = 0  # cells of the longest reason
+
     def key(self, row: Deed) -> str:
         return row.id
 
@@ -37,7 +40,7 @@ class DeedRows(Rows[Deed]):
             Cell(words.age(self.now - times.epoch(row.at)), ink.muted, 6, right=True),
             Cell(row.by, ink.muted, 10),
             Cell(row.summary or row.verb, text),
-            *((Cell(row.reason, ink.muted, width // 4),) if row.reason and width >= 70 else ()),
+            *((Cell(row.reason, ink.muted, min(self.widest, width // 4)),) if row.reason and width >= 70 else ()),
             *((Cell("undone", ink.accent, 6),) if row.undone else ()),
         )
         return line(width, cells)
@@ -85,6 +88,8 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
         return (*(() if self._refusal else (("u", "undo this one"),)), *super().keys())
 
     def _loaded(self, deeds: Sequence[Deed]) -> None:
+        if isinstance(view := self.rows.view, DeedRows):
+            view.widest = max((cell_len(deed.reason) for deed in deeds), default=0)
         self.fill(deeds, "Journal", words.plural(len(deeds), "action"))
         if self._at and self.rows.select_key(self._at):
             self.say(self._why, bad=True)

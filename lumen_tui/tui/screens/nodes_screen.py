@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
@@ -25,6 +26,8 @@ from lumen_tui.tui.widgets.cells import Cell, line
 class NodeRows(Rows[NodeRow]):
     """Type, title, why, and how long ago it was touched."""
 
+    widest = 34  # cells of the longest why, at most as many; the title has the rest
+
     def key(self, row: NodeRow) -> str:
         return row.node.id
 
@@ -33,7 +36,7 @@ class NodeRows(Rows[NodeRow]):
         cells = (
             Cell(row.node.type, ink.muted, 10),
             Cell(row.node.title, ink.strong if selected else ink.text),
-            Cell(row.why, ink.muted, min(34, width * 2 // 5)),
+            Cell(row.why, ink.muted, min(self.widest, width * 2 // 5)),
             Cell(words.age(self.now - row.touched) if row.touched else "", ink.muted, 7, right=True, gap=1),
         )
         return line(width, cells)
@@ -66,6 +69,8 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
         return NodeRows(look_of(self.app), self._now)
 
     def _loaded(self, rows: Sequence[NodeRow]) -> None:
+        if isinstance(view := self.rows.view, NodeRows):
+            view.widest = min(NodeRows.widest, max((cell_len(row.why) for row in rows), default=0) or -1)
         self.fill(rows, self.HEADING, words.plural(len(rows), self.NOUN))
 
     def acts(self, verb: tuple[str, str]) -> Keys:

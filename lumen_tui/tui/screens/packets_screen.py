@@ -144,7 +144,7 @@ async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) ->
     found = await looked(screen, capsules.read, layout, loop)
     if found is None:
         text = f"The capsule of loop {loop} is not kept; [capsule] keep says how many are."
-        screen.notify(text, markup=False, timeout=4)
+        screen.note(text)
         return
     facts: list[Fact] = [("tokens", f"about {words.number(found.tokens)} of {words.number(found.budget)}")]
     facts += [("cut", text) for text in shape.report(found)]

@@ -41,7 +41,7 @@ class ReadingScreen(DetailScreen[Result]):
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)
-        self.notify("Copied.", markup=False, timeout=2)
+        self.note("Copied.")
 
     def action_scroll(self, lines: int) -> None:
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

@@ -107,7 +107,7 @@ def role_facts(row: RoleRow, snapshot: Snapshot, look: Look) -> list[Fact]:
         *([("retire it?", f"{row.retirement.text} f shows what that means.")] if row.retirement else []),
         *([("in force", until)] if (until := until_words(role, snapshot.taken)) else []),
         *_figures(row.stats, look),
-        ("model", model_words(role, snapshot.config)),
+        ("model", model_words(role, snapshot.config, beat.brain if (beat := snapshot.engine.heartbeat) else "")),
         *_permissions(role),
         *(("asks not", rule_words(rule)) for rule in snapshot.config.allow if rule.role == role.name),
     ]

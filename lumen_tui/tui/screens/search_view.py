@@ -57,12 +57,13 @@ class HitRows(Rows[Hit]):
 
 
 def summary(found: Found) -> str:
-    """How much there is."""
+    """How much there is; of nothing the list itself speaks."""
     many = f"more than {found.matches - 1:,}" if found.matches > 1000 else f"{found.matches:,}"
     beside = sum(1 for hit in found.hits if hit.neighbour_of)
     near = f" and {beside} beside {'it' if found.matches == 1 else 'them'}" if beside else ""
-    said = f"{many} found{near}" if found.matches else "nothing found"
-    return f"{said} · without {', '.join(found.dropped)}: nearly everywhere" if found.dropped else said
+    said = f"{many} found{near}" if found.matches else ""
+    less = f"without {', '.join(found.dropped)}: nearly everywhere" if found.dropped else ""
+    return " · ".join(part for part in (said, less) if part)
 
 
 def reasons(hit: Hit) -> str:
