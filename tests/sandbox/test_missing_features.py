@@ -86,8 +86,8 @@ def test_errors_of_descriptors_and_addresses():
     keeper = modes.Keeper([], [])
     name = ctypes.create_string_buffer(b"file")
     own = os.getpid()
-    assert error_of(lambda: keeper._opened(own, 77, None, 0)) == errno.EBADF
-    assert error_of(lambda: keeper._opened(own, 77, ctypes.addressof(name), 0)) == errno.EBADF
+    assert error_of(lambda: keeper._opened(own, 1 << 20, None, 0)) == errno.EBADF
+    assert error_of(lambda: keeper._opened(own, 1 << 20, ctypes.addressof(name), 0)) == errno.EBADF
     assert error_of(lambda: keeper._opened(own, -100, 0, 0)) == errno.EFAULT
     for fd in (keeper._report, keeper._told, keeper._heard, keeper._answer):
         os.close(fd)

@@ -28,7 +28,7 @@ _LIMIT = 2000  # actions that are shown
 class DeedRows(Rows[Deed]):
     """How long ago, who, what and why."""
 
-    widest = 0  # cells of the longest reason
+    widest = 1000  # cells of the longest reason, where they are known
 
     def key(self, row: Deed) -> str:
         return row.id
