@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.engine import Engine
+from lumen_tui.engine.killing import end_all
 from lumen_tui.engine.outcome import Done
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks.killfile import Kill
 
 START = 1_790_000_000.0
 
@@ -99,3 +102,4 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path / "state")
     yield made
     made.crash()
+    end_all(made.layout, Kill(by="the test"), made.clock.now(), time.monotonic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lumen_tui.tui.screens.menu import Menu, Option
 
 _KEEP = Option("k", "keep it running", "keep", "the agent goes on; any room can attach again")
-_STOP = Option("s", "stop the engine", "stop", "running workers go on; the next engine takes them over")
+_STOP = Option("s", "stop the engine", "stop", "workers go on; the next engine takes them over")
 _LEAVE = Option("k", "leave", "keep", "nothing stops")
 
 
