@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.below import is_below, is_below_any
 from lumen_tui.tools.sandbox.secrets import is_env_file
 
 _CONTROL = (
@@ -94,9 +94,9 @@ def forbidden(context: Context, path: str) -> str:
     root = os.path.realpath(context.store.root)
     if is_below(path, root) and _is_control(os.path.relpath(path, root).split(os.sep)[0]):
         return f"{one_line(path)} belongs to the engine and the operator and is not read by workers"
-    if any(is_below(path, hidden) for hidden in context.rules.hidden) or is_env_file(os.path.basename(path)):
+    if is_below_any(path, context.rules.hidden) or is_env_file(os.path.basename(path)):
         return f"{one_line(path)} is where keys or private data are kept, and is not read"
     roots = context.rules.roots
-    if roots and not any(is_below(path, allowed) for allowed in (*roots, os.path.realpath(context.folder))):
+    if roots and not is_below_any(path, (*roots, os.path.realpath(context.folder))):
         return f"{one_line(path)} is outside {', '.join(roots)}, where the constraints keep this task"
     return ""

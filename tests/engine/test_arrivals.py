@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.store import cursor
+from lumen_tui.store.layout import Layout
 
 
 async def test_an_idle_beat_does_not_wake_the_engine_again(world):
@@ -58,16 +62,19 @@ async def test_a_change_of_work_units_or_approvals_wakes(world, name):
     assert not engine.arrivals.look(engine.config)
 
 
-async def test_news_brings_the_next_beat_within_the_settle_time(tmp_path):
-    from lumen_tui.engine.actions.registry import perform
-    from lumen_tui.engine.engine import Engine
-    from lumen_tui.store.store import Store
-
-    store = Store(tmp_path / "state")
-    store.layout.create()
-    store.layout.config.write_text("[heartbeat]\nevery_minutes = 60\nsettle_seconds = 0.2\n")
-    engine = Engine(tmp_path / "state")
+def by_the_real_clock(tmp_path, settings=""):
+    """An engine that beats once an hour, open."""
+    layout = Layout(tmp_path / "state")
+    layout.create()
+    layout.config.write_text(f"[heartbeat]\nevery_minutes = 60\n{settings}")
+    engine = Engine(layout.root)
     engine.open()
+    return engine
+
+
+async def test_news_brings_the_next_beat_within_the_settle_time(tmp_path):
+    engine = by_the_real_clock(tmp_path, "settle_seconds = 0.2\n")
+    store = engine.store
     looped = asyncio.Event()
     beats = []
 
@@ -88,17 +95,8 @@ async def test_news_brings_the_next_beat_within_the_settle_time(tmp_path):
 
 async def test_a_kill_that_is_lifted_is_said_at_once_and_not_at_the_next_beat(tmp_path):
     """The header would say `killed` over workers that run, for as long as the engine sleeps."""
-    import msgspec
-
-    from lumen_tui.engine.actions.registry import perform
-    from lumen_tui.engine.engine import Engine
-    from lumen_tui.store.store import Store
-
-    store = Store(tmp_path / "state")
-    store.layout.create()
-    store.layout.config.write_text("[heartbeat]\nevery_minutes = 60\n")
-    engine = Engine(tmp_path / "state")
-    engine.open()
+    engine = by_the_real_clock(tmp_path)
+    store = engine.store
     slept = asyncio.Event()
     runner = Runner(engine, RunOptions(signals=False, listeners=[lambda _: slept.set()]))
     running = asyncio.create_task(runner.run())

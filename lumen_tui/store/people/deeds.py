@@ -12,6 +12,7 @@ from lumen_tui.model.listings import Deed
 from lumen_tui.model.text import one_line
 from lumen_tui.store import backwards, files
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.people.history import joined
 
 _LOOKED_AT = 2000  # actions looked through for reasons
 _LONGEST = 300  # characters of a text that are kept
@@ -37,7 +38,7 @@ def recent(layout: Layout, limit: int) -> list[Deed]:
     """The newest `limit` actions, the last one first. Damaged lines are passed over."""
     found: list[Deed] = []
     last_word: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
-    for deed in _joined(_lines(layout)):
+    for deed in joined(_lines(layout), _merged):
         if turned := deed.undoes or deed.redoes:
             last_word.setdefault(turned, bool(deed.undoes))
         found.append(msgspec.structs.replace(deed, undone=last_word.get(deed.id, False)))
@@ -52,18 +53,8 @@ def recent_reasons(layout: Layout, verb: str, limit: int) -> tuple[str, ...]:
     return tuple(reasons)[:limit]
 
 
-def _joined(lines: Iterator[Deed]) -> Iterator[Deed]:
-    """An action whose changes take several lines, as one."""
-    held: Deed | None = None
-    for deed in lines:
-        if held is not None and held.id == deed.id:
-            held = msgspec.structs.replace(deed, changes=deed.changes + held.changes)
-            continue
-        if held is not None:
-            yield held
-        held = deed
-    if held is not None:
-        yield held
+def _merged(later: Deed, earlier: Deed) -> Deed:
+    return msgspec.structs.replace(earlier, changes=earlier.changes + later.changes)
 
 
 def _lines(layout: Layout) -> Iterator[Deed]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import msgspec
 
+from lumen_tui.model.listings import Deed
 from lumen_tui.model.records import Action, Change
 from lumen_tui.store import files
 from lumen_tui.store.journal import Journal, encode
 from lumen_tui.store.layout import Layout
 
+Part = TypeVar("Part", Action, Deed)  # as it stands, or as a list shows it
 _PART_BYTES = files.MAX_LINE * 3 // 4  # of changes in one line
 
 
@@ -35,14 +38,23 @@ def record(layout: Layout, *actions: Action) -> None:
 
 def actions(layout: Layout) -> Iterator[Action]:
     """Every action, oldest first, its parts joined. Damaged lines are passed over."""
-    held: Action | None = None
-    for action in Journal(layout.actions).records(Action):
-        if held is not None and held.id == action.id:
-            held = msgspec.structs.replace(held, changes=held.changes + action.changes)
+
+    def merged(first: Action, second: Action) -> Action:
+        return msgspec.structs.replace(first, changes=first.changes + second.changes)
+
+    return joined(Journal(layout.actions).records(Action), merged)
+
+
+def joined(parts: Iterable[Part], merged: Callable[[Part, Part], Part]) -> Iterator[Part]:
+    """Neighbours of one id as one: an action whose changes take several lines."""
+    held: Part | None = None
+    for part in parts:
+        if held is not None and held.id == part.id:
+            held = merged(held, part)
             continue
         if held is not None:
             yield held
-        held = action
+        held = part
     if held is not None:
         yield held
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.below import is_below, is_below_any
 from lumen_tui.tools.sandbox import seccomp
 from lumen_tui.tools.sandbox.limits import MIB
 from lumen_tui.tools.sandbox.policy import Policy
@@ -79,7 +79,7 @@ def _outside(policy: Policy, cwd: str) -> list[str]:
 def _in_own_tmp(path: str, policy: Policy) -> bool:
     """Whether it stands where the command has memory of its own instead."""
     shown = (*policy.writable, *(cover.folder for cover in policy.covers))
-    return any(is_below(path, folder) for folder in _OWN) and not any(is_below(path, root) for root in shown)
+    return is_below_any(path, _OWN) and not is_below_any(path, shown)
 
 
 def _read_only(paths: list[str]) -> list[str]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.below import is_below_any
 from lumen_tui.tools.sandbox import secrets
 from lumen_tui.tools.sandbox.secrets import Walk
 
@@ -44,7 +44,7 @@ def look(context: Context, roots: tuple[str, ...], cwd: str) -> tuple[list[str],
     else:
         for root in roots:
             _take(kept, Walk(root, deep=False))
-    if not any(is_below(cwd, root) for root in roots):
+    if not is_below_any(cwd, roots):
         _take(kept, Walk(cwd, deep=False), repositories=False)
     return _there(kept.env_files), _there(kept.repositories)
 
@@ -56,8 +56,8 @@ def _there(paths: set[str]) -> list[str]:
 def _look_through(context: Context, roots: tuple[str, ...]) -> None:
     kept, began = context.kept, context.monotonic()
     before = _seen(context)
-    _remember(kept, [path for path in before.env if _is_in(path, roots)])
-    kept.repositories.update(path for path in before.repositories if _is_in(path, roots))
+    _remember(kept, [path for path in before.env if is_below_any(path, roots)])
+    kept.repositories.update(path for path in before.repositories if is_below_any(path, roots))
     names: set[str] = set()
     for root in roots:
         walk = Walk(root, deep=True)
@@ -67,10 +67,6 @@ def _look_through(context: Context, roots: tuple[str, ...]) -> None:
     now = context.monotonic()
     kept.look_again = now + _REST * (now - began)
     _keep(context, Seen((*before.env, *names), (*before.repositories, *_there(kept.repositories))), before)
-
-
-def _is_in(path: str, roots: tuple[str, ...]) -> bool:
-    return any(is_below(path, root) for root in roots)
 
 
 def _take(kept: Kept, walk: Walk, *, repositories: bool = True) -> list[str]:

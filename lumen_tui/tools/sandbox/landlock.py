@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.below import is_below_any
 from lumen_tui.tools.sandbox import launcher, modes, seccomp
 from lumen_tui.tools.sandbox.policy import Policy
 
@@ -31,7 +31,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     """The launcher's command line, up to the command itself."""
     hidden = [*policy.hidden, *_not_shown(policy)]
     kept = [*policy.kept, *hidden]
-    roots = [root for root in policy.writable if not any(is_below(root, one) for one in kept)]
+    roots = [root for root in policy.writable if not is_below_any(root, kept)]
     order = {
         "bare": False, "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden,
         "writable": roots, "kept": [*kept, *(cover.folder for cover in policy.covers)],

@@ -16,6 +16,8 @@ import signal
 import stat
 import struct
 
+from lumen_tui.tools.below import is_below, is_below_any
+
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _PIDFD_GETFD = 438
 _FILTER, _LISTENER, _WAIT_KILLABLE = 1, 1 << 3, 1 << 5  # the mode, and two flags
@@ -49,7 +51,7 @@ class Keeper:
     """Answers for one command, in a thread of the launcher."""
 
     def __init__(self, roots: list[str], kept: list[str]) -> None:
-        self._granted = [(root, [one for one in kept if not _is_in(root, [one])]) for root in roots]
+        self._granted = [(root, [one for one in kept if not is_below(root, one)]) for root in roots]
         self._calls = _CALLS[os.uname().machine]
         self._report, self._told = os.pipe()
         self._heard, self._answer = os.pipe()
@@ -157,7 +159,7 @@ class Keeper:
         place = os.readlink(f"/proc/self/fd/{fd}")
         if not place.startswith("/") or not found.st_nlink:
             return  # a pipe, memory, what is removed already
-        if not any(_is_in(place, [root]) and not _is_in(place, kept) for root, kept in self._granted):
+        if not any(is_below(place, root) and not is_below_any(place, kept) for root, kept in self._granted):
             raise PermissionError(errno.EPERM, "")
 
 
@@ -185,10 +187,6 @@ def _taken(child: int, number: int) -> int:
         why = os.strerror(ctypes.get_errno())
         raise OSError(f"pidfd_getfd: {why} (kernel.yama.ptrace_scope above 1, or a container's own filter, forbids it)")
     return fd
-
-
-def _is_in(path: str, folders: list[str]) -> bool:
-    return any(path == one or path.startswith(one.rstrip("/") + "/") for one in folders)
 
 
 def _signed(value: int) -> int:

@@ -13,7 +13,7 @@ import time
 
 from msgspec import Struct
 
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.below import is_below, is_below_any
 
 READY = "/dev/.lumen"  # mounted last, in a folder that is the command's own
 _SECONDS, _LOOK = 20.0, 0.001
@@ -52,7 +52,7 @@ def _orders(words: list[str]) -> list[tuple[str, str, str]]:
             found.append((word, "", words[number + 1]))
     open_ones = [target for kind, source, target in found if kind == "--bind" and source == target]
     last = {one[2]: one for one in found}  # lies over the others
-    return [one for one in last.values() if any(is_below(one[2], root) for root in open_ones)]
+    return [one for one in last.values() if is_below_any(one[2], open_ones)]
 
 
 def _stands(kind: str, source: str, target: str, here: dict[str, Mount], there: dict[str, Mount]) -> bool:

@@ -12,7 +12,7 @@ from msgspec import Struct
 import lumen_tui
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.below import is_below, is_below_any
 from lumen_tui.tools.sandbox import guarded, secrets
 from lumen_tui.tools.sandbox.aside import leads
 from lumen_tui.tools.sandbox.limits import Caps, caps
@@ -121,7 +121,7 @@ def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str
     wanted = [os.path.realpath(os.path.expanduser(root)) for root in (*context.spec.roots, *context.rules.roots)]
     if not wanted:
         return tuple(granted), tuple(refused)
-    chosen = [path for path in wanted if os.path.isdir(path) and any(is_below(path, root) for root in granted)]
+    chosen = [path for path in wanted if os.path.isdir(path) and is_below_any(path, granted)]
     chosen += [root for root in granted if any(is_below(root, path) for path in wanted)]
     refused += [f"{one_line(path, 100)}: not granted to this role" for path in wanted if path not in chosen]
     return tuple(dict.fromkeys(chosen)), tuple(refused)
@@ -154,7 +154,7 @@ def obeyed_by_git(below: str) -> bool:
     parts = below.split("/")
     if parts[0] == "worktrees" and len(parts) > 2:
         below = "/".join(parts[2:])
-    return any(is_below(below, name) for name in _OBEYED_BY_GIT)
+    return is_below_any(below, _OBEYED_BY_GIT)
 
 
 def _obeyed(git: str) -> list[str]:
@@ -182,11 +182,7 @@ def _guards(roots: tuple[str, ...], repositories: list[str]) -> tuple[list[str],
         else:
             guards.append(git)  # whole: what is missing or a link cannot be kept alone, and each part takes its time
     meant = [*guards, *map(os.path.realpath, filter(os.path.islink, guards))]
-    return [path for path in dict.fromkeys(meant) if _is_in(path, roots)], pinned
-
-
-def _is_in(path: str, roots: tuple[str, ...]) -> bool:
-    return any(is_below(path, root) and path != root for root in roots)
+    return [path for path in dict.fromkeys(meant) if is_below_any(path, roots)], pinned
 
 
 def _nearest_first(repositories: list[str], cwd: str) -> list[str]:
