@@ -136,7 +136,7 @@ def _commands(rules: Rules, around: Around) -> str:
 def _writable(role: Role, rules: Rules, config: Config) -> str:
     if not rules.write:
         return "nothing"
-    roots = dict.fromkeys([*config.sandbox.writable, *role.writable])
+    roots = config.sandbox.granted(role.writable)
     return ", ".join([one_line(root, 80) for root in roots]) or "files in the task's own folder only"
 
 

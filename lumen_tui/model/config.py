@@ -146,6 +146,10 @@ class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
     disk_mb: Annotated[int, Meta(ge=1, le=16_777_216)] = 4096  # all that it writes
     tmp_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 512  # its own /tmp, which is memory
 
+    def granted(self, role: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the folders that a role with these of its own may change: none while the section is closed."""
+        return () if self.require == UNREADABLE else tuple(dict.fromkeys([*self.writable, *role]))
+
 
 Asks = Literal[
     "write", "write_file", "edit_file", "apply_patch", "shell", "shell:any", "web_fetch", "remember",
@@ -160,11 +164,19 @@ class ApprovalsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ask: tuple[Asks, ...] = ("custom:high",)
 
 
+NOWHERE = "-"  # among [web] hosts: no page is fetched from anywhere, whatever else is allowed
+
+
 class WebConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[web]: where web_fetch may go, for every role that has it; a role and a task may add hosts of their own"""
 
     hosts: tuple[str, ...] = ()  # names, `*.example.org`, or `*` for all
     private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
+
+    @property
+    def closed(self) -> bool:
+        """Whether no page is fetched, as something in the section could not be understood."""
+        return NOWHERE in self.hosts
 
 
 class EvolutionConfig(Struct, frozen=True, forbid_unknown_fields=True):

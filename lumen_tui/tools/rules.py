@@ -42,10 +42,11 @@ class Rules(Struct, frozen=True):
 def derive(role: Role, spec: Spec, config: Config | None = None) -> Rules:
     """The rules of one task. BadRules where they contradict each other."""
     settings = config or Config()
+    hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = Rules(
         tools=frozenset(role.tools) | frozenset(role.custom_tools), shell=role.shell, write=role.write,
         network=role.network, max_steps=max(1, role.limits.max_steps), role=role.name,
-        hosts=(*role.hosts, *settings.web.hosts), private=settings.web.private, tool_rules=role.rules,
+        hosts=hosts, private=settings.web.private, tool_rules=role.rules,
         asks=settings.approvals.ask, allows=settings.allow,
     )  # fmt: skip
     if spec.constraints:

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from lumen_tui.model import budget
 from lumen_tui.model.config import Config
 from lumen_tui.model.modelsconfig import SERVERS, ModelsConfig
 from lumen_tui.model.roles import Role
+from lumen_tui.model.spendbook import Amount, Book
 from lumen_tui.model.tasks import TIERS, Spec
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import key_names, targets
 from lumen_tui.providers.endpoints import BUILT_IN
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.config import load_and_keep, load_config
+from lumen_tui.tools.rules import derive
 from lumen_tui.tools.sandbox import selftest
 from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose
 
@@ -34,6 +37,99 @@ def test_a_misspelt_floor_lets_no_command_run(tmp_path: Path, line: str) -> None
     assert any("no command of a worker is run until it is mended" in text for text in said)
     choice = choose(config.sandbox, Results("", (selftest.Tested("bubblewrap", True),)))
     assert (choice.tier, "cannot be read" in choice.why) == (REFUSED, True)
+
+
+def closed(config: Config) -> set[str]:
+    """The sections of policy that hold everything back, by what they come to and not by what is said."""
+    held = Results("", (selftest.Tested("bubblewrap", True),))
+    day = budget.day_cap(Book(), config.budget, "2026-11-21")
+    role = Role("x", "", tools=("web_fetch", "write_result"), network=True, hosts=("example.org",))
+    return {
+        section for section, is_closed in {
+            "sandbox": choose(config.sandbox, held).tier == REFUSED and not config.sandbox.granted(("/srv/site",)),
+            "budget": bool(budget.short_of(day, Amount(tokens=1))),
+            "approvals": {"write", "shell", "web_fetch", "custom", "remember"} <= {*config.approvals.ask},
+            "web": "web_fetch" not in derive(role, Spec(id="t", objective="o"), config).tools,
+        }.items() if is_closed
+    }  # fmt: skip
+
+
+ALL = {"sandbox", "budget", "approvals", "web"}
+UNKNOWN = {
+    '[sandbox]\nREQUIRE = "landlock"': {"sandbox"},
+    '[sandbox]\nminimum = "landlock"': {"sandbox"},
+    "[sandbox]\nmust = true": {"sandbox"},
+    '[sandbox.require]\ntier = "landlock"': {"sandbox"},
+    'sandbox = "landlock"': {"sandbox"},
+    '[sandbox]\ntier = "bwrap"': {"sandbox"},
+    '[Sandbox]\nrequire = "landlock"': {"sandbox"},
+    '[sandboxes]\nrequire = "landlock"': {"sandbox"},
+    '[security]\nrequire = "landlock"': {"sandbox"},
+    '[SECURITY]\nRequire = "landlock"': {"sandbox"},
+    "[budget]\nday_dollars = 1.0": {"budget"},
+    "[budget.roles.x]\ndollars = 1.0": {"budget"},
+    "[Budget]\nday_usd = 1.0": {"budget"},
+    "[spend]\nday_usd = 1.0": {"budget"},
+    "budget = 1.0": {"budget"},
+    "day_usd = 1.0": {"budget"},
+    "[approvals]\nalways = true": {"approvals"},
+    '[approval]\nask = ["write"]': {"approvals"},
+    '[web]\ndeny = ["example.org"]': {"web"},
+    "[guard]\nlevel = 3": ALL,
+    "[guard]": ALL,
+    "guard = 3": ALL,
+}
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["nothing known", "known from before"])
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_what_nobody_knows_closes_the_section_it_may_have_been_meant_for(
+    tmp_path: Path, text: str, known: bool
+) -> None:
+    layout = Layout(tmp_path)
+    layout.create()
+    if known:
+        load_and_keep(layout)
+    layout.config.write_text(f"# mine\n{text}\n")
+    for _ in range(2):  # what is wrong is not kept as what was good
+        config, problems = load_and_keep(layout)
+        assert closed(config) == UNKNOWN[text]
+    (problem,) = problems
+    assert problem.where.startswith("lumen.toml:")
+    assert "until it is mended" in problem.hint
+    layout.config.write_text("")
+    assert closed(load_and_keep(layout)[0]) == set()
+
+
+@pytest.mark.parametrize("text", ["[hearbeat]\nevery_minutes = 3", "[rooms]\nx = 1", 'theme = "nord"', "[room]\nx = 1"])
+def test_a_slip_that_can_only_be_about_what_holds_nothing_back_closes_nothing(tmp_path: Path, text: str) -> None:
+    config, said = settings(tmp_path, text)
+    assert (closed(config), len(said)) == (set(), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "said"),
+    [
+        ('[sandbox]\nREQUIRE = "landlock"', 2, "sandbox.REQUIRE: there is no such setting; did you mean require?"),
+        ("[sandbox]\n\nmust = 1", 3, "sandbox.must: there is no such setting; [sandbox] has tier, require, writable,"),
+        ('[security]\nrequire = "x"', 2, "security.require: there is no section [security]; did you mean sandbox."),
+        ("[guard]\nlevel = 3", 2, "guard.level: there is no section [guard]; take it out, or put it under"),
+    ],
+)  # fmt: skip
+def test_the_problem_names_the_line_the_key_and_what_to_write(tmp_path: Path, text: str, where: int, said: str) -> None:
+    layout = Layout(tmp_path)
+    layout.config.write_text(text)
+    (problem,) = load_config(layout)[1]
+    assert problem.where == f"lumen.toml:{where}"
+    assert problem.what.startswith(said)
+
+
+def test_a_saved_rule_that_cannot_be_read_brings_no_older_ones_back(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.config.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')
+    assert len(load_config(layout)[0].allow) == 1
+    layout.operator.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npatern = "git push"\n')
+    assert load_config(layout)[0].allow == ()
 
 
 def test_the_empty_choice_is_not_offered(tmp_path: Path) -> None:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
-
-from lumen_tui.model.config import UNREADABLE, Config
+from lumen_tui.model.config import Config
 from lumen_tui.model.modelsconfig import ModelsConfig, doubtful, settings, stranger
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files, frontmatter, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings import lastgood, plainly
-
-_HINT = "the rest is in force, this falls back to its default"
-_CLOSED = "no command of a worker is run until it is mended"
-_FLOOR = ("sandbox: ", "sandbox.require")
-_MISSPELLED = ("did you mean require?", "did you mean sandbox?")
+from lumen_tui.store.settings import closing, lastgood
+from lumen_tui.store.settings.layering import POLICY, layered
 
 
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
@@ -28,54 +21,44 @@ def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
 
     A broken file or setting never stops the rest, and never opens what it had closed.
     """
-    config, problems = _load(layout)
-    return config, [*problems, *strangers(config.models), *unknown_roles(layout, config)]
+    loaded = _load(layout)
+    return loaded.config, _all_problems(layout, loaded)
 
 
 def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
     """As `load_config`; what protects is kept for the time when it cannot be read. For the engine alone."""
     lastgood.keep(layout)
-    config, problems = load_config(layout)
-    unread = any(problem.hint in (lastgood.KEPT, lastgood.STRICT) for problem in problems)
-    if not unread and not lastgood.wrong_limits(problems):
-        lastgood.keep_limits(layout, config)
-    return config, problems
+    loaded = _load(layout)
+    if loaded.whole:
+        lastgood.keep_limits(layout, loaded.config)
+    return loaded.config, _all_problems(layout, loaded)
 
 
-def _load(layout: Layout) -> tuple[Config, list[Problem]]:
+def _all_problems(layout: Layout, loaded: _Loaded) -> list[Problem]:
+    return [*loaded.problems, *strangers(loaded.config.models), *unknown_roles(layout, loaded.config)]
+
+
+class _Loaded(NamedTuple):
+    """The settings in force and how they came to be."""
+
+    config: Config
+    problems: list[Problem]
+    whole: bool  # every limit in both files could be read
+
+
+def _load(layout: Layout) -> _Loaded:
     broken: list[Problem] = []
     paths = (layout.config, layout.operator)
     tables = [(path.name, *_table(layout, path, broken)) for path in paths]
-    config, problems = _layered(Config(), tables)
-    if wrong := lastgood.wrong_limits(problems):
+    config, slips = layered(Config(), tables)
+    kept = None
+    if wrong := {section for slip in slips for section in slip.policy}:
         kept = lastgood.limits(layout)
-        config, problems = _layered(lastgood.beneath(kept, wrong), tables)
-        config = config if kept else lastgood.stopped(config, wrong)
-        problems = [lastgood.hinted(problem, known=kept is not None) for problem in problems]
-    if any(table is None for _, table, _ in tables):
-        return lastgood.strictest(config), [*broken, *problems]
-    return _closed(config, problems), [*broken, *problems]
-
-
-def _layered(config: Config, tables: list[tuple[str, dict[str, Any] | None, str]]) -> tuple[Config, list[Problem]]:
-    """The tables laid over `config`, each with the name and the text of its file, and what could not be taken."""
-    problems: list[Problem] = []
-    for name, table, text in tables:
-        for section, value in (table or {}).items():
-            config = _take(config, (section,), value, (name, text), problems)
-    return config, problems
-
-
-def _closed(config: Config, problems: list[Problem]) -> Config:
-    """A floor of safety that cannot be read is not left out: no command is run until somebody has mended it."""
-    unread = [
-        number for number, problem in enumerate(problems)
-        if problem.what.startswith(_FLOOR) or problem.what.endswith(_MISSPELLED)
-    ]  # fmt: skip
-    for number in unread:
-        problems[number] = msgspec.structs.replace(problems[number], hint=_CLOSED)
-    floor = UNREADABLE if unread else config.sandbox.require
-    return msgspec.structs.replace(config, sandbox=msgspec.structs.replace(config.sandbox, require=floor))
+        config, slips = layered(lastgood.beneath(kept, wrong), tables)
+    known = kept is not None
+    shut = POLICY if any(table is None for _, table, _ in tables) else closing.shut(slips, known=known)
+    problems = [*broken, *(closing.problem(slip, known=known) for slip in slips)]
+    return _Loaded(closing.closed(config, shut), problems, whole=not broken and not wrong)
 
 
 def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[str, Any] | None, str]:
@@ -90,44 +73,8 @@ def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[st
     except (files.StoreError, OSError) as error:
         where, what = path.name, str(error)
     kept = lastgood.protecting(layout, path)
-    problems.append(Problem(where=where, what=what, hint=lastgood.STRICT if kept is None else lastgood.KEPT))
+    problems.append(Problem(where=where, what=what, hint=closing.STRICT if kept is None else closing.KEPT))
     return (None, "") if kept is None else kept
-
-
-def _take(
-    config: Config, keys: tuple[str, ...], value: Any, source: tuple[str, str], problems: list[Problem]
-) -> Config:
-    """`config` with one setting laid over it; tables are taken apart, so that one bad key spoils only itself."""
-    if isinstance(value, dict) and keys != ("keys",):
-        for key, inner in value.items():
-            config = _take(config, (*keys, key), inner, source, problems)
-        return config
-    merged: dict[str, Any] = msgspec.to_builtins(config)
-    table = merged
-    for key in keys[:-1]:
-        table = table.setdefault(key, {})
-        if not isinstance(table, dict):
-            break
-    else:
-        table[keys[-1]] = value
-    try:
-        return msgspec.convert(merged, Config)
-    except msgspec.ValidationError as error:
-        name, text = source
-        where = f"{name}:{_line(text, keys)}"
-        what = plainly.of_value(error, Config, keys, value)
-        problems.append(Problem(where=where, what=f"{'.'.join(keys)}: {what}", hint=_HINT))
-        return config
-
-
-def _line(text: str, keys: tuple[str, ...]) -> int:
-    """The line of a setting: its name below the header of its table, or of the table that holds it inline."""
-    for depth in range(len(keys) - 1, 0, -1):
-        header = re.search(rf"^[ \t]*\[[ \t]*{re.escape('.'.join(keys[:depth]))}[ \t]*\]", text, re.MULTILINE)
-        if header:
-            below = text[header.end() :]
-            return text[: header.end()].count("\n") + frontmatter.line_of(below, keys[depth])
-    return frontmatter.line_of(text, keys[-1])
 
 
 def strangers(models: ModelsConfig) -> list[Problem]:

@@ -14,36 +14,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from lumen_tui.model.config import (
-    CLOSED_TOKENS,
-    UNREADABLE,
-    ApprovalsConfig,
-    BudgetConfig,
-    Config,
-    SandboxConfig,
-    WebConfig,
-)
+from lumen_tui.model.config import ApprovalsConfig, BudgetConfig, Config, SandboxConfig
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.store import files, frontmatter
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings.layering import POLICY
 
-PROTECTS = ("sandbox", "budget", "approvals", "allow", "web")
-KEPT = (
-    "what protects (sandbox, budgets, approvals, the web) holds as it was last read; all else of this file is not in "
-    "force until it is mended"
-)
-STRICT = (
-    "nothing is known of its limits, so until it is mended no command of a worker is run, no model call is made, the "
-    "web is closed and every change asks; nothing else of this file is in force"
-)
 _LIMITS = "last-good-limits.json"
-_STAYS = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
-_STOPPED = {
-    "budget": "what was meant is not known, so no model call is made until it is mended",
-    "approvals": "every change asks until it is mended",  # workers see to that, whatever was in force before
-}
-_EVERYTHING = ApprovalsConfig(ask=("write", "shell", "web_fetch", "custom"))
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -80,15 +57,7 @@ def protecting(layout: Layout, path: Path) -> tuple[dict[str, Any], str] | None:
         return None
     if data is None:
         return None
-    return {section: table for section, table in found.items() if section in PROTECTS}, text
-
-
-def strictest(config: Config) -> Config:
-    """`config` with everything closed that protects."""
-    return msgspec.structs.replace(
-        config, sandbox=msgspec.structs.replace(config.sandbox, require=UNREADABLE), web=WebConfig(), allow=(),
-        budget=BudgetConfig(day_tokens=CLOSED_TOKENS), approvals=_EVERYTHING,
-    )  # fmt: skip
+    return {section: table for section, table in found.items() if section in POLICY}, text
 
 
 def keep_limits(layout: Layout, config: Config) -> None:
@@ -100,16 +69,6 @@ def keep_limits(layout: Layout, config: Config) -> None:
             files.replace(path, data)
     except (files.StoreError, OSError):
         return
-
-
-def wrong_limits(problems: Iterable[Problem]) -> frozenset[str]:
-    """The sections with a limit that cannot be read, or that are misspelled, by what is wrong in the files."""
-    whats = [problem.what for problem in problems]
-    named = {what.partition(":")[0].partition(".")[0] for what in whats}
-    return frozenset(
-        section for section in Limits.__struct_fields__
-        if section in named or any(what.endswith(f"did you mean {section}?") for what in whats)
-    )  # fmt: skip
 
 
 def limits(layout: Layout) -> Limits | None:
@@ -128,19 +87,5 @@ def beneath(kept: Limits | None, wrong: Iterable[str]) -> Config:
     if kept is None:
         return Config()
     safe = replace(kept, sandbox=replace(kept.sandbox, writable=()))
-    return replace(Config(), **{section: getattr(safe, section) for section in wrong})
-
-
-def stopped(config: Config, wrong: Iterable[str]) -> Config:
-    """`config` where nobody knows the limits that were meant in the sections that are `wrong`."""
-    if "budget" in wrong:
-        config = replace(config, budget=replace(config.budget, day_tokens=CLOSED_TOKENS))
-    return replace(config, approvals=_EVERYTHING) if "approvals" in wrong else config
-
-
-def hinted(problem: Problem, *, known: bool) -> Problem:
-    """The problem with what holds meanwhile, where it is about a limit."""
-    section = next(iter(wrong_limits([problem])), "")
-    stays = known and section not in ("", "approvals")
-    hint = _STAYS if stays else _STOPPED.get(section, "")
-    return replace(problem, hint=hint or problem.hint)
+    known = [section for section in wrong if section in Limits.__struct_fields__]
+    return replace(Config(), **{section: getattr(safe, section) for section in known})

@@ -47,7 +47,7 @@ def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], v
     if "[" in at and (item := _item(whole, keys)) is not None:
         return _of_item(text, at, item)
     if "unknown field" in text:
-        return f"there is no such setting{_near(whole, keys)}"
+        return f"there is no such setting{near(whole, keys)}"
     if "missing required field" in text:
         return "it is missing"
     hint = _hint(whole, keys)
@@ -75,7 +75,7 @@ def _of_item(text: str, at: str, item: Any) -> str:
     if field := re.search(r"field `([^`]*)`", text):
         if "unknown field" not in text:
             return f"{field.group(1)!r} is missing in it"
-        return f"there is no {field.group(1)!r} in it{_near(item, (field.group(1),))}"
+        return f"there is no {field.group(1)!r} in it{near(item, (field.group(1),))}"
     inner = at.rstrip("`").rpartition("].")[2].split(".") if "]." in at else []
     if text.startswith("Invalid enum value"):
         known = _choices(_hint(item, inner))
@@ -94,12 +94,29 @@ def _is_choice(hint: Any) -> bool:
     return bool(get_args(hint)) and all(isinstance(choice, str) for choice in get_args(hint))
 
 
-def _near(whole: Any, keys: Sequence[str]) -> str:
+def near(whole: Any, keys: Sequence[str]) -> str:
     """What may be meant by the first of these names that nobody knows: a misspelled section holds only such."""
     depth = next((depth for depth in range(1, len(keys)) if _hint(whole, keys[:depth]) is None), len(keys))
     known = _fields(_hint(whole, keys[: depth - 1]))
-    close = difflib.get_close_matches(keys[depth - 1], known, 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    meant = close(keys[depth - 1], known)
+    return f"; did you mean {meant}?" if meant else ""
+
+
+def close(name: str, known: Sequence[str], likeness: float = 0.6) -> str:
+    """The known name that comes nearest to another, letter case left out; empty where none is near."""
+    folded = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.casefold(), folded, 1, likeness)
+    return folded[near[0]] if near else ""
+
+
+def is_known(whole: Any, keys: Sequence[str]) -> bool:
+    """Whether there is such a setting in a `whole`."""
+    return _hint(whole, keys) is not None
+
+
+def fields(whole: Any, keys: Sequence[str]) -> tuple[str, ...]:
+    """The settings that stand directly under these keys."""
+    return _fields(_hint(whole, keys))
 
 
 def _fields(kind: Any) -> tuple[str, ...]:

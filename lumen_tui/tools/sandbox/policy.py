@@ -112,7 +112,7 @@ def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str
     Only lumen.toml and the role grant. A task's own roots can only narrow: its spec may come from a model.
     """
     granted, refused = [], []
-    for named in dict.fromkeys([*settings.writable, *context.role.writable]):
+    for named in settings.granted(context.role.writable):
         path, why = _root(context, named)
         if why:
             refused.append(f"{one_line(named, 100)}: {why}")

@@ -19,7 +19,8 @@ from lumen_tui.tools.sandbox.selftest import Tested
 RESULTS = "sandbox.json"  # below index/: a copy of the last tests, made anew where the machine is another
 REFUSED = "refused"  # no tier that the operator wants works: no command is run
 _UNREADABLE = (
-    "no command is run: [sandbox] require in the settings cannot be read; write bubblewrap or landlock, or take it out"
+    "no command is run: something under [sandbox] in the settings cannot be read; `lumen-tui doctor` names its line "
+    "and what to write"
 )
 
 

@@ -81,7 +81,7 @@ def walls_of(request: Approval, snapshot: Snapshot) -> Walls:
     """The walls as the engine and the role say; a role that is not known may have the network."""
     beat = snapshot.engine.heartbeat
     role = next((one for one in snapshot.roles if one.name == request.role), None)
-    roots = (*snapshot.config.sandbox.writable, *role.writable) if role and role.write else ()
+    roots = snapshot.config.sandbox.granted(role.writable) if role and role.write else ()
     return Walls(beat.sandbox if beat else "", role.network if role else True, roots)
 
 

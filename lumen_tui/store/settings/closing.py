@@ -1,0 +1,94 @@
+"""What becomes of a section of policy in which something cannot be understood: it closes, and says so.
+
+A setting that nobody knows may have been meant to hold anything back. So the whole section closes, whatever else is
+in it. A known setting with a wrong value stays as it could last be read; where nothing is known of that, and for the
+weakest sandbox that will do, the section closes, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from lumen_tui.model.config import CLOSED_TOKENS, NOWHERE, UNREADABLE, Config
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.store.settings.layering import POLICY, Slip
+
+KEPT = (
+    "what protects (sandbox, budgets, approvals, the web) holds as it was last read; all else of this file is not in "
+    "force until it is mended"
+)
+STRICT = (
+    "nothing is known of its limits, so until it is mended no command of a worker is run, no model call is made, the "
+    "web is closed and every change asks; nothing else of this file is in force"
+)
+_FALLS_BACK = "the rest is in force, this falls back to its default"
+_STAYS = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
+_UNTIL = "until it is mended"
+_CLOSED = {
+    "sandbox": "no command of a worker is run",
+    "budget": "no model call is made",
+    "approvals": "every change asks",
+    "web": "no page is fetched",
+    "allow": "no saved rule holds, so that calls ask again",
+}
+_STAYING = ("sandbox", "budget")  # where one wrong value may stay as it was: the others can only be looser then
+_FLOOR = (("sandbox", "require"), ("sandbox", "tier"))
+_EVERYTHING = ("write", "shell", "web_fetch", "custom", "remember", "block_append", "block_replace", "block_rethink")
+
+
+def shut(slips: Iterable[Slip], *, known: bool) -> frozenset[str]:
+    """The sections that close. `known`: what was in force when everything could last be read is known."""
+    return frozenset(section for slip in slips if _closes(slip, known=known) for section in slip.policy)
+
+
+def _closes(slip: Slip, *, known: bool) -> bool:
+    if slip.unknown or len(slip.keys) == 1 or slip.keys in _FLOOR:
+        return True
+    return not (known and slip.keys[0] in _STAYING)
+
+
+def problem(slip: Slip, *, known: bool) -> Problem:
+    """The slip as a problem, with what holds meanwhile."""
+    if not slip.policy:
+        return Problem(where=slip.where, what=slip.what, hint=_FALLS_BACK)
+    if not _closes(slip, known=known):
+        return Problem(where=slip.where, what=slip.what, hint=_STAYS)
+    said = ", ".join(_CLOSED[section] for section in slip.policy)
+    return Problem(where=slip.where, what=slip.what, hint=f"{said} {_UNTIL}")
+
+
+def closed(config: Config, sections: Iterable[str]) -> Config:
+    """`config` with these sections of policy closed."""
+    for section in POLICY:
+        if section in sections:
+            config = _CLOSE[section](config)
+    return config
+
+
+def _close_sandbox(config: Config) -> Config:
+    return replace(config, sandbox=replace(config.sandbox, require=UNREADABLE))
+
+
+def _close_budget(config: Config) -> Config:
+    return replace(config, budget=replace(config.budget, day_tokens=CLOSED_TOKENS))
+
+
+def _close_approvals(config: Config) -> Config:
+    asks = dict.fromkeys([*config.approvals.ask, *_EVERYTHING])
+    return replace(config, approvals=replace(config.approvals, ask=tuple(asks)), allow=())
+
+
+def _close_web(config: Config) -> Config:
+    return replace(config, web=replace(config.web, hosts=(NOWHERE,), private=()))
+
+
+def _close_allow(config: Config) -> Config:
+    return replace(config, allow=())
+
+
+_CLOSE = {
+    "sandbox": _close_sandbox, "budget": _close_budget, "approvals": _close_approvals, "web": _close_web,
+    "allow": _close_allow,
+}  # fmt: skip
