@@ -29,6 +29,7 @@ from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.guard import AsciiTwins, Guard
 from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
+from lumen_tui.tui.type_ahead import TypeAhead
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.base import Dialog
@@ -39,7 +40,7 @@ _PATIENCE = 0.1  # seconds that the first paint waits for the first picture
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
 
 
-class LumenApp(App[int], inherit_bindings=False):
+class LumenApp(TypeAhead, App[int], inherit_bindings=False):
     """The room on a terminal. Exits with 0, or with 128 + the number of the signal that ended it."""
 
     CSS_PATH = theme.style_files()

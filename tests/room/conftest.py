@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from lumen_terminal import Terminal
 
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.engine.port import TaskDetail
+from lumen_tui.engine.port import RemotePort, TaskDetail
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
 from lumen_tui.model.loop import Artifact, EngineEvent, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
 from lumen_tui.model.records import Node, Signal
@@ -33,6 +36,7 @@ from lumen_tui.model.snapshot import (
 )
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
+from lumen_tui.store.layout import Layout
 from lumen_tui.tui.app import LumenApp
 
 NOW = 1_800_000_000.0
@@ -354,3 +358,23 @@ def frozen_room() -> Any:
         return LumenApp(MemoryPort(snapshot), operator="someone", clock=lambda: NOW, **options)
 
     return make
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A real state folder with a few rows in it."""
+    root = tmp_path / "state"
+    Layout(root).create()
+    port = RemotePort(root, "me")
+    for number in range(4):
+        port.submit("node.create", content=f"something noticed, number {number}", priority="P2")
+        port.submit("signal.send", message=f"a note, number {number}")
+    return root
+
+
+@pytest.fixture
+def terminals() -> Iterator[list[Terminal]]:
+    made: list[Terminal] = []
+    yield made
+    for terminal in made:
+        os.close(terminal.fd)

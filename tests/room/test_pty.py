@@ -2,105 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import re
-import select
 import signal
-import struct
-import sys
-import termios
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lumen_terminal import Terminal
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store.layout import Layout
 
-_RUN = (
-    "import sys; from pathlib import Path; from lumen_tui.engine.port import RemotePort;"
-    "from lumen_tui.tui.app import LumenApp; port = RemotePort(Path(sys.argv[1]), 'me');"
-    "sys.exit(LumenApp(port, operator='me').run())"
-)  # without an engine beside it
-_DEADLINE = 30.0
 _EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee [/] [@click=app.exit]f[/]"
 # What Textual itself sends and no text of a file may contain.
 _OWN = re.compile(
     rb"\x1b\[[0-9;]*m|\x1b\[[0-9;]+H|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
     rb"|\x1b\]22;[a-z]*\x07|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[H|\x1b\[2J\x1b\[H|\x1b\[[0-9;]*[rq]|\x1b\[>q"
 )
-
-
-class Terminal:
-    """A room in a pseudo-terminal."""
-
-    def __init__(self, root: Path, **environ: str) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:  # pragma: no cover - the child
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-            kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-            kept |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ}
-            os.execve(sys.executable, [sys.executable, "-c", _RUN, str(root)], kept)  # noqa: S606
-        self.sent = b""
-
-    def read(self, quiet: float) -> bytes:
-        """What comes until nothing came for `quiet` seconds or the other end is closed."""
-        got = b""
-        while select.select([self.fd], [], [], quiet)[0]:
-            try:
-                part = os.read(self.fd, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            got += part
-        self.sent += got
-        return got
-
-    def wait_for(self, text: str, after: int = 0) -> None:
-        """Until it came, behind so many bytes."""
-        deadline = time.monotonic() + _DEADLINE
-        while text.encode() not in self.sent[after:]:
-            assert time.monotonic() < deadline, f"{text!r} never came: {self.sent[-2000:]!r}"
-            self.read(0.1)
-        self.read(0.3)
-
-    def press(self, key: str) -> bytes:
-        os.write(self.fd, key.encode())
-        return self.read(0.2)
-
-    def answer(self, key: str) -> bytes:
-        """What a key brings, however long the machine lets the room wait."""
-        os.write(self.fd, key.encode())
-        select.select([self.fd], [], [], _DEADLINE)
-        return self.read(0.2)
-
-    def end(self) -> int:
-        self.read(5.0)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    """A real state folder with a few rows in it."""
-    root = tmp_path / "state"
-    Layout(root).create()
-    port = RemotePort(root, "me")
-    for number in range(4):
-        port.submit("node.create", content=f"something noticed, number {number}", priority="P2")
-        port.submit("signal.send", message=f"a note, number {number}")
-    return root
-
-
-@pytest.fixture
-def terminals() -> Iterator[list[Terminal]]:
-    made: list[Terminal] = []
-    yield made
-    for terminal in made:
-        os.close(terminal.fd)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lumen_tui.tui.commands import COMMANDS, RoomCommand
 from lumen_tui.tui.screens.finder import ranked
 from lumen_tui.tui.screens.help_screen import HelpScreen
@@ -10,6 +12,10 @@ from lumen_tui.tui.screens.palette import Palette
 
 def refuse_tasks(command: RoomCommand) -> str:
     return "no task is selected" if command.scope == "workers" else ""
+
+
+def _free(command: RoomCommand) -> str:
+    return ""
 
 
 def test_the_key_comes_first_then_the_name_then_the_help_then_the_spelling():
@@ -45,8 +51,30 @@ async def test_help_is_grouped_and_shows_the_keys_that_work_now(room):
         retry = next(line for line in lines if "Run the task again" in line)
         assert " x " in retry
         assert "workers" not in retry
-        await pilot.press("down", "enter")
+        await pilot.press("down", "down", "enter")
         assert app.answers == ["retry_task"]
+
+
+@pytest.mark.parametrize("kind", ["palette", "help"])
+async def test_nothing_is_carried_out_before_something_was_chosen(room, kind):
+    screen = Palette(COMMANDS, _free) if kind == "palette" else HelpScreen(COMMANDS, {}, _free)
+    async with room(screen) as (app, pilot):
+        await pilot.press("enter")
+        assert not app.answers
+        assert "choose with" in app.shown
+        await pilot.press("x", "backspace", "enter")
+        assert not app.answers
+        await pilot.press("down", "enter")
+        assert app.answers == [COMMANDS[0].action]
+
+
+@pytest.mark.parametrize("kind", ["palette", "help"])
+async def test_the_commands_of_the_place_in_front_stand_first(room, kind):
+    front = "decay"
+    screen = Palette(COMMANDS, _free, {}, front) if kind == "palette" else HelpScreen(COMMANDS, {}, _free, front)
+    async with room(screen) as (app, pilot):
+        await pilot.press("down", "enter")
+        assert app.answers == [next(command.action for command in COMMANDS if command.scope == front)]
 
 
 async def test_typing_in_help_narrows_it(room):

@@ -57,7 +57,7 @@ def test_a_room_that_only_looks_is_offered_no_key_that_writes(port: RemotePort) 
 
 async def test_the_palette_begins_with_what_can_be_run(room: Any) -> None:
     async with room(Palette(COMMANDS, lambda command: "read-only" if command.writes else "")) as (app, pilot):
-        await pilot.press("enter")
+        await pilot.press("down", "enter")
         assert app.answers == ["day_on"]
 
 

@@ -14,11 +14,12 @@ from textual.screen import Screen
 
 from lumen_tui.model.text import is_safe
 from lumen_tui.tui import theme
+from lumen_tui.tui.type_ahead import TypeAhead
 
 STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
 
 
-class Stage(App[None]):
+class Stage(TypeAhead, App[None]):
     """Opens `sheet` at the start and keeps what it answers. An editor gets no terminal here: there is none."""
 
     CSS_PATH = str(STYLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.engine.outcome import ActionError
@@ -91,12 +90,13 @@ class Handler:
         self.room.run_worker(self._show_node(node_id))
 
     async def _show_node(self, node_id: str) -> None:
+        from lumen_tui.tui.screens.jobs import looked
         from lumen_tui.tui.screens.node_detail import NodeDetail
 
         port = self.room.lumen.port
         try:
-            node = await asyncio.to_thread(port.node, node_id)
-            chain = await asyncio.to_thread(port.provenance, node_id)
+            node = await looked(self.room, port.node, node_id)
+            chain = await looked(self.room, port.provenance, node_id)
         except (ActionError, StoreError) as error:
             self.room.say(str(error), bad=True)
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -78,8 +77,10 @@ class RuleHandler(Handler):
         """Ask the disk in a thread, then go on."""
 
         async def run() -> None:
+            from lumen_tui.tui.screens.jobs import looked
+
             try:
-                found = await asyncio.to_thread(ask)
+                found = await looked(self.room, ask)
             except (ActionError, StoreError) as error:
                 self.room.say(str(error), bad=True)
                 return

@@ -107,15 +107,18 @@ class EngineHandler(Handler):
         form = TaskForm(workers, self.draft)
 
         def filled(arguments: dict[str, Any] | None) -> None:
-            self.draft = form.draft if arguments is None else arguments  # until it is known to be on the disk
+            self.draft = form.draft if arguments is None else {}
             if arguments:
-                self.room.lumen.submit("task.new", self._show_new, **arguments)
+                self.room.lumen.submit("task.new", self._show_new, lambda _: self._not_made(arguments), **arguments)
 
         self.room.lumen.push_screen(form, filled)
 
+    def _not_made(self, arguments: dict[str, Any]) -> None:
+        """It is not on the disk: the next form begins with what was typed, unless something newer was."""
+        self.draft = self.draft or arguments
+
     def _show_new(self, done: Done) -> None:
         """Put the cursor on the new task as soon as it is in the picture."""
-        self.draft = {}
         pane = self.room.pane(WORKERS)
         if isinstance(pane, WorkersPane) and pane.rows is not None and not pane.rows.select_key(done.target):
             pane.wanted = done.target
@@ -150,13 +153,14 @@ class ScreensHandler(Handler):
     def do_help(self) -> None:
         from lumen_tui.tui.screens.help_screen import HelpScreen
 
-        keys = dict(self.snapshot.config.keys)
-        self.room.lumen.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not), self._chosen)
+        keys, front = dict(self.snapshot.config.keys), self.room.current.scope
+        self.room.lumen.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
 
     def do_palette(self) -> None:
         from lumen_tui.tui.screens.palette import Palette
 
-        self.room.lumen.push_screen(Palette(COMMANDS, self.room.why_not, self.snapshot.config.keys), self._chosen)
+        keys, front = self.snapshot.config.keys, self.room.current.scope
+        self.room.lumen.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
 
     def _chosen(self, action: str | None) -> None:
         if action:

@@ -54,11 +54,15 @@ class SignalsHandler(Handler):
         form = SignalForm(reply_to, self.snapshot.lanes, self.draft)
 
         def written(arguments: dict[str, Any] | None) -> None:
-            self.draft = arguments or form.draft  # until it is known to be on the disk
+            self.draft = {} if arguments else form.draft
             if arguments:
-                self.room.lumen.submit("signal.send", lambda _: self.draft.clear(), **arguments)
+                self.room.lumen.submit("signal.send", None, lambda _: self._not_sent(arguments), **arguments)
 
         self.room.lumen.push_screen(form, written)
+
+    def _not_sent(self, arguments: dict[str, Any]) -> None:
+        """The next form begins with what was typed, unless something newer was."""
+        self.draft = self.draft or arguments
 
     def open(self) -> None:
         """The signal in full; to open it is to read it."""

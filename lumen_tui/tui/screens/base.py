@@ -178,7 +178,7 @@ class FormScreen(Dialog[Result]):
     """Labelled rows, a button and a line for what is wrong. Nothing typed is ever thrown away by an error."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2,ctrl+o", "send_typed", show=False, priority=True),
+        Binding("f2,ctrl+o", "send", show=False, priority=True),
         Binding("enter", "send", show=False),
         # At once: what is typed right behind the key must not end up in the field before.
         Binding("tab", "app.focus_next", show=False, priority=True),
@@ -244,18 +244,6 @@ class FormScreen(Dialog[Result]):
         self.query_one(".complaint", Static).update(said(what, bad=True))
         for line in self.query(".row"):
             line.set_class(bool(field) and bool(line.query(f"#{field}")), "-wrong")
-
-    def action_send_typed(self) -> None:
-        """Send once the fields have taken in the keys that came before this one: each has a queue of its own."""
-        fields = list(self.query("Input, TextArea"))
-
-        def after() -> None:
-            if fields:
-                fields.pop().call_later(after)
-            else:
-                self.action_send()
-
-        after()
 
     def action_send(self) -> None:
         result = self.check()

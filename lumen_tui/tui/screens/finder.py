@@ -92,7 +92,10 @@ class CommandRows(Rows[RoomCommand]):
 
 
 class Finder(Dialog[str]):
-    """A line to type in over the commands that fit. Answers the action of the one that was chosen."""
+    """A line to type in over the commands that fit. Answers the action of the one that was chosen.
+
+    Nothing is chosen before something was typed or a key moved: a second enter in a hurry carries nothing out.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "move('down')", show=False),
@@ -102,8 +105,12 @@ class Finder(Dialog[str]):
     ]
     ASK = ""
 
-    def __init__(self, heading: str, commands: Sequence[RoomCommand], keys: Mapping[str, str], why_not: WhyNot) -> None:
+    def __init__(
+        self, heading: str, commands: Sequence[RoomCommand], keys: Mapping[str, str], why_not: WhyNot, front: str = ""
+    ) -> None:
         super().__init__(heading)
+        self._front = front  # the scope of what was in front: its commands stand first
+        self._chosen = False  # whether the cursor was put where it is
         self._commands = tuple(commands)
         self._keys = keys
         self._why_not = why_not
@@ -132,9 +139,14 @@ class Finder(Dialog[str]):
         """What to show for a query, and in which order."""
         return ranked(query, self._commands, self._keys)
 
+    def _behind(self, command: RoomCommand) -> bool:
+        """Whether a command is of another place than the one in front."""
+        return command.scope != self._front
+
     def find(self, query: str) -> None:
         """Show what fits, with the cursor on the first."""
         rows = self.order(query)
+        self._chosen = bool(query.strip())
         self._view.heads, self._view.current = self.heads(rows), ""
         self._list.set_rows(rows)
         self._list.action_row("top")
@@ -145,13 +157,16 @@ class Finder(Dialog[str]):
         return frozenset()
 
     def on_line_list_highlighted(self) -> None:
-        chosen = self._list.selected
+        chosen = self._list.selected if self._chosen else None
         current = self._view.key(chosen) if chosen else ""
         if chosen and current == self._view.current:
             return  # told for the new rows, and once more for the cursor on the first of them
         self._view.current = current
         self._list.refresh_changed()
-        self.query_one(Said).show(Content.assemble((safe(chosen.help) if chosen else "", "$room-muted")))
+        self.query_one(Said).show(Content.assemble((safe(chosen.help) if chosen else self._unchosen(), "$room-muted")))
+
+    def _unchosen(self) -> str:
+        return "" if self._chosen else "Type a part of a name, or choose with ↑↓."
 
     def on_input_changed(self, event: Line.Changed) -> None:
         self.find(event.value)
@@ -162,7 +177,14 @@ class Finder(Dialog[str]):
     def on_line_list_selected(self) -> None:
         self._run()
 
+    def on_mouse_down(self) -> None:
+        """A press on a row chooses it."""
+        self._chosen = True
+
     def _run(self) -> None:
+        if not self._chosen:
+            self.query_one(Said).say(self._unchosen())
+            return
         chosen = self._list.selected
         why = self._why_not(chosen) if chosen else "No command is like that."
         if chosen is None or why:
@@ -171,4 +193,5 @@ class Finder(Dialog[str]):
         self.dismiss(chosen.action)
 
     def action_move(self, how: str) -> None:
-        self._list.action_row(how)
+        first, self._chosen = not self._chosen, True
+        self._list.action_row("top" if first else how)

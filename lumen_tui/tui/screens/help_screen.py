@@ -14,13 +14,15 @@ class HelpScreen(Sheet, Finder):
 
     ASK = "type to search: a word, a key"
 
-    def __init__(self, commands: Sequence[RoomCommand], keys: dict[str, str], why_not: WhyNot | None = None) -> None:
-        super().__init__("Help", commands, keys, why_not or (lambda command: ""))
+    def __init__(
+        self, commands: Sequence[RoomCommand], keys: dict[str, str], why_not: WhyNot | None = None, front: str = ""
+    ) -> None:
+        super().__init__("Help", commands, keys, why_not or (lambda command: ""), front)
 
     def order(self, query: str) -> list[RoomCommand]:
         fits = [command for command in self._commands if not query.strip() or likeness(query, command, self._keys) > 0]
         scopes = list(dict.fromkeys(command.scope for command in self._commands))
-        return sorted(fits, key=lambda command: (bool(self._why_not(command)), scopes.index(command.scope)))
+        return sorted(fits, key=lambda one: (bool(self._why_not(one)), self._behind(one), scopes.index(one.scope)))
 
     def heads(self, rows: Sequence[RoomCommand]) -> frozenset[str]:
         first = {command.scope: self._view.key(command) for command in reversed(rows)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -14,6 +15,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.store.files import StoreError
 from lumen_tui.tui.bridge import carry_out
+from lumen_tui.tui.type_ahead import TypeAhead
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -28,10 +30,15 @@ T = TypeVar("T")
 Answer = tuple[Done | None, str]  # what was done, or why not
 
 
-async def looked(screen: Asks, ask: Callable[..., T], *arguments: Any) -> T:
-    """What `ask` gives, from a thread. Where the screen was left meanwhile its job ends here: nobody reads it."""
+async def looked(screen: Asks, ask: Callable[..., T], *arguments: Any, holds_keys: bool = True) -> T:
+    """What `ask` gives, from a thread. Where the screen was left meanwhile its job ends here: nobody reads it.
+
+    What is typed meanwhile waits for it, unless `holds_keys` is false.
+    """
+    app = screen.app
     try:
-        return await asyncio.to_thread(ask, *arguments)
+        with app.awaited() if holds_keys and isinstance(app, TypeAhead) else nullcontext():
+            return await asyncio.to_thread(ask, *arguments)
     finally:
         if not screen.there:
             raise asyncio.CancelledError
@@ -52,6 +59,7 @@ class Loader(Generic[T]):
         self._failed = failed or partial(screen.say, bad=True)
         self._busy = False
         self._again = False
+        self._shown = False  # before its first rows a list has nothing that a key could be about
 
     def load(self) -> None:
         """Ask now, or once more after the question that is under way."""
@@ -63,7 +71,8 @@ class Loader(Generic[T]):
 
     async def _run(self) -> None:
         try:
-            self._done(await looked(self._screen, self._ask))
+            self._done(await looked(self._screen, self._ask, holds_keys=not self._shown))
+            self._shown = True
         except (ActionError, StoreError) as error:
             self._failed(str(error))
         self._busy = False
@@ -99,6 +108,6 @@ def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
 async def picture(screen: Says, port: Port) -> Snapshot | None:
     """The newest snapshot, right after an action; None where it cannot be read just now."""
     try:
-        return await looked(screen, port.snapshot)
+        return await looked(screen, port.snapshot, holds_keys=False)
     except StoreError:
         return None

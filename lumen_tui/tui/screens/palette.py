@@ -13,10 +13,12 @@ class Palette(Finder):
 
     ASK = "a command, or a part of one"
 
-    def __init__(self, commands: Sequence[RoomCommand], why_not: WhyNot, keys: Mapping[str, str] | None = None) -> None:
-        super().__init__("Command", commands, keys or {}, why_not)
+    def __init__(
+        self, commands: Sequence[RoomCommand], why_not: WhyNot, keys: Mapping[str, str] | None = None, front: str = ""
+    ) -> None:
+        super().__init__("Command", commands, keys or {}, why_not, front)
 
     def order(self, query: str) -> list[RoomCommand]:
-        """Before anything was typed, what can be run comes first."""
+        """Before anything was typed, what can be run comes first, and that of the place in front before all."""
         found = super().order(query)
-        return found if query.strip() else sorted(found, key=lambda command: bool(self._why_not(command)))
+        return found if query.strip() else sorted(found, key=lambda one: (bool(self._why_not(one)), self._behind(one)))

@@ -1,0 +1,118 @@
+"""What is typed faster than the room can follow ends up where it was meant: over slow lines it comes in pieces."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lumen_terminal import DEADLINE, Terminal
+from textual.events import Key
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.store.layout import Layout
+
+_LETTERS = "jkgGqzunNpalmsxcdtirABDKT y"  # most of them are commands of the room
+
+
+def _reasons(root: Path) -> list[str]:
+    """With what reasons discoveries were archived, the first one first."""
+    deeds = RemotePort(root, "me").deeds(1000)
+    return [deed.reason for deed in reversed(deeds) if deed.verb == "triage.archive"]
+
+
+def _objectives(root: Path) -> list[str]:
+    specs = sorted(Layout(root).tasks.glob("*/spec.json"), key=lambda path: path.stat().st_mtime_ns)
+    return [json.loads(path.read_text())["objective"] for path in specs]
+
+
+def _words(chance: random.Random) -> str:
+    return "w" + "".join(chance.choice(_LETTERS) for _ in range(chance.randint(3, 14))).strip()
+
+
+def _typed_in_pieces(terminal: Terminal, keys: str, chance: random.Random) -> None:
+    while keys:
+        size = chance.choice((1, 2, 3, 7, 20, 200))
+        piece, keys = keys[:size], keys[size:]
+        os.write(terminal.fd, piece.encode())
+        terminal.read(chance.choice((0, 0, 0.001, 0.02)))
+
+
+def _until(terminal: Terminal, holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not holds():
+        assert time.monotonic() < deadline
+        terminal.read(0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
+    state: Path, terminals: list[Terminal], seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311 - what is typed
+    port = RemotePort(state, "me")
+    for number in range(20):
+        port.submit("node.create", content=f"a thing to judge, {number}", priority="P3")
+    terminals.append(terminal := Terminal(state))
+    terminal.wait_for("something noticed")
+    reasons, objectives, keys = list[str](), list[str](), "5"
+    for _ in range(8):
+        if chance.random() < 0.6:
+            reasons.append(_words(chance))
+            keys += f"a{reasons[-1]}\r" + chance.choice(("", "j", "jk", "jjk"))
+        else:
+            objectives.append(_words(chance))
+            keys += f"t{objectives[-1]}\r5"
+    _typed_in_pieces(terminal, keys, chance)
+    _until(terminal, lambda: len(_reasons(state)) + len(_objectives(state)) >= 8)
+    assert _reasons(state) == reasons
+    assert _objectives(state) == objectives
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
+def test_what_an_earlier_answer_offers_can_be_taken_before_it_is_seen(state: Path, terminals: list[Terminal]) -> None:
+    RemotePort(state, "me").submit("triage.archive", node_ids=[_discovery(state)], reason="dup")
+    terminals.append(terminal := Terminal(state))
+    terminal.wait_for("something noticed")
+    os.write(terminal.fd, b"5a1\ra1\ra1\r")
+    _until(terminal, lambda: len(_reasons(state)) >= 4)
+    assert _reasons(state) == ["dup"] * 4
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
+async def test_a_row_that_is_read_from_a_slow_disk_gets_the_keys_that_come_behind_its_enter(open_room) -> None:
+    async with open_room() as room:
+        read, done = room.port.node, threading.Event()
+
+        def slowly(node_id: str) -> Any:
+            threading.Event().wait(0.5)
+            done.set()
+            return read(node_id)
+
+        room.port.node = slowly
+        for key in ("5", "enter", "escape", "j", "space"):
+            room.app.post_message(Key(key, key if len(key) == 1 else None))
+        await room.until(lambda: done.is_set() and room.pane("discoveries").marked)
+        await room.settle()
+        assert room.app.screen is room.app.room
+        assert room.pane("discoveries").marked == ["mem-00000001"]
+
+
+async def test_a_screen_that_is_never_ready_keeps_no_key_for_ever(open_room) -> None:
+    async with open_room() as room:
+        with room.app.awaited():
+            for key in ("5", "j", "space"):
+                room.app.post_message(Key(key, key if len(key) == 1 else None))
+            await room.until(lambda: room.pane("discoveries").marked)
+
+
+def _discovery(root: Path) -> str:
+    return RemotePort(root, "me").snapshot().discoveries[0].node.id
