@@ -53,6 +53,11 @@ class Stage(TypeAhead, App[None]):
         lines = self.screen._compositor.render_strips()[: self.size.height]
         return "\n".join("".join(segment.text for segment in line) for line in lines)
 
+    @property
+    def unwrapped(self) -> str:
+        """The same without spaces, borders and ends of lines: a path, as long as it likes, is in one piece."""
+        return "".join(self.shown.replace("│", "").split())
+
     def harmless(self) -> None:
         """Nothing on the screen could act on the terminal or on the room."""
         for strip in self.screen._compositor.render_strips():

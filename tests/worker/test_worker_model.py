@@ -18,6 +18,8 @@ tools = ["shell", "write_result"]
 
 Work.
 """
+# Without any walls a command asks, and here nobody answers.
+UNATTENDED = "[approvals]\nexpires_minutes = 0.01\n"
 
 
 def test_what_a_command_left_running_ends_with_the_worker(make_task, server):
@@ -65,14 +67,21 @@ def test_a_model_task_records_usage_and_its_answer_becomes_the_result(make_task,
     assert b"0123456789abcdef" not in b"".join(path.read_bytes() for path in task.folder.iterdir())
 
 
-def test_a_budget_ends_the_task(make_task, server):
-    server.script = [("list_dir", {"path": path}) for path in ("/", "/tmp", "/usr", "/etc", "/var")]
+def test_a_budget_ends_the_task(make_task, server, tmp_path):
+    """Folders of its own: what a listing says goes to the model with the next call, and into its estimate."""
+    rooms = [tmp_path / name for name in ("hall", "attic", "cellar", "yard")]
+    for room in rooms:
+        room.mkdir()
+    server.script = [("list_dir", {"path": str(room)}) for room in rooms]
     server.usage["input_tokens"] = 10_000
     task = make_task("anything", budget={"tokens": 40_000})
     ended = task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     assert ended["status"] == "failed"
     assert "budget" in ended["reason"]
-    assert ended["usage"]["input_tokens"] + ended["usage"]["output_tokens"] == 20_040
+    spent = ended["usage"]["input_tokens"] + ended["usage"]["output_tokens"]
+    assert spent == 10_020 * len(server.asked)
+    assert 0 < spent <= 40_000
+    assert server.script, "the budget ended it, not the end of its work"
 
 
 def command_lines() -> list[str]:
@@ -87,9 +96,12 @@ def command_lines() -> list[str]:
 
 
 def test_a_command_cannot_read_the_workers_keys(make_task, server):
+    """Whichever walls there are: it is not let to read them, or is not run at all, and they stand nowhere."""
     server.script = [("shell", {"command": "tr '\\0' '\\n' < /proc/$PPID/environ > out; wc -c < out"}), "done"]
     task = make_task("anything", role="builder")
     task.layout.role("builder").write_text(BUILDER)
+    task.layout.config.write_text(UNATTENDED)
     task.run(ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
-    assert b"0123456789abcdef" not in (task.folder / "files" / "out").read_bytes()
-    assert b"0123456789abcdef" not in (task.folder / "events.jsonl").read_bytes()
+    assert any("environ" in event["text"] for event in task.events if event["kind"] == "call"), "it was tried"
+    written = {path: path.read_bytes() for path in task.layout.root.rglob("*") if path.is_file()}
+    assert [str(path) for path, data in written.items() if b"0123456789abcdef" in data] == []
