@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,17 @@ def pytest_collection_finish() -> None:
         lumen_styles.install()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """On which machine this was: what was skipped depends on it, and how commands of workers were walled in."""
+    import lumen_machine
+
+    skipped = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
+    for reason, count in skipped.most_common():
+        terminalreporter.write_line(f"{count} x {reason.removeprefix('Skipped: ')}")
+    for line in lumen_machine.told():
+        terminalreporter.write_line(line)
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Long texts, such as a hundred thousand brackets, are named by their beginning and their length."""
     if not isinstance(val, (str, bytes)) or len(val) <= _LONGEST_ID:
@@ -50,6 +62,16 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def usual_umask() -> None:
     """`main` closes it for its whole process, which here is that of all tests."""
     os.umask(0o022)
+
+
+@pytest.fixture
+def walls() -> None:
+    """For what takes place only where a sandbox holds: without one every command asks."""
+    import lumen_machine
+
+    tier = lumen_machine.choice()
+    if tier.tier == "ask":
+        pytest.skip(f"no sandbox holds on this machine: {tier.why}")
 
 
 @pytest.fixture

@@ -74,7 +74,8 @@ class Asking:
             summary=one_line(redact(request.summary), 300), risk=safe(redact(request.risk)), why=safe(request.why),
             said=one_line(redact(self._events.said), _SAID), diff=safe(redact(request.diff)),
             rule=request.rule if redact(request.rule) == request.rule else "", folder=request.folder,
-            attempt=self._attempt, host=process.host(), pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id,
+            unwalled=request.unwalled, attempt=self._attempt, host=process.host(), pid=me.pid,
+            start_ticks=me.start_ticks, boot_id=me.boot_id,
         )  # fmt: skip
 
     def _wait(self, approval: Approval) -> Decision:

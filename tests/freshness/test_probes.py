@@ -19,6 +19,7 @@ def look(world, *texts: str, seconds: float = 60.0, each: float = 3.0) -> list[R
     return [reading for _, reading in batch.run(world.root, jobs, seconds=seconds, each=each)]
 
 
+@pytest.mark.usefixtures("walls")
 def test_what_holds_and_what_does_not(world, repository, tmp_path: Path) -> None:
     (tmp_path / "conf").write_text("port = 8080\n")
     (tmp_path / "a.json").write_text('{"a": [{"b": true}, 2]}')
@@ -75,6 +76,7 @@ def test_what_changes_from_one_look_to_the_next_has_not_drifted(world) -> None:
     assert look(world, "output date +%N = 1")[0].outcome is Outcome.FAILED
 
 
+@pytest.mark.usefixtures("walls")
 async def test_hanging_probes_hold_no_beat_and_keep_to_their_time(world) -> None:
     world.settings("[freshness]\nseconds = 1.0\neach_seconds = 0.5\n")
     facts = [world.fact(f"it sleeps {number}", f"exit sleep {60 + number}") for number in range(6)]
@@ -94,6 +96,7 @@ async def test_hanging_probes_hold_no_beat_and_keep_to_their_time(world) -> None
     assert all(state.failing and not state.drifted for state in states), "each had its turn, and none is called false"
 
 
+@pytest.mark.usefixtures("walls")
 def test_a_batch_is_ended_with_all_it_started(world) -> None:
     jobs = [Job("mem-a", parse_probe("exit sleep 4711", "p1"))]
     made = batch.Batch(world.root, jobs, seconds=60, each=60)

@@ -56,6 +56,12 @@ def make_box(state: Store) -> MakeBox:
 
 
 @pytest.fixture
+def yes() -> Callable[[Request], Answer]:
+    """Lets every command run that asks, as all do where no sandbox holds: for tests that are not about walls."""
+    return lambda request: Answer(allowed=True, by="ann")
+
+
+@pytest.fixture
 def granted(tmp_path: Path, state: Store) -> Path:
     """A folder that workers may change."""
     folder = tmp_path / "granted"

@@ -168,6 +168,7 @@ def test_a_change_too_large_to_look_at_is_not_asked_about(make_box, granted, sta
     assert asked == []
 
 
+@pytest.mark.usefixtures("walls")
 def test_reading_commands_of_a_role_that_may_do_anything_do_not_ask(make_box, state, asked, answering):
     state.layout.config.write_text('[approvals]\nask = ["shell:any"]\n')
     box = make_box("any", write=True, ask=answering(YES, NO))

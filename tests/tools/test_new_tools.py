@@ -67,8 +67,10 @@ def test_signals_are_read_once_by_the_role(make_box, state):
 
 
 @pytest.fixture
-def builder(make_box):
-    box = make_box("any", write=True, limits=Limits(max_steps=1000))  # a look at a flood takes few bytes or many
+def builder(make_box, yes):
+    box = make_box(
+        "any", write=True, ask=yes, limits=Limits(max_steps=1000)
+    )  # a look at a flood takes few bytes or many
     yield box
     box.close()
 

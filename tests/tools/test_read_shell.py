@@ -130,8 +130,8 @@ def test_an_escape_is_refused_and_changes_nothing(command, place, make_box):
 
 
 @pytest.mark.parametrize(("command", "wanted"), ALLOWED)
-def test_a_reading_command_runs(command, wanted, place, make_box):
-    result = make_box("read").call("shell", {"command": command, "cwd": str(place)})
+def test_a_reading_command_runs(command, wanted, place, make_box, yes):
+    result = make_box("read", ask=yes).call("shell", {"command": command, "cwd": str(place)})
     assert result.ok or "grep -c" in command, result.text
     assert wanted in result.text
 
@@ -164,23 +164,23 @@ def test_a_repository_cannot_make_git_run_its_programs(setting, place, make_box)
     assert not (place / "new").exists()
 
 
-def test_a_stop_ends_the_running_command(make_box, place):
+def test_a_stop_ends_the_running_command(make_box, place, yes):
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     from lumen_tui.tools.base import Stopped
 
     began = time.monotonic()
     with pytest.raises(Stopped):
-        make_box("any", write=True, network=True, stopped=stop.is_set).call(
+        make_box("any", write=True, network=True, ask=yes, stopped=stop.is_set).call(
             "shell", {"command": "sleep 60.173 & setsid sleep 60.173 & sleep 60.173", "cwd": str(place)}
         )
     assert time.monotonic() - began < 3
     assert living("sleep\x0060.173") == []
 
 
-def test_a_command_that_takes_too_long_is_ended(make_box, place):
+def test_a_command_that_takes_too_long_is_ended(make_box, place, yes):
     began = time.monotonic()
-    result = make_box("any", write=True, network=True).call(
+    result = make_box("any", write=True, network=True, ask=yes).call(
         "shell",
         {"command": "trap '' TERM; echo before; while :; do sleep 0.1; done", "cwd": str(place), "seconds": 0.5},
     )
@@ -190,9 +190,11 @@ def test_a_command_that_takes_too_long_is_ended(make_box, place):
     assert "ended after 0.5 seconds" in result.text
 
 
-def test_endless_output_is_cut_while_it_runs(make_box, place):
+def test_endless_output_is_cut_while_it_runs(make_box, place, yes):
     began = time.monotonic()
-    result = make_box("any", write=True, network=True).call("shell", {"command": "yes lumen", "cwd": str(place)})
+    result = make_box("any", write=True, network=True, ask=yes).call(
+        "shell", {"command": "yes lumen", "cwd": str(place)}
+    )
     assert time.monotonic() - began < 10
     assert not result.ok
     assert "left out" in result.text
@@ -200,9 +202,9 @@ def test_endless_output_is_cut_while_it_runs(make_box, place):
     assert result.truncated > 1_000_000
 
 
-def test_a_command_in_the_background_does_not_hold_the_call(make_box, place):
+def test_a_command_in_the_background_does_not_hold_the_call(make_box, place, yes):
     began = time.monotonic()
-    result = make_box("any", write=True, network=True).call(
+    result = make_box("any", write=True, network=True, ask=yes).call(
         "shell", {"command": "sleep 50 & echo up", "cwd": str(place)}
     )
     assert time.monotonic() - began < 4

@@ -27,6 +27,9 @@ def test_what_a_command_left_running_ends_with_the_worker(make_task, server):
     server.script = [("shell", {"command": command}), ("write_result", {"text": "ok"}), "done"]
     task = make_task("anything", role="builder")
     task.layout.role("builder").write_text(BUILDER)
+    task.layout.operator.write_text(
+        f'[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "{command}"\nunwalled = true\n'
+    )
     assert task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)["status"] == "done"
     assert (task.folder / "files" / "left").exists()
     task.until(lambda: not any("sleep\x00300.271" in words for words in command_lines()), 3)

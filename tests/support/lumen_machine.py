@@ -1,0 +1,36 @@
+"""What this machine has of what tests can do without: the sandbox tier, and programs that let more of them run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from lumen_tui.engine.sandboxing import words
+from lumen_tui.model.config import SandboxConfig
+from lumen_tui.tools.sandbox import tiers
+
+# What a person would install, and what is tested only with it.
+OPTIONAL = {
+    "bwrap": "the sandbox tier bubblewrap", "strace": "kills at each system call", "cc": "torn writes",
+    "tmux": "the room in tmux", "sshd": "the room over SSH", "uv": "set-up and wheels with uv",
+    "claude": "the real Claude Code",
+}  # fmt: skip
+
+
+@functools.cache
+def choice() -> tiers.Choice:
+    """The tier that commands of workers get here, tested as the engine does, once per process."""
+    with tempfile.TemporaryDirectory(prefix="lumen-tier-") as index:
+        settings = SandboxConfig()
+        return tiers.choose(settings, tiers.test_all(Path(index), os.environ.get("PATH", os.defpath), settings))
+
+
+def told() -> list[str]:
+    """The machine in lines for whoever reads what the tests came to."""
+    there = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
+    missing = [f"{name} ({what})" for name, what in OPTIONAL.items() if not shutil.which(name, path=there)]
+    tier = choice()
+    return [f"sandbox tier: {tier.tier} ({words(tier)})", f"not installed: {', '.join(missing) or 'nothing'}"]
