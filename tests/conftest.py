@@ -46,7 +46,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
     skipped = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in skipped.most_common():
-        terminalreporter.write_line(f"{count} x {reason.removeprefix('Skipped: ')}")
+        terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
     for line in lumen_machine.told():
         terminalreporter.write_line(line)
 
