@@ -87,6 +87,22 @@ class Machine:
                     found[str(path)] = path.read_bytes()
         return found
 
+    def with_rights_of_their_owner(self) -> list[str]:
+        """Programs that run as somebody else than who starts them, where commands may write."""
+        found = [path for top in (self.top / "project", self.files) for path in top.rglob("*") if not path.is_dir()]
+        return [str(path) for path in found if path.lstat().st_mode & 0o6000]
+
+    def reached(self) -> list[str]:
+        """The names of services here that somebody connected or wrote to."""
+        found = []
+        for one in self.sockets:
+            try:
+                one.accept() if one.type == socket.SOCK_STREAM else one.recv(9)
+            except BlockingIOError:
+                continue
+            found.append(str(one.getsockname()))
+        return found
+
     def survivors(self, mark: str) -> list[str]:
         """Living processes with `mark` in their command line that are not ours."""
         found = []
@@ -133,11 +149,22 @@ def _furnish(top: Path, store: Store) -> None:
         _put(store.layout.task("tsk-a") / name, "{}\n")
 
 
-def _listen(family: int, address: Any) -> socket.socket:
-    one = socket.socket(family, socket.SOCK_STREAM)
+def _listen(family: int, address: Any, kind: int = socket.SOCK_STREAM) -> socket.socket:
+    one = socket.socket(family, kind)
     one.bind(address)
-    one.listen()
+    if kind == socket.SOCK_STREAM:
+        one.listen()
+    one.setblocking(False)
     return one
+
+
+def _listen_as_most_do(folder: Path, name: str, kind: int) -> socket.socket:
+    """Under a name that counts from the folder it was started in: no table of the kernel tells where it stands."""
+    fd = os.open(folder, os.O_PATH)
+    try:
+        return _listen(socket.AF_UNIX, f"/proc/self/fd/{fd}/{name}", kind)
+    finally:
+        os.close(fd)
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
@@ -163,7 +190,9 @@ def make_machine(tmp_path: Path, tier: str, results: tiers.Results) -> Iterator[
     abstract = f"lumen-test-{os.getpid()}-{tmp_path.name}"
     sock = tmp_path / "outside" / "docker.sock"
     open_ones = [_listen(socket.AF_UNIX, str(sock)), _listen(socket.AF_UNIX, "\0" + abstract),
-                 _listen(socket.AF_INET, ("127.0.0.1", 0))]  # fmt: skip
+                 _listen(socket.AF_INET, ("127.0.0.1", 0)),
+                 _listen_as_most_do(tmp_path / "project", "app.sock", socket.SOCK_STREAM),
+                 _listen_as_most_do(tmp_path / "project", "log.sock", socket.SOCK_DGRAM)]  # fmt: skip
     values = {
         "outside": tmp_path / "outside", "home": tmp_path / "home", "state": store.root, "pid": victim.pid,
         "project": tmp_path / "project", "task": store.layout.task("tsk-a"), "py": PYTHON, "sock": sock,

@@ -45,11 +45,13 @@ def test_it_leads_nowhere(name, machine):
     assert "could not be set up" not in result.text, result.text
     assert SECRET not in result.text.replace(f"grep: {SECRET}", ""), result.text
     assert machine.kept() == before
+    assert machine.with_rights_of_their_owner() == []
+    assert machine.reached() == []
     assert machine.victim.poll() is None, "another process was ended"
 
 
 def test_the_suite_is_no_smaller_than_promised():
-    assert len(ATTACKS) >= 80
+    assert len(ATTACKS) >= 105
 
 
 SURVIVORS = {
@@ -69,6 +71,28 @@ def test_nothing_lives_on(name, machine):
     machine.run(SURVIVORS[name])
     assert time.monotonic() - began < 8
     assert machine.survivors(f"61.5{machine.values['n']}") == []
+
+
+def test_what_is_made_in_a_folder_may_go_to_its_group(machine):
+    (machine.files / "shared").mkdir(parents=True)
+    (machine.files / "shared").chmod(0o2775)
+    result = machine.run("mkdir shared/new; stat -c %a shared/new; chmod 2755 shared")
+    assert result.text.splitlines()[0] == "2755"
+    assert result.ok == (machine.tier == "landlock"), "bubblewrap's filter sees a mode, and no file"
+
+
+def test_pairs_of_sockets_work_that_stay_connected(machine):
+    result = machine.run(
+        '@py@ \'import socket; a,b=socket.socketpair(); a.send(b"x"); c,d=socket.socketpair(1,5); c.send(b"y"); '
+        "print(b.recv(9), d.recv(9))'"
+    )
+    assert result.text == "b'x' b'y'\n"
+
+
+def test_no_device_folder_takes_files(machine):
+    """It would be memory, as much as the machine has."""
+    result = machine.run("head -c 1M /dev/zero > /dev/x; ls /dev/x; echo x > /dev/null && echo works")
+    assert result.text.endswith("works\n") and "No such file" in result.text
 
 
 OVER = {
@@ -147,5 +171,8 @@ def test_a_role_that_only_reads_writes_nowhere(machine):
 def test_the_network_is_there_for_whom_it_is_granted(machine):
     result = machine.run(ATTACKS["a TCP port of this machine"], network=True)
     assert got_through(result.text)
-    for attack in ("the socket of docker", "an abstract socket", "a raw socket"):
+    for attack in (
+        "the socket of docker", "an abstract socket", "a raw socket", "a datagram to a service",
+        "a service's socket of a relative name", "a datagram socket of a pair, with an address",
+    ):  # fmt: skip
         assert not got_through(machine.run(ATTACKS[attack], network=True).text), attack

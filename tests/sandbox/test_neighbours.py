@@ -8,18 +8,18 @@ import os
 import pwd
 import resource
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from lumen_tui.store import files
-from lumen_tui.tools.sandbox import seccomp, secrets
+from lumen_tui.tools.sandbox import seccomp
 
 SECRET = "SECRET-CANARY-4711"
 C = "import ctypes,os; c=ctypes.CDLL(None,use_errno=True)"
@@ -219,18 +219,16 @@ def test_the_state_folder_stays_closed_to_commands_below_a_granted_folder(machin
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root sees what no command of its can get to")
-def test_a_socket_in_a_folder_that_no_command_can_enter_is_in_nobodys_way(machine):
+def test_a_secret_in_a_folder_that_no_command_can_enter_is_in_nobodys_way(machine):
     """Not below /tmp, which is the command's own."""
     home = tempfile.mkdtemp(prefix="lumen-test-", dir=pwd.getpwuid(0).pw_dir)
     try:
         private = os.path.join(home, "private")
         os.mkdir(private, 0o700)
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(f"{private}/orders")
-            listening.listen()
-            os.chown(private, 65534, 65534)
-            assert f"{private}/orders" in secrets.sockets()
-            result = machine.run(f"echo works; cat {private}/orders")
-            assert "works" in result.text and "Permission denied" in result.text, result.text
+        Path(private, "orders").write_text("nobody's business")
+        os.chown(private, 65534, 65534)
+        machine.settings(hidden=[f"{private}/orders"])
+        result = machine.run(f"echo works; cat {private}/orders")
+        assert "works" in result.text and "Permission denied" in result.text, result.text
     finally:
         shutil.rmtree(home)

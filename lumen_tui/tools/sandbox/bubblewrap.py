@@ -7,7 +7,6 @@ import shutil
 import sys
 
 from lumen_tui.tools.below import is_below, is_below_any
-from lumen_tui.tools.sandbox import seccomp
 from lumen_tui.tools.sandbox.limits import MIB
 from lumen_tui.tools.sandbox.policy import Policy
 
@@ -30,12 +29,6 @@ _SHM = 64 * MIB
 def program(path: str) -> str:
     """Where bubblewrap is, or empty. `path` is a PATH."""
     return shutil.which("bwrap", path=path) or ""
-
-
-def families(policy: Policy) -> tuple[int, ...]:
-    """Kinds of socket: without a network those of its own empty one; with one no UNIX sockets of the system."""
-    plain = (seccomp.INET, seccomp.INET6, seccomp.NETLINK)
-    return plain if policy.network else (seccomp.UNIX, *plain)
 
 
 def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> list[str]:

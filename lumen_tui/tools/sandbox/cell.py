@@ -120,7 +120,7 @@ def _walled(
     counted = groups.make(_SLACK + 4 * policy.caps.processes)
     try:
         if boxed:
-            fds.append(_memory_file(seccomp.program(bubblewrap.families(policy))))
+            fds.append(_memory_file(seccomp.program(seccomp.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
             words = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
             outer = [tool, *mounted.ready(words, held), "--"]

@@ -53,7 +53,7 @@ def _launcher(order: dict[str, Any]) -> list[str]:
 
 def families(policy: Policy) -> tuple[int, ...]:
     """Kinds of socket. Landlock does not see UNIX sockets and UDP, so without a network there are none at all."""
-    return (seccomp.INET, seccomp.INET6, seccomp.NETLINK) if policy.network else ()
+    return seccomp.INTERNET if policy.network else ()
 
 
 def _not_shown(policy: Policy) -> list[str]:

@@ -199,7 +199,7 @@ def _flags(what: str, given: list[int], at: int) -> int:
 
 def _do(fd: int, what: str, values: list[int], times: bytes | None) -> None:
     if what == "mode":
-        os.chmod(f"/proc/self/fd/{fd}", values[0] & 0o7777)
+        _set_mode(fd, values[0] & 0o7777)
     elif what == "times":
         _set_times(fd, times)
     else:
@@ -207,6 +207,13 @@ def _do(fd: int, what: str, values: list[int], times: bytes | None) -> None:
         for wanted, there in zip(values, (found.st_uid, found.st_gid), strict=False):
             if _signed(wanted) != -1 and wanted & 0xFFFFFFFF != there:
                 raise PermissionError(errno.EPERM, "")  # nobody is given anything
+
+
+def _set_mode(fd: int, mode: int) -> None:
+    """No program may run with the rights of its owner or group; for folders the bit only says whose new files are."""
+    if mode & (stat.S_ISUID | stat.S_ISGID) and not stat.S_ISDIR(os.fstat(fd).st_mode):
+        raise PermissionError(errno.EPERM, "")
+    os.chmod(f"/proc/self/fd/{fd}", mode)
 
 
 def _set_times(fd: int, times: bytes | None) -> None:

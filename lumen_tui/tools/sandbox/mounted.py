@@ -16,6 +16,7 @@ from msgspec import Struct
 from lumen_tui.tools.below import is_below, is_below_any
 
 READY = "/dev/.lumen"  # mounted last, in a folder that is the command's own
+_CLOSED = ("--remount-ro", "/dev")  # or it would be memory without a limit
 _SECONDS, _LOOK = 20.0, 0.001
 
 
@@ -29,7 +30,7 @@ class Mount(Struct, frozen=True):
 
 def ready(words: list[str], held: int) -> list[str]:
     """The words, and that it waits behind the last mount until there is something to read in `held`."""
-    return [*words, "--ro-bind", "/dev/null", READY, "--block-fd", str(held)]
+    return [*words, "--ro-bind", "/dev/null", READY, *_CLOSED, "--block-fd", str(held)]
 
 
 def check(words: list[str], pid: int, ended: int) -> str:

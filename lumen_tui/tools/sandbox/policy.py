@@ -74,7 +74,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
     env, repositories = guarded.look(context, roots, cwd)
-    hidden = sorted({*secrets.standing(home, settings.hidden), *env, *secrets.sockets()})
+    hidden = sorted({*secrets.standing(home, settings.hidden), *env})
     guards, pinned = _guards(roots, _nearest_first(repositories, cwd))
     kept = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
     ways = sorted({*pinned, *_ways(roots, [*kept, *hidden])})

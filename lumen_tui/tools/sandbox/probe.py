@@ -40,6 +40,19 @@ def _connect(family: int, kind: int, address: Any) -> None:
             one.send(b"x")
 
 
+def _connect_anew(address: str) -> None:
+    ours, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with contextlib.closing(ours), contextlib.closing(other):
+        ours.sendto(b"x", address)
+
+
+def _make_setuid(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    os.chmod(path, 0o4700)
+    if not os.stat(path).st_mode & 0o4000:
+        raise PermissionError(path)
+
+
 def _link(target: str, inside: str) -> None:
     os.link(target, os.path.join(inside, "link"))
     _write(os.path.join(inside, "link"))
@@ -59,6 +72,7 @@ def _new_space() -> None:
 
 def main(order: dict[str, Any]) -> None:
     os.umask(0o077)
+    os.chdir(order["folder"])  # the address of a socket is short
     kernel = "/proc/sys/kernel/core_uses_pid"
     tries: dict[str, Callable[[], None]] = {
         "write outside": lambda: _write(order["outside"]),
@@ -74,6 +88,9 @@ def main(order: dict[str, Any]) -> None:
         "connect to an abstract UNIX socket": lambda: _connect(
             socket.AF_UNIX, socket.SOCK_STREAM, "\0" + order["abstract"]
         ),
+        "connect to the UNIX socket of a service": lambda: _connect(socket.AF_UNIX, socket.SOCK_STREAM, "service"),
+        "send to a service by a pair of sockets": lambda: _connect_anew("log"),
+        "make a setuid program": lambda: _make_setuid(os.path.join(order["inside"], "setuid")),
     }
     through = []
     for name, attempt in tries.items():

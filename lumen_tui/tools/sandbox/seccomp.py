@@ -1,8 +1,8 @@
 """A seccomp filter as bytes: system calls that no command of a worker has any use for, and kinds of socket.
 
 It stands behind the walls of both tiers. What namespaces and Landlock do not cover is refused here: kernel
-key rings, new namespaces, mounts, io_uring (which makes sockets past every filter), and UNIX sockets, which
-Landlock does not see.
+key rings, new namespaces, mounts, io_uring (which makes sockets past every filter), UNIX sockets, which lead out of
+both, programs with the rights of their owner, and system calls that are newer than this list.
 """
 
 from __future__ import annotations
@@ -10,32 +10,40 @@ from __future__ import annotations
 import os
 import struct
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06  # classic BPF
 _ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
-_EPERM, _ENOSYS, _EOPNOTSUPP = 1, 38, 95
+_EPERM, _EINVAL, _ENOSYS, _EOPNOTSUPP = 1, 22, 38, 95
 _NR, _ARCH, _ARG0 = 0, 4, 16  # offsets in struct seccomp_data
-_X32 = 0x40000000
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEW*, all that clone takes
 
-UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
+_UNIX = 1
+INTERNET = (2, 10, 16)  # IPv4, IPv6, and netlink, which tells of both
 
 # mount umount2 pivot_root chroot unshare setns keyctl add_key request_key bpf perf_event_open userfaultfd
-# io_uring_{setup,enter,register} open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr init_module
-# finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff open_by_handle_at syslog
+# io_uring_{setup,enter,register} open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr open_tree_attr
+# init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff open_by_handle_at syslog
+# file_setattr
 _REFUSED = {
     "x86_64": (
         165, 166, 155, 161, 272, 308, 250, 248, 249, 321, 298, 323, 425, 426, 427, 428, 429, 430, 431, 432, 433, 442,
-        175, 313, 176, 246, 320, 169, 167, 168, 304, 103,
+        467, 175, 313, 176, 246, 320, 169, 167, 168, 304, 103, 469,
     ),
     "aarch64": (
         40, 39, 41, 51, 97, 268, 219, 217, 218, 280, 241, 282, 425, 426, 427, 428, 429, 430, 431, 432, 433, 442,
-        105, 273, 106, 104, 294, 142, 224, 225, 265, 116,
+        467, 105, 273, 106, 104, 294, 142, 224, 225, 265, 116, 469,
     ),
 }  # fmt: skip
 _ARCHES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+# What nobody has looked at is as if the kernel were older; so are the calls of x32, which begin at 0x40000000.
+_FIRST_UNKNOWN = 470
+# clone3 and openat2 keep flags and modes where a filter cannot read them: libraries fall back to clone and openat.
+# The memory of memfd_secret is in no count of a process's memory.
+_MISSING = (435, 437, 447)
 _CLONE = {"x86_64": 56, "aarch64": 220}
-_CLONE3 = 435
 _SOCKET = {"x86_64": 41, "aarch64": 198}
+_SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
+# One of a pair of another type may be connected anew, to the socket of any service.
+_STREAM, _SEQPACKET, _TYPE_BITS = 1, 5, 0xF
 
 
 def supported(machine: str = "") -> bool:
@@ -43,9 +51,25 @@ def supported(machine: str = "") -> bool:
     return (machine or os.uname().machine) in _ARCHES
 
 
-# Flags of files that the kernel keeps beside their modes, and text typed into a terminal.
+# Flags, versions and keys that a file system keeps beside a file's mode ask for its owner alone, and need nothing open
+# for writing. The types that file systems share, as the second byte of the request, let through what only reads or
+# copies: {GETFLAGS,GETVERSION} FSGETXATTR FIEMAP GETFSLABEL GET_ENCRYPTION_{POLICY,POLICY_EX,KEY_STATUS,NONCE}
+# {MEASURE,READ_METADATA of}_VERITY FICLONE FICLONERANGE FIDEDUPERANGE. `f`, `v`, `X`, btrfs, f2fs.
 _IOCTL = {"x86_64": 16, "aarch64": 29}
-_CONTROLS = (0x40086602, 0x401C5820, 0x5412, 0x541C)
+_OF_FILE_SYSTEMS = (0x66, 0x76, 0x58, 0x94, 0xF5)
+_READS = (
+    0x80086601, 0x80087601, 0x801C581F, 0xC020660B, 0x81009431, 0x400C6615, 0xC0096616, 0xC080661A, 0x8010661B,
+    0xC0046686, 0xC0286687, 0x40049409, 0x4020940D, 0xC0189436,
+)  # fmt: skip
+_CONTROLS = (0x5412, 0x541C, 0x40047211)  # text typed into the terminal, twice; the attributes of FAT
+# Programs that run with the rights of their owner or group, for whoever starts them. Call -> where its mode stands.
+_SET_ID = 0o6000
+_MODES = {"x86_64": {85: 1, 133: 1, 259: 2}, "aarch64": {33: 2}}  # creat mknod mknodat
+_OPENS = {"x86_64": {2: 1, 257: 2}, "aarch64": {56: 2}}  # open openat -> where the flags stand, the mode behind them
+_MAKES = 0o100 | 0o20000000  # O_CREAT, and what makes O_TMPFILE
+_CHMODS = {"x86_64": {90: 1, 91: 1, 268: 2, 452: 2}, "aarch64": {52: 1, 53: 2, 452: 2}}  # {,f}chmod fchmodat{,2}
+# Memory of System V, which stays when no process has it any more: only as much as a data base marks itself with.
+_SIZES = {"x86_64": {29: (1, 65_536), 64: (1, 64)}, "aarch64": {194: (1, 65_536), 190: (1, 64)}}  # shmget semget
 _FCNTL = {"x86_64": 72, "aarch64": 25}
 _LEASE = 1024  # while a reader has one, whoever would write is refused
 # Where processes and memory of others are in sight: a number that is not 0 stands for somebody else. Call -> which
@@ -74,18 +98,67 @@ def program(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...]
     """
     machine = machine or os.uname().machine
     lines = [_op(_LOAD, _ARCH), _op(_EQUAL, _ARCHES[machine], 1, 0), _error(_ENOSYS), _op(_LOAD, _NR)]
-    if machine == "x86_64":
-        lines += [_op(_AT_LEAST, _X32, 0, 1), _error(_ENOSYS)]
-    # clone3 keeps its flags where a filter cannot read them; libraries fall back to clone
-    lines += [_op(_EQUAL, _CLONE3, 0, 1), _error(_ENOSYS)]
-    for number in _REFUSED[machine]:
-        lines += [_op(_EQUAL, number, 0, 1), _error(_EPERM)]
-    lines += _unless(_IOCTL[machine], 1, _CONTROLS) + _unless(_FCNTL[machine], 1, (_LEASE,))
-    if asked is not None:
-        lines += _not_seen(machine, asked)
-    lines += [_op(_EQUAL, _CLONE[machine], 0, 4), _op(_LOAD, _ARG0), _op(_ANY_BIT, _NEW_NAMESPACE, 0, 1)]
-    lines += [_error(_EPERM), _op(_RETURN, _ALLOW)]
+    lines += [_op(_AT_LEAST, _FIRST_UNKNOWN, 0, 1), _error(_ENOSYS)]
+    for numbers, number_of_error in ((_MISSING, _ENOSYS), (_REFUSED[machine], _EPERM)):
+        for number in numbers:
+            lines += [_op(_EQUAL, number, 0, 1), _error(number_of_error)]
+    lines += _ioctl(_IOCTL[machine]) + _unless(_FCNTL[machine], 1, (_LEASE,)) + _set_ids(machine)
+    lines += _not_seen(machine, asked) if asked is not None else _own_spaces(machine)
+    lines += _unless_bits(_CLONE[machine], 0, _NEW_NAMESPACE) + _pairs(_SOCKETPAIR[machine])
     return b"".join(lines + _sockets(_SOCKET[machine], families))
+
+
+def _own_spaces(machine: str) -> list[bytes]:
+    """What is nobody else's under bubblewrap, and yet has bounds. Elsewhere it is refused, or a listener asked."""
+    lines = []
+    for number, argument in _CHMODS[machine].items():
+        lines += _unless_bits(number, argument, _SET_ID)
+    for number, (argument, most) in _SIZES[machine].items():
+        upper = _ARG0 + 8 * argument + 4  # of 64 bits
+        asks = [_op(_LOAD, upper), _op(_EQUAL, 0, 0, 2), _op(_LOAD, upper - 4), _op(_AT_LEAST, most + 1, 0, 1)]
+        lines += _call(number, [*asks, _error(_EINVAL)])
+    return lines
+
+
+def _set_ids(machine: str) -> list[bytes]:
+    """No file is made that runs with the rights of its owner."""
+    lines = []
+    for number, argument in _MODES[machine].items():
+        lines += _unless_bits(number, argument, _SET_ID)
+    for number, flags in _OPENS[machine].items():
+        makes = [_op(_LOAD, _ARG0 + 8 * flags), _op(_ANY_BIT, _MAKES, 0, 3)]  # the mode means nothing without
+        mode = [_op(_LOAD, _ARG0 + 8 * (flags + 1)), _op(_ANY_BIT, _SET_ID, 0, 1), _error(_EPERM)]
+        lines += _call(number, [*makes, *mode])
+    return lines
+
+
+def _ioctl(number: int) -> list[bytes]:
+    lines = [_op(_LOAD, _ARG0 + 8)]
+    for value in _READS:
+        lines += [_op(_EQUAL, value, 0, 1), _op(_RETURN, _ALLOW)]
+    for value in _CONTROLS:
+        lines += [_op(_EQUAL, value, 0, 1), _error(_EPERM)]
+    lines.append(_op(_AND, 0xFF00))
+    for kind in _OF_FILE_SYSTEMS:
+        lines += [_op(_EQUAL, kind << 8, 0, 1), _error(_EPERM)]
+    return _call(number, lines)
+
+
+def _pairs(number: int) -> list[bytes]:
+    """Pairs of sockets: UNIX ones that stay connected to each other."""
+    lines = [_op(_LOAD, _ARG0), _op(_EQUAL, _UNIX, 1, 0), _error(_EPERM), _op(_LOAD, _ARG0 + 8)]
+    lines += [_op(_AND, _TYPE_BITS), _op(_EQUAL, _STREAM, 2, 0), _op(_EQUAL, _SEQPACKET, 1, 0), _error(_EPERM)]
+    return _call(number, lines)
+
+
+def _call(number: int, lines: list[bytes]) -> list[bytes]:
+    """What is asked of one call, which goes through where nothing of that answers."""
+    return [_op(_EQUAL, number, 0, len(lines) + 1), *lines, _op(_RETURN, _ALLOW)]
+
+
+def _unless_bits(number: int, argument: int, bits: int) -> list[bytes]:
+    """A call that is refused where an argument has any of these bits."""
+    return _call(number, [_op(_LOAD, _ARG0 + 8 * argument), _op(_ANY_BIT, bits, 0, 1), _error(_EPERM)])
 
 
 def _not_seen(machine: str, asked: tuple[int, ...]) -> list[bytes]:
@@ -104,8 +177,7 @@ def _not_seen(machine: str, asked: tuple[int, ...]) -> list[bytes]:
 def _own_only(number: int, argument: int, of_a_user: int) -> list[bytes]:
     """A call that takes 0 for the caller itself. `of_a_user`, as the first argument, would mean all of the user's."""
     lines = [_op(_LOAD, _ARG0), _op(_EQUAL, of_a_user, 0, 1), _error(_EPERM)] if of_a_user else []
-    lines += [_op(_LOAD, _ARG0 + 8 * argument), _op(_EQUAL, 0, 1, 0), _error(_EPERM), _op(_RETURN, _ALLOW)]
-    return [_op(_EQUAL, number, 0, len(lines)), *lines]
+    return _call(number, [*lines, _op(_LOAD, _ARG0 + 8 * argument), _op(_EQUAL, 0, 1, 0), _error(_EPERM)])
 
 
 def _unless(number: int, argument: int, values: tuple[int, ...]) -> list[bytes]:
@@ -113,8 +185,7 @@ def _unless(number: int, argument: int, values: tuple[int, ...]) -> list[bytes]:
     lines = [_op(_LOAD, _ARG0 + 8 * argument)]
     for value in values:
         lines += [_op(_EQUAL, value, 0, 1), _error(_EPERM)]
-    lines.append(_op(_RETURN, _ALLOW))
-    return [_op(_EQUAL, number, 0, len(lines)), *lines]
+    return _call(number, lines)
 
 
 def _sockets(number: int, families: tuple[int, ...]) -> list[bytes]:

@@ -129,17 +129,3 @@ def names(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
-
-
-def sockets() -> list[str]:
-    """The files of all UNIX sockets that somebody listens on: whoever may connect may give orders there."""
-    found = set()
-    try:
-        with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as listed:
-            for line in listed:
-                path = line.rstrip("\n").partition("/")
-                if path[1] and " @" not in path[0]:
-                    found.add("/" + path[2])
-    except OSError:
-        return []
-    return sorted(os.path.realpath(path) for path in found if os.path.lexists(path))

@@ -91,18 +91,38 @@ def _targets(folder: Path) -> Iterator[dict[str, Any]]:
     filing.make_folder(secret)
     files.replace(secret / "key", _KEY)
     files.replace(outside, _KEY)
-    filing.remove(inside / "made")
-    filing.remove(inside / "link")
+    left = [inside / "made", inside / "link", inside / "setuid", folder / "service", folder / "log"]
     name = f"lumen-{os.getpid()}-{os.urandom(4).hex()}"
     with contextlib.ExitStack() as open_ones:
+        for path in left:
+            filing.remove(path)
+            open_ones.callback(filing.remove, path)
         port = open_ones.enter_context(contextlib.closing(socket.create_server(("127.0.0.1", 0))))
         abstract = open_ones.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)))
         abstract.bind("\0" + name)
         abstract.listen()
+        for path, kind in ((folder / "service", socket.SOCK_STREAM), (folder / "log", socket.SOCK_DGRAM)):
+            open_ones.enter_context(contextlib.closing(_service(path, kind)))
         yield {
-            "inside": str(inside), "outside": str(outside), "secret": str(secret / "key"), "abstract": name,
-            "tcp": port.getsockname()[1], "pid": os.getpid(), "start": _start_ticks(),
+            "folder": str(folder), "inside": str(inside), "outside": str(outside), "secret": str(secret / "key"),
+            "abstract": name, "tcp": port.getsockname()[1], "pid": os.getpid(), "start": _start_ticks(),
         }  # fmt: skip
+
+
+def _service(path: Path, kind: socket.SocketKind) -> socket.socket:
+    """A UNIX socket at a path of any length, which the kernel's table knows under another name."""
+    service = socket.socket(socket.AF_UNIX, kind)
+    above = os.open(path.parent, os.O_PATH | os.O_CLOEXEC)
+    try:
+        service.bind(f"/proc/self/fd/{above}/{path.name}")
+        if kind == socket.SOCK_STREAM:
+            service.listen()
+    except OSError:
+        service.close()
+        raise
+    finally:
+        os.close(above)
+    return service
 
 
 def _start_ticks() -> str:
