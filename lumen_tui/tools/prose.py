@@ -1,68 +1,86 @@
-"""Constraints in prose that become rules on tools. What no pattern here understands stays advice in the prompt."""
+"""Sentences that become rules on single tools. A sentence counts as a whole, or it is advice: nothing is guessed.
+
+docs/tools.md lists the phrases. What is written here and there beside them stays in the prompt.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lumen_tui.model.roles import ALL_TOOLS
 from lumen_tui.model.toolrules import ToolRule
 
+HEAD = r"(?:please |you (?:must|should|may|can) |always |strictly )*"
+NOT = r"(?:no|without|never use|do not use|don't use|must not use)"
+AT_MOST = r"(?:at most|max(?:imum)?(?: of)?|no more than|not more than|up to|only)"
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER = rf"(\d{{1,4}}|{'|'.join(_NUMBERS)})"
 _TOOL = "|".join(sorted({name for tool in ALL_TOOLS for name in (tool, tool.replace("_", " "))}, key=len, reverse=True))
-_ONE = rf"[`'\"]?({_TOOL})[`'\"]?"
-_LIST = rf"((?:(?:the )?[`'\"]?(?:{_TOOL})[`'\"]?(?:, and |, or |, | and | or )?)+)(?: tools?)?\s*[.!]?\s*$"
-_ASK = re.compile(
-    r"\b(?:ask|check with|wait for|get|request|need\w*|require\w*|only with|with|without)\b[^.;]{0,40}?"
-    r"\b(?:before|approval|permission|confirmation|consent|ok|word)\b"
-    r"|\bask (?:me|us|somebody|someone|first)\b|\b(?:without|unless)\b[^.;]{0,30}?\bask\w*\b",
-    re.IGNORECASE,
+_ONE = rf"(?:the )?[`'\"]?({_TOOL})[`'\"]?(?: tool)?"
+_LIST = r"([\w ,`'\"]+)"
+
+
+def whole(*patterns: str) -> re.Pattern[str]:
+    """A pattern for a whole sentence that is one of these."""
+    return re.compile(rf"{HEAD}(?:{'|'.join(patterns)})(?:,? please)?", re.IGNORECASE)
+
+
+# What a person may be asked before: the words, and the groups of calls that they stand for.
+_FILES = r"(?: (?:to )?(?:anything|any(?: of the)? files?|a file|files?|the files))?"
+_CHANGE = (
+    r"(?:writ(?:e|ing)|chang(?:e|ing)|edit(?:ing)?|modify(?:ing)?|creat(?:e|ing)|delet(?:e|ing)|remov(?:e|ing)"
+    rf"|overwrit(?:e|ing)|touch(?:ing)?|patch(?:ing)?){_FILES}"
 )
-_UNLESS = re.compile(
-    r"[^.;]*\b(?:without|unless)\b[^.;]{0,40}?"
-    r"\b(?:ask\w*|approv\w*|permission|permit\w*|allow\w*|confirm\w*)\b[^.;]*",
-    re.IGNORECASE,
+_RUN = (
+    r"(?:run(?:ning)?|execut(?:e|ing)|us(?:e|ing)) (?:a |any |the )?(?:(?:shell |bash )?commands?|shell|bash|terminal)"
 )
-_ASKED = (
-    (re.compile(r"\b(?:writ|edit|chang|modif|creat|delet|remov|overwrit|touch|patch)", re.IGNORECASE),
-     ("write", "shell:any")),
-    (re.compile(r"\b(?:shell|bash|terminal|commands?|run|running|execut\w*)\b", re.IGNORECASE), ("shell",)),
-    (re.compile(r"\b(?:fetch\w*|download\w*|web|internet|network|urls?|online)\b", re.IGNORECASE), ("web_fetch",)),
-    (re.compile(r"\b(?:anything|everything|every step|each step|acting|any action)\b", re.IGNORECASE),
-     ("write", "shell", "web_fetch", "custom", "remember")),
-)  # fmt: skip
-_COUNTED = re.compile(
-    rf"\b(?:at most|max(?:imum)?(?: of)?|no more than|not more than|up to|only) (\d{{1,4}}|{'|'.join(_NUMBERS)}) "
-    rf"(?:(?:shell |bash )?(commands?)|(?:web )?(fetches|requests?|pages?)|(signals?)|(discover(?:y|ies))"
-    rf"|[`'\"]?({_TOOL})[`'\"]?(?: (?:tool )?calls?| times?)?)\b",
-    re.IGNORECASE,
+_FETCH = (
+    r"(?:fetch(?:ing)?|download(?:ing)?|open(?:ing)?)(?: anything(?: from the (?:web|internet|network))?"
+    r"| (?:a |any |the )?(?:web ?)?(?:pages?|urls?))?|us(?:e|ing) the (?:web|internet|network)|go(?:ing)? online"
 )
-_TIMES = re.compile(
-    rf"\b(?:use|run|call) (?:the )?{_ONE}(?: tool)? (?:at most|no more than|only|up to) "
-    r"(?:(\d{1,4}) times|(once|twice))",
-    re.IGNORECASE,
+_ANY = r"(?:anything|everything|do(?:ing)? anything|(?:each|every) step|act(?:ing)?|any action)"
+_ALL = ("write", "shell", "web_fetch", "custom", "remember")
+_KINDS = (
+    (_CHANGE, r"changes?|writes?|edits?|writing", ("write", "shell:any")),
+    (_RUN, r"(?:shell |bash )?commands?", ("shell",)),
+    (_FETCH, r"downloads?|(?:web )?(?:requests?|fetches|pages?)", ("web_fetch",)),
+    (_ANY, r"anything|everything|(?:each|every) step|actions?", _ALL),
 )
-_FIRST = re.compile(
-    rf"\b(?:(?:start|begin) (?:with|by (?:using|running|calling)) (?:the )?{_ONE}"
-    rf"|(?:use|run|call) (?:the )?{_ONE}(?: tool)? (?:first|before (?:anything|everything|any other|all other))"
-    rf"|first,? (?:use|run|call) (?:the )?{_ONE})(?!\w)",
-    re.IGNORECASE,
+_WORD = r"(?:my |our |an? |a person's |the operator's )?(?:approval|permission|confirmation|consent|ok|word|go-ahead)"
+_WHO = r"(?: me| us| somebody| someone| a person| the operator)?"
+_ASKING = (
+    r"(?:ask|check with|wait for){who}(?: first)? before (?:you |it )?(?:{act})",
+    r"(?:get|request|wait for|have|need|obtain|ask for) {word} before (?:you |it )?(?:{act})",
+    r"(?:any |every |all |each )?(?:{thing}) (?:needs?|requires?|(?:must )?waits? for) {word}",
+    r"(?:do not|don't|never) (?:{act}) (?:without|unless) (?:{word}|(?:you )?ask(?:ing)?{who}(?: first)?)",
 )
-_NEXT = re.compile(
-    rf"\bafter (?:the |using |calling |a |each )*{_ONE},? (?:use |call |comes? )?only {_LIST}", re.IGNORECASE
+_ASKS = (
+    *(
+        (whole(*(form.format(who=_WHO, word=_WORD, act=act, thing=thing) for form in _ASKING)), groups)
+        for act, thing, groups in _KINDS
+    ),
+    (whole(rf"change nothing without (?:{_WORD}|asking{_WHO}(?: first)?)"), ("write", "shell:any")),
+    (whole(r"ask(?: me| us)? first"), _ALL),
 )
-_LAST = re.compile(
-    rf"\b(?:stop|end|finish)(?: at once| immediately)? after (?:the |using |calling |one |a |the first )*{_ONE}(?!\w)",
-    re.IGNORECASE,
+_COUNTED = whole(
+    rf"(?:use |run |make |send |record )?{AT_MOST} {_NUMBER} (?:(?:shell |bash )?(commands?)"
+    rf"|(?:web )?(fetches|requests?|pages?)|(signals?)|(discover(?:y|ies))|{_ONE}(?: (?:tool )?calls?| times?)?)"
 )
-_NEEDED = re.compile(
-    rf"\b(?:always |must |you must )?(?:use|call|run|send a|record a|make a|write a|{_ONE}) ?(?:the )?(?:{_ONE})?"
-    rf"[^.;]{{0,40}}?\bbefore (?:you |it |the task |the )?(?:end|ends|ending|finish\w*|result|are done)\b",
-    re.IGNORECASE,
+_TIMES = whole(rf"(?:use|run|call) {_ONE} {AT_MOST} (?:{_NUMBER} times|(once|twice))")
+_FIRST = whole(
+    rf"(?:start|begin) (?:with|by (?:using|running|calling)) {_ONE}",
+    rf"(?:use|run|call) {_ONE} (?:first|before (?:anything|everything|any other|all other)(?: else| tools?)?)",
+    rf"first,? (?:use|run|call) {_ONE}",
 )
-_ONLY = re.compile(
-    rf"\b(?:use only|only use|use nothing but|no tools? (?:but|except|other than)) {_LIST}", re.IGNORECASE
+_NEXT = whole(rf"after (?:using |calling |a |each )*{_ONE},? (?:use |call |comes? )?only {_LIST}")
+_LAST = whole(rf"(?:stop|end|finish)(?: at once| immediately)? after (?:using |calling |one |a |the first )*{_ONE}")
+_NEEDED = whole(
+    rf"(?:must )?(?:(?:use|call|run|send|record|make|write) )(?:an? )?{_ONE} before "
+    r"(?:you |it |the task )?(?:the end|ends?|ending|finish(?:es|ing)?|(?:the )?result|are done)"
 )
+_ONLY = whole(rf"(?:use only|only use|use nothing but|no tools? (?:but|except|other than)) {_LIST}")
+_DENIED = whole(rf"{NOT} {_LIST}")
 
 
 def _name(text: str) -> str:
@@ -73,39 +91,44 @@ def _number(text: str) -> int:
     return int(text) if text.isdigit() else _NUMBERS.index(text.lower())
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_name(found) for found in re.findall(_TOOL, text, re.IGNORECASE)))
+def _listed(text: str, tools: Iterable[str]) -> tuple[str, ...]:
+    """The tools of a list in words; empty where something in it is none."""
+    bare = text.strip().lower().removesuffix(" tools").removesuffix(" tool")
+    words = [part.strip().removeprefix("the ") for part in re.split(r",? and |,? or |, ", bare)]
+    names = tuple(dict.fromkeys(_name(word) for word in words))
+    return names if {*names} <= {*tools} else ()
 
 
-def groups_that_ask(text: str) -> tuple[str, ...]:
+def groups_that_ask(sentence: str) -> tuple[str, ...]:
     """Groups of calls that need a person's word, for `ask before writing` and its like."""
-    if not _ASK.search(text):
-        return ()
-    return tuple(dict.fromkeys(group for pattern, groups in _ASKED if pattern.search(text) for group in groups))
+    return next((groups for pattern, groups in _ASKS if pattern.fullmatch(sentence)), ())
 
 
-def unconditional(text: str) -> str:
-    """The text without what it forbids only as long as nobody was asked: `change nothing without approval`."""
-    return _UNLESS.sub("", text)
+def only_tools(sentence: str, tools: Iterable[str]) -> tuple[str, ...]:
+    """The tools to which `use only find and grep` keeps a task; empty where the sentence says no such thing."""
+    match = _ONLY.fullmatch(sentence)
+    return _listed(match[1], tools) if match else ()
 
 
-def only_tools(text: str) -> tuple[str, ...]:
-    """The tools to which `use only find and grep` keeps a task; empty where the text says no such thing."""
-    found = _ONLY.search(text)
-    return _listed(found.group(1)) if found else ()
+def denied_tools(sentence: str, tools: Iterable[str]) -> tuple[str, ...]:
+    """The tools that `do not use grep` takes away; empty where the sentence says no such thing."""
+    match = _DENIED.fullmatch(sentence)
+    return _listed(match[1], tools) if match else ()
 
 
-def tool_rules(text: str) -> tuple[ToolRule, ...]:
-    """The rules in one constraint."""
-    return tuple(dict.fromkeys([*_counts(text), *_order(text)]))
+def tool_rules(sentence: str) -> tuple[ToolRule, ...]:
+    """The rules in one sentence."""
+    return tuple(dict.fromkeys([*_counts(sentence), *_order(sentence)]))
 
 
-def _counts(text: str) -> Iterator[ToolRule]:
-    for amount, command, page, signal, discovery, tool in _COUNTED.findall(text):
+def _counts(sentence: str) -> Iterator[ToolRule]:
+    if match := _COUNTED.fullmatch(sentence):
+        amount, command, page, signal, discovery, tool = match.groups()
         named = {"shell": command, "web_fetch": page, "signal": signal, "discover": discovery}
         yield from _at_most(next((name for name, word in named.items() if word), "") or _name(tool), _number(amount))
-    for tool, times, word in _TIMES.findall(text):
-        yield from _at_most(_name(tool), int(times) if times else ("once", "twice").index(word.lower()) + 1)
+    if match := _TIMES.fullmatch(sentence):
+        tool, times, word = match.groups()
+        yield from _at_most(_name(tool), _number(times) if times else ("once", "twice").index(word.lower()) + 1)
 
 
 def _at_most(tool: str, count: int) -> Iterator[ToolRule]:
@@ -114,13 +137,12 @@ def _at_most(tool: str, count: int) -> Iterator[ToolRule]:
         yield ToolRule("deny", "shell_start", why="the commands of this task are counted")
 
 
-def _order(text: str) -> Iterator[ToolRule]:
-    for words in _FIRST.findall(text):
-        yield ToolRule("run_first", _name("".join(words)))
-    for tool, listed in _NEXT.findall(text):
-        yield ToolRule("constrain_child", _name(tool), then=_listed(listed))
-    for tool in _LAST.findall(text):
-        yield ToolRule("exit_loop", _name(tool))
-    for words in _NEEDED.findall(text):
-        if "".join(words):
-            yield ToolRule("required_before_exit", _name(next(word for word in words if word)))
+def _order(sentence: str) -> Iterator[ToolRule]:
+    if match := _FIRST.fullmatch(sentence):
+        yield ToolRule("run_first", _name("".join(filter(None, match.groups()))))
+    if (match := _NEXT.fullmatch(sentence)) and (then := _listed(match[2], ALL_TOOLS)):
+        yield ToolRule("constrain_child", _name(match[1]), then=then)
+    if match := _LAST.fullmatch(sentence):
+        yield ToolRule("exit_loop", _name(match[1]))
+    if match := _NEEDED.fullmatch(sentence):
+        yield ToolRule("required_before_exit", _name(match[1]))

@@ -32,6 +32,7 @@ class Rules(Struct, frozen=True):
     private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
     hidden: tuple[str, ...] = ()  # real paths that no tool reads
     role: str = ""
+    custom: frozenset[str] = frozenset()  # of the tools, those that are programs of the operator's own
     tool_rules: tuple[ToolRule, ...] = ()
     asks: tuple[str, ...] = ()  # groups of calls that need a person's word
     allows: tuple[AllowRule, ...] = ()  # of those, the calls that do not any more
@@ -46,6 +47,7 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> Rules:
     rules = Rules(
         tools=frozenset(role.tools) | frozenset(role.custom_tools), shell=role.shell, write=role.write,
         network=role.network, max_steps=max(1, role.limits.max_steps), role=role.name,
+        custom=frozenset(role.custom_tools),
         hosts=hosts, private=settings.web.private, tool_rules=role.rules,
         asks=settings.approvals.ask, allows=settings.allow,
     )  # fmt: skip
@@ -80,6 +82,7 @@ def _settle(rules: Rules) -> Rules:
     gone |= set() if shell == "any" else set(BACKGROUND_TOOLS)
     gone |= set() if rules.write else set(WRITE_TOOLS)
     gone |= set() if rules.hosts else {"web_fetch"}
+    gone |= rules.custom if rules.roots else set()  # a program reads where it likes
     return msgspec.structs.replace(rules, shell=shell, tools=rules.tools - gone)
 
 

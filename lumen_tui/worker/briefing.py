@@ -51,7 +51,8 @@ def _limits(rules: Rules) -> list[str]:
 
 def _rules(rules: Rules) -> str:
     """The rules on single tools, and what is only asked for."""
-    lines = [f"- {in_words(rule)}" for rule in rules.tool_rules]
+    lines = [f"- {text}" for text in rules.enforced]
+    lines += [f"- {in_words(rule)}" for rule in rules.tool_rules]
     lines += [f"- calls of the kind {group} wait for a person's word" for group in rules.asks if _may(rules, group)]
     held = "These rules are enforced; a call against them is refused:\n" + "\n".join(lines) if lines else ""
     asked = "\n".join(f"- {text}" for text in rules.advice)

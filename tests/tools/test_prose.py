@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from lumen_tui.model.config import ApprovalsConfig, Config, WebConfig
@@ -11,8 +15,10 @@ from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
 from lumen_tui.tools.rules import BadRules, Rules, derive
+from lumen_tui.worker.briefing import system_prompt
 
 BUILDER = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True, network=True, hosts=("example.org",))  # noqa: S604
+CUSTOM = msgspec.structs.replace(BUILDER, custom_tools=("ticket",))
 
 
 def rules(*constraints: str, role: Role = BUILDER) -> Rules:
@@ -28,7 +34,7 @@ def rules(*constraints: str, role: Role = BUILDER) -> Rules:
         ("Any change requires approval", ("write", "shell:any")),
         ("Change nothing without approval", ("write", "shell:any")),
         ("Never run commands without asking first", ("shell",)),
-        ("Get confirmation before you download anything", ("web_fetch", "write", "shell", "custom", "remember")),
+        ("Get confirmation before you download anything", ("web_fetch", "shell:any")),
     ],
 )
 def test_what_a_person_is_asked_for(text: str, asks: tuple[str, ...]) -> None:
@@ -81,6 +87,87 @@ def test_what_stays_advice(text: str) -> None:
     assert rules(text).advice == (text,)
     assert rules(text).tool_rules == ()
     assert rules(text).asks == ()
+
+
+def phrases() -> list[str]:
+    """The phrases that the documentation lists as enforced, with a tool, a path and a number put in."""
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
+    rows = page.partition("| phrase | what holds |")[2].partition("\n\n")[0].splitlines()[2:]
+    listed = [phrase for row in rows for phrase in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    filled = {"PATH": "/srv/app", "TOOL": "grep", "N": "3"}
+    return [re.sub(r"\b(PATH|TOOL|N)\b", lambda word: filled[word[0]], phrase) for phrase in listed]
+
+
+@pytest.mark.parametrize("phrase", phrases())
+def test_every_phrase_of_the_documentation_is_enforced(phrase: str) -> None:
+    for text in (phrase, f"{phrase}.", f"Please {phrase}", f"  {phrase.upper()};  " if "/" not in phrase else phrase):
+        found = rules(text, role=CUSTOM)
+        assert (found.enforced, found.advice) == ((text,), ())
+        assert msgspec.structs.replace(found, enforced=()) != rules(role=CUSTOM)  # something does hold
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Read only unless I say otherwise", "Do not modify files outside /srv/app", "Do not write, except in /tmp",
+        "Only write in /srv/app", "Only read files that changed today", "Read /etc", "read only the last 10 lines",
+        "Never delete old logs", "Do not change the API", "Use only find and jq", "Do not use grep on binaries",
+        "Report at most 200 words", "At most 5 files may change", "No network drives", "Without shell quoting",
+        "Ask for the ticket number before you write the summary", "Ask before deploying", "Start with grep on the logs",
+        "Only in the morning", "Stay in scope", "Stay in /srv/app unless that fails", "Stop after discover fails",
+        "Use find first and jq after it", "At most 3 shell commands a minute", "no web pages older than a year",
+    ],
+)  # fmt: skip
+def test_what_is_understood_in_part_is_not_claimed(text: str) -> None:
+    bare = rules()
+    assert rules(text) == msgspec.structs.replace(bare, advice=(text,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["only read {}", "Only read files in {}", "Read only {}", "read-only below {}", "Look at nothing outside {}.",
+     "only look in `{}`", "Read nothing but {}"],
+)  # fmt: skip
+def test_a_phrase_with_a_path_keeps_to_the_path_and_to_reading(make_box, tmp_path: Path, text: str) -> None:
+    for folder in ("app", "else"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x").write_text("x")
+    box = make_box("any", write=True, network=True, constraints=(text.format(tmp_path / "app"),))
+    assert len(box.rules.enforced) == 1
+    assert box.call("read_file", {"path": str(tmp_path / "app" / "x")}).ok
+    assert not box.call("read_file", {"path": str(tmp_path / "else" / "x")}).ok
+    assert not {"write_file", "edit_file", "apply_patch", "shell", "shell_start"} & box.rules.tools
+    assert not box.call("write_file", {"path": str(tmp_path / "app" / "new"), "text": "x"}).ok
+    assert not (tmp_path / "app" / "new").exists()
+
+
+def test_of_two_paths_what_both_leave_holds() -> None:
+    assert rules("Stay in /srv", "Only read /srv/app").roots == ("/srv/app",)
+    assert rules("Only read /srv/app", "Stay in /srv").roots == ("/srv/app",)
+    assert rules("Stay in /srv/a or /srv/b", "Stay in /srv/b").roots == ("/srv/b",)
+    with pytest.raises(BadRules, match="no folder is in /srv/a and in /srv/b"):
+        rules("Stay in /srv/a", "Stay in /srv/b")
+
+
+def test_programs_of_the_operators_own_are_not_kept_to_a_path_and_so_are_gone() -> None:
+    assert "ticket" in rules(role=CUSTOM).tools
+    assert "ticket" not in rules("Stay in /srv", role=CUSTOM).tools
+    assert "custom" in rules("Ask before writing", role=CUSTOM).asks
+
+
+def test_sentences_of_one_constraint_count_for_themselves() -> None:
+    found = rules("Read only. Answer in French. Report top 3, no network")
+    assert found.enforced == ("Read only.", "Report top 3, no network")
+    assert found.advice == ("Answer in French.",)
+    assert (found.write, found.max_rows, found.network) == (False, 3, False)
+
+
+def test_the_model_is_told_every_constraint() -> None:
+    texts = ("Read only", "Answer in French", "Report top 3", "Only read /srv/app. Be brief.", "Ask before writing")
+    told = system_prompt(BUILDER, rules(*texts))
+    for text in ("- Read only\n", "- Answer in French", "- Report top 3", "- Only read /srv/app.", "- Be brief.",
+                 "- Ask before writing"):  # fmt: skip
+        assert text in told
 
 
 def test_read_only_still_means_read_only() -> None:
