@@ -99,7 +99,7 @@ def notes(ran: process.Ran, seconds: float) -> list[str]:
     elif ran.exit_code:
         found.append(f"exit code {ran.exit_code}")
         if ran.tier not in ("", "ask") and _WALL.search(ran.output):
-            found.append(f"sandbox {ran.tier}: it can write in {ran.room}, and nowhere else")
+            found.append(f"sandbox {ran.tier}: it can write only in {ran.room}")
     if ran.left_out:
         found.append(f"output cut: {ran.left_out:,} bytes left out")
     return found

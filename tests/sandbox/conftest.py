@@ -71,8 +71,10 @@ class Machine:
         return self.box(**role).call("shell", {"command": script, "cwd": cwd, "seconds": seconds})
 
     def settings(self, **more: object) -> None:
-        lines = [f'tier = "{self.tier}"', f'writable = ["{self.top}/project"]']
-        lines += [f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}" for key, value in more.items()]
+        wanted = {"tier": self.tier, "writable": [f"{self.top}/project"], **more}
+        lines = [
+            f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}" for key, value in wanted.items()
+        ]
         self.store.layout.config.write_text(f"# {SECRET}\n[sandbox]\n" + "\n".join(lines) + "\n")
 
     def kept(self) -> dict[str, bytes]:

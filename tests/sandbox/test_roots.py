@@ -7,6 +7,8 @@ import os
 import msgspec
 import pytest
 
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.tools.sandbox.paths import may_write, settings
 from lumen_tui.tools.sandbox.policy import policy, writable_roots
 
@@ -19,7 +21,7 @@ def context_of(machine, **role):
     ("named", "why"),
     [
         ("/", "too wide"), ("/tmp", "too wide"), ("/etc", "too wide"), ("@home@", "too wide"), ("@top@", "too wide"),
-        ("relative/path", "absolute"), ("@top@/missing", "not a folder"), ("@top@/outside/file", "not a folder"),
+        ("relative/path", "absolute"), ("@top@/missing", "no such folder"), ("@top@/outside/file", "not a folder"),
         ("@state@", "state folder"), ("@state@/roles", "state folder"),
     ],
 )  # fmt: skip
@@ -30,7 +32,7 @@ def test_what_is_never_granted(unwalled, named, why):
     context = context_of(unwalled, writable=(path,))
     granted, refused = writable_roots(context, settings(context))
     assert granted == (str(unwalled.top / "project"),)
-    assert why in refused[0]
+    assert why in refused[0][1]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,47 @@ def test_a_task_can_only_narrow_what_the_operator_granted(unwalled, roots, grant
     context = context_of(unwalled, writable=(str(unwalled.top / "outside"),), roots=wanted)
     found, _ = writable_roots(context, settings(context))
     assert sorted(found) == sorted(str(unwalled.top / name) for name in granted)
+
+
+PLACES = ("new", "src/new", "../new", "../outside/new", "../missing/new", "../state/new", "../state/tasks/new")
+
+
+@pytest.mark.parametrize("home", ["@top@/home", "/nowhere"])
+@pytest.mark.parametrize(
+    ("granted", "roots"),
+    [
+        (("@top@",), ()), (("@top@/project",), ()), (("@top@/missing",), ()), (("@top@",), ("@top@/project/src",)),
+        (("@top@/outside",), ("@top@/outside",)), (("@top@/state",), ()), ((), ()),
+    ],
+)  # fmt: skip
+def test_what_a_command_wrote_is_there_afterwards(machine, granted, roots, home):
+    """In its own /tmp, in which all of this stands, it would be gone."""
+    here, home = lambda text: text.replace("@top@", str(machine.top)), home.replace("@top@", str(machine.top))
+    machine.settings(writable=[here(path) for path in granted])
+    box = machine.box(roots=tuple(map(here, roots)))
+    object.__setattr__(box._context, "environ", {**box._context.environ, "HOME": home})
+    paths = [os.path.normpath(machine.top / "project" / place) for place in PLACES]
+    script = "; ".join(f"mkdir -p {os.path.dirname(path)}; echo x > {path} && echo WROTE {path}" for path in paths)
+    result = box.call("shell", {"command": script, "cwd": "", "seconds": 20})
+    wrote = [line.removeprefix("WROTE ") for line in result.text.splitlines() if line.startswith("WROTE ")]
+    assert [path for path in paths if os.path.exists(path)] == wrote, result.text
+    if granted == ("@top@",) and home == "/nowhere":
+        assert str(machine.top / "project" / "src" / "new") in wrote
+
+
+def test_a_folder_that_is_not_granted_after_all_is_named_where_it_stands(unwalled):
+    layout = unwalled.store.layout
+    unwalled.settings(
+        writable=[str(layout.root / "work"), str(unwalled.top / "missing"), str(unwalled.top / "project")]
+    )
+    layout.role("builder").write_text('+++\nwrite = true\nwritable = ["here"]\n+++\n')
+    problems = (*load_config(layout)[1], *list_roles(layout)[2])
+    told = {one.what: one.where for one in problems if "helper" not in one.where}
+    assert told == {
+        f"writable names {layout.root / 'work'}: inside the state folder": "lumen.toml",
+        f"writable names {unwalled.top / 'missing'}: there is no such folder": "lumen.toml",
+        "writable names here: not an absolute path": "roles/builder.md",
+    }
 
 
 def test_a_link_into_a_granted_folder_is_its_target(unwalled):

@@ -12,7 +12,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.store import files, frontmatter, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings import closing, lastgood
+from lumen_tui.store.settings import closing, granting, lastgood
 from lumen_tui.store.settings.layering import POLICY, layered
 
 
@@ -35,7 +35,8 @@ def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
 
 
 def _all_problems(layout: Layout, loaded: _Loaded) -> list[Problem]:
-    return [*loaded.problems, *strangers(loaded.config.models), *unknown_roles(layout, loaded.config)]
+    refused = granting.refused(layout, loaded.config.sandbox.writable, "lumen.toml")
+    return [*loaded.problems, *refused, *strangers(loaded.config.models), *unknown_roles(layout, loaded.config)]
 
 
 class _Loaded(NamedTuple):

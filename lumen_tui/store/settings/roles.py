@@ -14,7 +14,7 @@ from lumen_tui.model.tasks import TIERS
 from lumen_tui.store import files, frontmatter
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings import plainly, rulelines
+from lumen_tui.store.settings import granting, plainly, rulelines
 from lumen_tui.store.shipped import shipped
 
 
@@ -89,7 +89,8 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     roles, problems = [], []
     for path, source in found.values():
         try:
-            roles.append(read_role_file(path, source))
+            roles.append(role := read_role_file(path, source))
+            problems += granting.refused(layout, role.writable if role.write else (), f"roles/{path.name}")
         except BadFile as error:
             where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")
             problems.append(Problem(where=where, what=str(error), hint="mend the file; the role is not in force"))

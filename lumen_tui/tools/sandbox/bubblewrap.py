@@ -40,9 +40,12 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> li
     words += ["--remount-ro", "/run"]
     for path in _SWITCHES:
         words += ["--ro-bind-try", path, path]
+    outside = _outside(policy, cwd)
+    ways = _ways(policy, outside)
     if policy.scratch:
         words += [word for folder in _TMP for word in _memory(folder, policy.caps.tmp)]
-        words += _read_only(_outside(policy, cwd))
+        words += [word for folder in ways for word in ("--tmpfs", folder)]
+        words += _read_only(outside)
     words += _writable(policy)
     for cover in policy.covers:
         words += ["--tmpfs", cover.folder]
@@ -53,6 +56,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int, filter_fd: int) -> li
     if policy.scratch and any(is_below(policy.scratch, cover.folder) for cover in policy.covers):
         words += ["--bind", policy.scratch, policy.scratch]
     words += _hidden(policy)
+    words += [word for folder in ways for word in ("--remount-ro", folder)]
     return [*words, "--chdir", cwd, "--json-status-fd", str(status_fd), "--seccomp", str(filter_fd)]
 
 
@@ -67,6 +71,19 @@ def _outside(policy: Policy, cwd: str) -> list[str]:
         path for path in dict.fromkeys(map(os.path.realpath, wanted))
         if os.path.isdir(path) and _in_own_tmp(path, policy) and path not in _OWN
     ]  # fmt: skip
+
+
+def _ways(policy: Policy, outside: list[str]) -> list[str]:
+    """The folders in a /tmp of its own through which it gets to what stands there outside as well, and those which it
+    was meant to get and does not: they take no files, or what is written there would be lost without a word."""
+    shown = [*policy.writable, *outside, *(cover.folder for cover in policy.covers)]
+    tops = {
+        os.path.join(tmp, os.path.relpath(path, tmp).split(os.sep)[0])
+        for tmp in _TMP
+        for path in (*shown, *(path for path, _ in policy.narrowed))
+        if path != tmp and is_below(path, tmp)
+    }
+    return sorted(tops.difference(shown)) if policy.scratch else []
 
 
 def _in_own_tmp(path: str, policy: Policy) -> bool:

@@ -8,6 +8,7 @@ import select
 import subprocess
 from typing import IO
 
+from lumen_tui.model.text import one_line
 from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, mounted, seccomp
 from lumen_tui.tools.sandbox.aside import Aside
 from lumen_tui.tools.sandbox.guarding import Guard
@@ -205,5 +206,6 @@ def _memory_file(content: bytes) -> int:
 
 
 def room(policy: Policy) -> str:
-    """Where a command may write, in words."""
-    return ", ".join(policy.writable) or "nowhere"
+    """Where a command may write, in words, and where it was meant to and may not."""
+    narrowed = [f"not in {one_line(path, 100)} ({why})" for path, why in policy.narrowed]
+    return "; ".join([", ".join(policy.writable) or "nowhere", *narrowed])

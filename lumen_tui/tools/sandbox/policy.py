@@ -12,6 +12,7 @@ from msgspec import Struct
 import lumen_tui
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
+from lumen_tui.store.settings.granting import grant
 from lumen_tui.tools.below import is_below, is_below_any
 from lumen_tui.tools.sandbox import guarded, secrets
 from lumen_tui.tools.sandbox.aside import leads
@@ -26,8 +27,6 @@ _SHOWN = (
     "memory", "work", "stamps", "loops", "sessions", "tasks", "custom-tools", "wake-state.md", "loop-state.json",
     "heartbeat.json",
 )  # fmt: skip
-_NEVER_ROOTS = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc",
-                "/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var")  # noqa: S108  # fmt: skip
 # In a repository: what git would run or obey when the operator uses it later.
 _OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
 _OF_A_TREE = ("commondir", "config.worktree")
@@ -60,7 +59,7 @@ class Policy(Struct, frozen=True):
     scratch: str = ""  # a writable folder for temporary files; empty for commands that only read
     network: bool = False
     caps: Caps = Caps()
-    narrowed: tuple[str, ...] = ()  # folders that were asked for and not granted, each with the reason
+    narrowed: tuple[tuple[str, str], ...] = ()  # folders that were asked for and not granted, each with the reason
 
 
 def workspace(context: Context) -> str:
@@ -106,16 +105,17 @@ def state_cover(context: Context) -> Cover:
     return Cover(os.path.realpath(context.store.root), _SHOWN)
 
 
-def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The folders that the operator granted, as far as the task wants them; and what was not granted, and why.
 
     Only lumen.toml and the role grant. A task's own roots can only narrow: its spec may come from a model.
     """
+    home, state = context.environ.get("HOME") or os.path.expanduser("~"), context.store.root
     granted, refused = [], []
     for named in settings.granted(context.role.writable):
-        path, why = _root(context, named)
+        path, why = grant(named, os.path.realpath(home), os.path.realpath(state))
         if why:
-            refused.append(f"{one_line(named, 100)}: {why}")
+            refused.append((path, why))
         else:
             granted.append(path)
     wanted = [os.path.realpath(os.path.expanduser(root)) for root in (*context.spec.roots, *context.rules.roots)]
@@ -123,24 +123,8 @@ def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str
         return tuple(granted), tuple(refused)
     chosen = [path for path in wanted if os.path.isdir(path) and is_below_any(path, granted)]
     chosen += [root for root in granted if any(is_below(root, path) for path in wanted)]
-    refused += [f"{one_line(path, 100)}: not granted to this role" for path in wanted if path not in chosen]
+    refused += [(path, "not granted to this role") for path in wanted if path not in chosen]
     return tuple(dict.fromkeys(chosen)), tuple(refused)
-
-
-def _root(context: Context, named: str) -> tuple[str, str]:
-    """The real path of a granted folder, and why it is none after all."""
-    path = os.path.realpath(os.path.expanduser(named))
-    home = os.path.realpath(context.environ.get("HOME") or os.path.expanduser("~"))
-    state = os.path.realpath(context.store.root)
-    if not os.path.isabs(os.path.expanduser(named)):
-        return path, "not an absolute path"
-    if path in _NEVER_ROOTS or is_below(home, path):
-        return path, "too wide: name the folders in it that are meant"
-    if is_below(path, state):
-        return path, "inside the state folder"
-    if not os.path.isdir(path):
-        return path, "not a folder"
-    return path, ""
 
 
 def own_code() -> list[str]:
