@@ -29,8 +29,8 @@ def declare(commands: Group) -> None:
 
 
 def run(session: Session, args: Namespace) -> int:
-    if not session.layout.exists():
-        raise ActionError(f"there is no state folder at {session.root}: make one with `lumen-tui init`")
+    if why := session.layout.absent():
+        raise ActionError(why)
     report = examine(session.store, now=session.now, fix=args.fix)
     tier, walls, tested = examined_sandbox(session, now=args.sandbox)
     if args.json:

@@ -61,15 +61,15 @@ class Session:
 
     def must_exist(self) -> None:
         """Refuse a folder that is not there or not to be trusted, with what to do."""
-        if not self.layout.exists():
-            raise ActionError(f"there is no state folder at {self.root}: make one with `lumen-tui init`")
+        if why := self.layout.absent():
+            raise ActionError(why)
         if reason := layouts.distrust(self.root):
             raise StoreError(reason)
 
     def make_sure(self) -> None:
-        """The same, but a folder that is not there is made and told: a task shall need no preparation."""
-        if self.layout.create():
-            talk(f"lumen-tui: there was no state folder at {self.root}: it was made")
+        """The same, but a folder that is not there is made and that is told: a task shall need no preparation."""
+        if news := self.layout.create():
+            talk(f"lumen-tui: {news}")
         self.must_exist()
 
     def perform(self, verb: str, *, by: str = "", **arguments: Any) -> Done:

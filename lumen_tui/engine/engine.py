@@ -19,19 +19,17 @@ from lumen_tui.engine.killing import KillSwitch
 from lumen_tui.engine.orders import Orders, Wishes
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.sandboxing import Sandboxing
+from lumen_tui.engine.settings import Settings
 from lumen_tui.engine.tending import Tended, Tending
 from lumen_tui.engine.tenure import Tenure
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import Problem
 from lumen_tui.providers.choose import provider_name
 from lumen_tui.store import files, process
 from lumen_tui.store.damage import DamageScan
 from lumen_tui.store.layout import FOLDERS, distrust
 from lumen_tui.store.lease import Lease, read_lease, take_lease
-from lumen_tui.store.settings.config import load_and_keep
-from lumen_tui.store.stamped import Stamped
 from lumen_tui.store.store import Store
 from lumen_tui.store.sweeping import sweep
 from lumen_tui.store.tasks.taskread import read_json
@@ -77,14 +75,12 @@ class Engine:
         self.trouble, self.said = "", ("", "")  # why the last beat or look was cut off; see `rest`
         self.clock = clock or SystemClock()
         self._lease: Lease | None = None
-        self._settings: Stamped[tuple[Config, list[Problem]]] = Stamped(
-            lambda: [self.store.layout.config, self.store.layout.operator], lambda: load_and_keep(self.store.layout)
-        )
+        self.settings = Settings(self.store.layout)
 
     @property
     def config(self) -> Config:
         """The configuration in force."""
-        return self._settings.value[0]
+        return self.settings.config
 
     def open(self) -> None:
         """Become the engine of the folder and take in what is there.
@@ -125,6 +121,7 @@ class Engine:
         self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
         adopted = self.tending.recover(now)
         self._rouse()
+        self.settings.refresh(self.log, now)
         completed = self.loop.recover(self.config)
         if adopted or completed:
             said = [f"{adopted} worker{'' if adopted == 1 else 's'} adopted", "an unfinished loop completed"]
@@ -184,7 +181,7 @@ class Engine:
         """Commands and tasks only: the part of a beat that cannot wait for the next one."""
         self.check_folder()
         now = self.clock.now()
-        self._settings.refresh()
+        self.settings.refresh(self.log, now)
         self.tending.config = self.config
         self.tending.starter.provider = provider_name(self.config.models, os.environ)
         self.tending.starter.models = self.config.models

@@ -6,29 +6,38 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
+from lumen_tui.engine import settings
 from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
 
+_LONGEST = 600  # characters of an event's text on its line
+
 
 class Output:
-    """Writes what happens, one line each: for people (`text`) or for programs (`jsonl`)."""
+    """Writes what happens, one line each: for people (`text`) or for programs (`jsonl`).
+
+    What is not in force of the settings goes to stderr as well, unless that is the same file: engine.log, a terminal.
+    """
 
     def __init__(self, form: str) -> None:
         self._json = form == "jsonl"
+        self._apart = not _same_file(sys.stdout, sys.stderr)
 
     def event(self, event: EngineEvent) -> None:
         """One engine event."""
+        if event.kind == settings.EVENT and self._apart:
+            print(f"lumen-tui: {one_line(event.text, _LONGEST)}", file=sys.stderr)
         if self._json:
             self._line({"type": "event", **msgspec.to_builtins(event)})
         else:
             task = f" {event.task_id}" if event.task_id else ""
-            self._text(f"{event.at}  {event.kind:<14}{task} {one_line(event.text, 160)}")
+            self._text(f"{event.at}  {event.kind:<14}{task} {one_line(event.text, _LONGEST)}")
 
     def beat(self, report: BeatReport) -> None:
         """One beat."""
@@ -56,6 +65,14 @@ class Output:
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever reads has gone, and with it the wish to be told
                 raise
+
+
+def _same_file(one: TextIO, other: TextIO) -> bool:
+    """Whether two streams lead to the same file."""
+    try:
+        return os.path.sameopenfile(one.fileno(), other.fileno())
+    except OSError:
+        return False
 
 
 def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:

@@ -11,6 +11,7 @@ from lumen_tui.engine.engine import Engine, EngineBusy
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.runner import ENDING, Runner, RunOptions
+from lumen_tui.engine.settings import not_in_force
 from lumen_tui.model.tasks import Status, TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.store.files import StoreError
@@ -43,10 +44,12 @@ def run_task(root: Path, operator: str, arguments: dict[str, Any]) -> int:
 
     Exit code 0 done, 1 failed or the state folder cannot be used, 2 bad input, 130 and 143 stopped.
     """
-    port = RemotePort(root, operator)
+    port, layout = RemotePort(root, operator), Layout(root)
     try:
-        if Layout(root).create():
-            _say(f"there was no state folder at {root}: it was made")
+        if news := layout.create():
+            _say(news)
+        for wrong in not_in_force(layout):
+            _say(wrong)
         task_id = port.submit("task.new", **arguments).target
         return asyncio.run(_see_through(port, root, task_id))
     except ActionError as error:

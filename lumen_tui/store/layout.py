@@ -153,18 +153,33 @@ class Layout:
         except PermissionError as error:
             raise files.Refused(f"{self.root} cannot be looked into: {error.strerror}; {_OPEN_IT}") from error
 
-    def create(self) -> bool:
-        """Make the folder tree; fine where parts of it are there. Returns whether it became a state folder now.
+    def absent(self) -> str:
+        """Why nothing can be done in the folder, and what to do; the empty string where it is a state folder."""
+        if self.exists():
+            return ""
+        if not self.root.is_dir():
+            return f"there is no state folder at {self.root}: make one with `lumen-tui init`"
+        return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init`"
 
-        A folder that becomes one (the seed of a checkout, under any umask) is closed to others.
+    def create(self) -> str:
+        """Make the folder tree; fine where parts of it are there. Returns what was made, in words, or empty.
+
+        A folder that becomes a state folder (the seed of a checkout, under any umask) is closed to others. That seed,
+        which its settings tell, was one from the beginning for whoever uses it: of its first use nothing is said.
         """
+        new, there, seed = not self.exists(), self.root.is_dir(), os.path.lexists(self.config)
         filing.make_folder(self.root)
-        new = not self.exists()
         if new:
             filing.close_to_others(self.root)
         for name in FOLDERS:
             filing.make_folder(self.root / name)
-        return new
+        if not new or seed:
+            return ""
+        return (
+            f"{self.root} was made a state folder"
+            if there
+            else f"there was no state folder at {self.root}: it was made"
+        )
 
 
 def distrust(root: Path) -> str:

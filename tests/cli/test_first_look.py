@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tomllib
 
 import pytest
@@ -15,6 +16,7 @@ from lumen_tui.model.loop import Pause
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.seed import settings_text
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.shipped import shipped
 from lumen_tui.store.tasks import pauses
 
 
@@ -102,16 +104,49 @@ def test_status_says_why_nothing_runs(here, capsys):
     assert sum("wild" in line for line in lines) == 1  # though it is among what needs somebody as well
 
 
+BEFORE = {  # what stands where the state folder shall be -> what is said of it, by who needs one and by who makes one
+    "nothing": ("there is no state folder at ", "there was no state folder at {}: it was made"),
+    "an empty folder": ("nothing was kept in ", "{} was made a state folder"),
+    "the seed of a checkout": ("nothing was kept in ", ""),
+}
+
+
+@pytest.fixture(params=BEFORE)
+def before(request, tmp_path, monkeypatch):
+    root = tmp_path / "new"
+    if request.param != "nothing":
+        root.mkdir()
+    if request.param == "the seed of a checkout":
+        shutil.copytree(shipped("state/lumen.toml").parent, root, dirs_exist_ok=True, ignore=_all_but_the_seed)
+    monkeypatch.setenv("LUMEN_STATE", str(root))
+    needed, made = BEFORE[request.param]
+    return root, f"{needed}{root}", made.format(root)
+
+
+def _all_but_the_seed(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if name not in ("README.md", "lumen.toml", "evolved", "constitution.md")]
+
+
 @pytest.mark.parametrize("words", [["task", "new", "Disk usage of /etc"], ["run", "Disk usage of /etc"]])
-def test_a_task_needs_no_preparation_and_the_new_folder_is_told(tmp_path, monkeypatch, capsys, words):
-    monkeypatch.setenv("LUMEN_STATE", str(tmp_path / "new"))
+def test_a_task_needs_no_preparation_and_what_was_made_for_it_is_told(before, monkeypatch, capsys, words):
+    root, _, made = before
     monkeypatch.setattr(run_task, "_see_through", _done)  # the engine's part is not what is looked at
     assert main(words) == 0
-    told = f"there was no state folder at {tmp_path / 'new'}: it was made"
-    assert told in capsys.readouterr().err
-    assert len(list(Layout(tmp_path / "new").tasks.glob("tsk-*/spec.json"))) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert [line for line in said if str(root) in line] == ([f"lumen-tui: {made}"] if made else [])
+    assert len(list(Layout(root).tasks.glob("tsk-*/spec.json"))) == 1
     assert main(words) == 0
-    assert "it was made" not in capsys.readouterr().err
+    assert str(root) not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["inbox"], ["doctor"], ["signal", "hello"], ["mem:inbox"]])
+def test_who_needs_a_state_folder_says_what_is_there_and_what_makes_one(before, capsys, words):
+    root, needed, _ = before
+    assert main(words) != 0
+    said = capsys.readouterr().err
+    assert needed in said
+    assert "`lumen-tui init`" in said
+    assert not (root / "memory").exists()
 
 
 def test_a_task_without_an_objective_makes_no_folder(tmp_path, monkeypatch):

@@ -146,8 +146,8 @@ def perform(store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, n
         bound = inspect.signature(function).bind(store, by=by, now=now, **arguments)
     except TypeError as error:
         raise ActionError(f"{verb}: {error}") from error
-    if not store.layout.exists():
-        raise ActionError(f"there is no state folder at {store.root}: make one with `lumen-tui init`")
+    if why := store.layout.absent():
+        raise ActionError(why)
     try:
         ids.check_label(by, "operator")
         return function(*bound.args, **bound.kwargs)

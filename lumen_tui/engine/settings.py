@@ -1,0 +1,66 @@
+"""The settings that the engine goes by, and its word on each one that is not in force."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.model.config import Config
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.text import one_line
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.settings import customtools
+from lumen_tui.store.settings.config import load_and_keep, load_config
+from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.stamped import Stamped
+from lumen_tui.tools.redact import redactor
+
+EVENT = "settings"  # the kind of the engine's event
+_MENDED = "all settings, roles and tools are in force again"
+
+
+class Settings:
+    """Read again where a file of theirs changed; what is not in force is told then, and at the start."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._read: Stamped[tuple[Config, list[str]]] = Stamped(
+            lambda: list(_files(layout)), lambda: _words(layout, load_and_keep)
+        )
+        self._told: list[str] = []
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._read.value[0]
+
+    def refresh(self, log: EventLog, now: float) -> None:
+        """Take in what changed, and make an event of each thing that is wrong and was not told yet."""
+        self._read.refresh()
+        wrong = self._read.value[1]
+        if wrong == self._told:
+            return
+        news = [text for text in wrong if text not in self._told] if wrong else [_MENDED]
+        for text in news:
+            log.add(EVENT, text, now)
+        self._told = wrong
+
+
+def not_in_force(layout: Layout) -> list[str]:
+    """Every setting, role and tool of the operator that is not in force: where it stands, why, and what holds now."""
+    return _words(layout, load_config)[1]
+
+
+def _files(layout: Layout) -> Iterator[Path]:
+    yield from (layout.config, layout.operator)
+    for folder, pattern in ((layout.roles, "*.md"), (layout.retired_roles, "*.md"), (layout.custom_tools, "*.toml")):
+        yield folder
+        yield from sorted(folder.glob(pattern))
+
+
+def _words(layout: Layout, load: Callable[[Layout], tuple[Config, list[Problem]]]) -> tuple[Config, list[str]]:
+    config, problems = load(layout)
+    redact = redactor(os.environ)
+    wrong = [*problems, *list_roles(layout)[2], *customtools.every(layout)[1]]
+    return config, [redact(one_line(f"{one.where}: {one.what}" + (one.hint and f"; {one.hint}"), 600)) for one in wrong]
