@@ -15,10 +15,14 @@ from lumen_tui.engine.actions import fields
 from lumen_tui.engine.refusal import ActionError
 from lumen_tui.store import files
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _COMMON = {"--state": "state"}
 _SIGNAL = {
     **_COMMON, "--to": "to", "--wu": "wu_id", "--lane": "lane", "-l": "lane", "--priority": "priority",
-    "-p": "priority", "--type": "type", "--from": "by",
+    "-p": "priority", "--type": "type", "--from": "by", "--session": "session", "-s": "session",
 }  # fmt: skip
 _CREATE = {
     **_COMMON, "--type": "type", "--tags": "tags", "--priority": "priority", "-p": "priority", "--wu": "wu_id",
@@ -86,8 +90,14 @@ def _check_names(root: str, options: dict[str, str]) -> None:
         options["lane"] = places.lane_at(root, options.get("lane", ""))
 
 
-def _append(root: str, name: str, record: dict[str, object]) -> int:
-    files.append(f"{root}/memory/{name}", files.check_line(light.line(record)))
+def _append(root: str, name: str, record: dict[str, Any], by: str, now: float) -> int:
+    line = files.check_line(light.line(record))
+    if record.get("wu_id") and not os.path.exists(f"{root}/work/{record['wu_id']}.md"):
+        from lumen_tui.engine.actions import places
+
+        if made := places.make_sure(root, record["wu_id"], by=by, now=now):
+            print(f"lumen-tui: {made}", file=sys.stderr)
+    files.append(f"{root}/memory/{name}", line)
     os.write(1, f"{record['id']}\n".encode())
     return 0
 
@@ -97,10 +107,16 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
     if len(words) != 1 or words[0] == "cleanup":  # `signal cleanup` is another command
         raise ValueError(words)
     root = _root(options, state)
-    by = options.pop("by", "") or light.operator(os.environ)
-    _check_names(root, options)
-    record = fields.signal(words[0], by=by, now=time.time(), **options)
-    return _append(root, "signals.jsonl", record)
+    by, now = options.pop("by", "") or light.operator(os.environ), time.time()
+    session, wu_id = options.pop("session", ""), options.pop("wu_id", None)
+    if options.get("lane") or session or wu_id is not None or light.has_sessions(root):
+        from lumen_tui.engine.actions import places
+
+        session, wu_id = light.belongs(root, session, wu_id, os.environ)
+        where = places.of_note(root, by=by, wu_id=wu_id, session=session)
+        lane = places.lane_at(root, options.get("lane", "")) or places.lane_of(root, where.wu_id)
+        options |= {"wu_id": where.wu_id, "session_id": where.session_id, "lane": lane}
+    return _append(root, "signals.jsonl", fields.signal(words[0], by=by, now=now, **options), by, now)
 
 
 def _create(argv: list[str], state: dict[str, str]) -> int:
@@ -108,15 +124,14 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
     if len(words) != 1:
         raise ValueError(words)
     root = _root(options, state)
-    by = options.pop("by", "") or light.operator(os.environ)
+    by, now = options.pop("by", "") or light.operator(os.environ), time.time()
     tags = [tag.strip() for tag in options.pop("tags", "").split(",")]
     from lumen_tui.engine.actions import places
 
-    wu_id = options.pop("wu_id", None)
-    session = options.pop("session", "") or (os.environ.get("LUMEN_SESSION", "") if wu_id is None else "")
+    session, wu_id = light.belongs(root, options.pop("session", ""), options.pop("wu_id", None), os.environ)
     where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     options |= {"wu_id": where.wu_id, "session_id": where.session_id}
-    return _append(root, "memory.jsonl", fields.node(words[0], by=by, now=time.time(), tags=tags, **options))
+    return _append(root, "memory.jsonl", fields.node(words[0], by=by, now=now, tags=tags, **options), by, now)
 
 
 def _inbox(argv: list[str], state: dict[str, str]) -> int:
@@ -127,7 +142,8 @@ def _inbox(argv: list[str], state: dict[str, str]) -> int:
         raise ValueError(words)
     root = _root(options, state)
     wish = inbox.Wish()
-    wish.reader = fields.label(options.get("reader") or light.operator(os.environ), "reader")
+    mine = options.get("reader") or light.reader(root, light.operator(os.environ), os.environ)
+    wish.reader = fields.label(mine, "reader")
     wish.limit = inbox.EVERYTHING if "--all" in flags else int(options.get("limit", inbox.LIMIT))
     _check_names(root, options)
     wish.wu_id, wish.lane = options.get("wu_id", ""), options.get("lane", "")

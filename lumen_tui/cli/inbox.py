@@ -96,8 +96,11 @@ def _row(signal: dict[str, Any], now: float) -> str:
         return light.one_line(value) if isinstance(value, str) else ""
 
     age = times.age(now - light.epoch(text("created_at")))
-    sender = text("sender") + (f" → {text('target_agent')}" if text("target_agent") else "")
-    head = light.join([text("id"), age, text("priority"), sender, text("wu_id"), text("lane")])
+    session, sender = text("session_id"), text("sender")
+    place = ", ".join([part for part in (text("wu_id"), text("lane")) if part])
+    said_by = f"From: {session or sender}" + (f" ({place})" if place else "")
+    to = f"→ {text('target_agent')}" if text("target_agent") else ""
+    head = light.join([text("id"), age, text("priority"), said_by, f"by {sender}" if session else "", to])
     message = signal.get("message")
     body = light.safe(message if isinstance(message, str) else "(not readable)").rstrip("\n")
     return head + "\n    " + body.replace("\n", "\n    ")

@@ -31,6 +31,44 @@ def operator(environ: Mapping[str, str]) -> str:
         return "operator"
 
 
+def has_sessions(root: str) -> bool:
+    """Whether a session may be open: a look that loads nothing."""
+    try:
+        return any(name.endswith(".json") and name != "current.json" for name in os.listdir(f"{root}/sessions"))
+    except OSError:
+        return False
+
+
+def belongs(root: str, session: str, wu_id: str | None, environ: Mapping[str, str]) -> tuple[str, str | None]:
+    """The session and the work unit that a record names, or that `$LUMEN_SESSION` names for it.
+
+    A session that is over holds nothing any more: the work unit is `none` then, and not that of another session.
+    """
+    named = environ.get("LUMEN_SESSION", "").strip()
+    if session or not named:
+        return session, wu_id
+    from lumen_tui.engine.actions import places
+
+    found = places.session_at(root, named)
+    if found.ended_at:
+        return "", wu_id or "none"
+    return ("", wu_id) if wu_id and wu_id.upper() != found.active_wu else (found.session_id, None)
+
+
+def reader(root: str, by: str, environ: Mapping[str, str]) -> str:
+    """Whose inbox is meant: that of the session in which the command is given, else of who gives it."""
+    if named := environ.get("LUMEN_SESSION", "").strip():
+        from lumen_tui.engine.actions import places
+
+        return places.session_at(root, named).session_id
+    if not has_sessions(root):
+        return by
+    from lumen_tui.store.units import opensessions
+
+    mine = opensessions.newest(root, by)
+    return mine.session_id if mine else by
+
+
 def state_root(environ: Mapping[str, str]) -> str:
     """As `store.layout.default_root`, as text."""
     home = environ.get("HOME") or os.path.expanduser("~")

@@ -6,9 +6,10 @@ import os
 from argparse import SUPPRESS, Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli import inbox
-from lumen_tui.cli.session import Session, say
+from lumen_tui.cli import inbox, light
+from lumen_tui.cli.session import Session, made
 from lumen_tui.engine.actions import fields, places
+from lumen_tui.engine.actions.places import Place
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids, times
 
@@ -43,12 +44,13 @@ def _declare_signal(commands: Group) -> None:
     )
     signal.add_argument("message")
     signal.add_argument("--to", default="", help="the agent it is meant for; everybody can read it")
-    signal.add_argument("--wu", default="", help="the work unit it is about")
-    signal.add_argument("-l", "--lane", default="")
+    signal.add_argument("--wu", default=None, help="the work unit it is about, or `none` [of your open session]")
+    signal.add_argument("-l", "--lane", default="", help="[of the work unit]")
     signal.add_argument("-p", "--priority", default="", help="P0 (needs a person) to P3")
     signal.add_argument("--type", default="coordination")
     signal.add_argument("--from", dest="by", default="", help="who says so [you]")
     signal.add_argument("--key", default="", help="the same key sends one signal, however often it is asked for")
+    signal.add_argument("-s", "--session", default="", metavar="ID", help="the session [$LUMEN_SESSION, else yours]")
     signal.add_argument("--reply-to", default="", metavar="ID", help="the signal it answers")
 
 
@@ -57,7 +59,7 @@ def _declare_inbox(commands: Group) -> None:
         "inbox", run_inbox, "What you have not read, newest first; it is read then.", "inbox --wu WU-042"
     )
     box.add_argument("words", nargs="*", help=SUPPRESS)  # refused in words of their own
-    box.add_argument("--reader", default="", help="whose inbox [yours]")
+    box.add_argument("--reader", default="", help="whose inbox [that of your session, without one yours]")
     box.add_argument("--limit", type=int, default=inbox.LIMIT, help=f"at most so many [{inbox.LIMIT}]")
     box.add_argument("--all", action="store_true", help="without a limit")
     box.add_argument("--since", default="", help="an age (2h, 3d) or a date")
@@ -70,34 +72,37 @@ def _declare_inbox(commands: Group) -> None:
 
 
 def run_signal(session: Session, args: Namespace) -> int:
-    wu_id = places.work_at(session.root, args.wu) if args.wu else ""
+    where = _where(session, args)
     lane = places.lane_at(session.root, args.lane)
     done = session.perform(
-        "signal.send", by=args.by, message=args.message, to=args.to, wu_id=wu_id, lane=lane,
-        priority=args.priority, type=args.type, reply_to=args.reply_to,
-        key=args.key,
+        "signal.send", by=args.by, message=args.message, to=args.to, wu_id=where.wu_id, lane=lane,
+        priority=args.priority, type=args.type, reply_to=args.reply_to, key=args.key, session_id=where.session_id,
     )  # fmt: skip
-    say(done.target)
-    return 0
+    return made(done)
+
+
+def _where(session: Session, args: Namespace) -> Place:
+    """Where a record belongs that need belong to no work unit."""
+    named, wu_id = light.belongs(str(session.root), args.session, args.wu, os.environ)
+    return places.of_note(session.root, by=args.by or session.operator, wu_id=wu_id, session=named)
 
 
 def run_create(session: Session, args: Namespace) -> int:
-    named = args.session or (os.environ.get("LUMEN_SESSION", "") if args.wu is None else "")
-    where = places.of_note(session.root, by=args.by or session.operator, wu_id=args.wu, session=named)
+    where = _where(session, args)
     done = session.perform(
         "node.create", by=args.by, content=args.content, type=args.type, priority=args.priority, wu_id=where.wu_id,
         tags=[tag.strip() for tag in args.tags.split(",")], discovered_from=args.discovered_from,
         session_id=where.session_id, key=args.key,
     )  # fmt: skip
-    say(done.target)
-    return 0
+    return made(done)
 
 
 def run_inbox(session: Session, args: Namespace) -> int:
     if args.words:
         raise ActionError("inbox takes options only: what it shows is read then, with --no-mark it is not")
     wish = inbox.Wish()
-    wish.reader = ids.check_label(args.reader or session.operator, "reader")
+    mine = args.reader or light.reader(str(session.root), session.operator, os.environ)
+    wish.reader = ids.check_label(mine, "reader")
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
     wish.limit = inbox.EVERYTHING if args.all else args.limit

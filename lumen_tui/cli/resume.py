@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.cli import warm
 from lumen_tui.cli.session import Session, say, talk
-from lumen_tui.cli.sessions import add_author, add_place, session_of
+from lumen_tui.cli.sessions import add_author, add_place, belonging
 from lumen_tui.engine.actions import ready
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids
@@ -48,8 +48,9 @@ def declare(commands: Group) -> None:
 def run_checkpoint(session: Session, args: Namespace) -> int:
     if args.text and args.note:
         raise ActionError("the note was given twice: once is enough")
+    named, wu_id = belonging(session, args)
     done = session.perform(
-        "checkpoint.save", by=args.by, note=args.text or args.note, wu_id=args.wu, session=session_of(args),
+        "checkpoint.save", by=args.by, note=args.text or args.note, wu_id=wu_id, session=named,
         progress=args.progress, next_steps=args.next_steps, trigger=args.trigger, folder=str(Path.cwd()),
         git_diff_stat=args.git_diff_stat,
     )  # fmt: skip

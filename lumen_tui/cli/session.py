@@ -98,6 +98,14 @@ def told(done: Done, *, as_json: bool) -> int:
     return 0
 
 
+def made(done: Done) -> int:
+    """The id of what an action made, and beside it what else happened; returns the exit code."""
+    if done.aside:
+        talk(f"lumen-tui: {done.aside}")
+    say(done.target)
+    return 0
+
+
 def table(rows: Sequence[Iterable[str]]) -> None:
     """Rows in columns as wide as their widest cell; the last column runs on."""
     cells = [[one_line(cell) for cell in row] for row in rows]

@@ -8,12 +8,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli.session import Session, document, say, table, talk, told
+from lumen_tui.cli import light
+from lumen_tui.cli.session import Session, document, made, say, table, talk, told
 from lumen_tui.engine.actions import places, ready
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.page import Entry
 from lumen_tui.model.session import TIERS, WorkSession
+from lumen_tui.store import ancestry
 from lumen_tui.store.units import sessions as stored
 
 if TYPE_CHECKING:
@@ -75,22 +77,23 @@ def add_place(parser: Parser) -> None:
     add_author(parser)
 
 
-def session_of(args: Namespace) -> str:
-    """The session that is named, by option or by environment; an explicit work unit outranks the environment."""
-    return str(args.session or ("" if args.wu else os.environ.get("LUMEN_SESSION", "")))
+def belonging(session: Session, args: Namespace) -> tuple[str, str]:
+    """The session and the work unit that are named, by option or by environment."""
+    named, wu_id = light.belongs(str(session.root), args.session, args.wu or None, os.environ)
+    return named, wu_id or ""
 
 
 def run_start(session: Session, args: Namespace) -> int:
     done = session.perform(
         "session.start", by=args.by, wu_id=args.wu, agent_type=args.agent_type, context_tier=args.context_tier,
-        folder=str(Path.cwd()),
+        folder=str(Path.cwd()), started_below=ancestry.above(),
     )  # fmt: skip
     found = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu)
     taken = [note for note in found.handoffs if note.extra.get("taken_session") == done.target]
     if args.json:
         document({"session": stored.read(session.layout, done.target), "handoffs": taken})
         return 0
-    say(done.target)
+    made(done)
     if not args.quiet:
         for note in taken:
             say(_handed_over(note))
@@ -148,17 +151,15 @@ def run_decide(session: Session, args: Namespace) -> int:
         done = session.perform("decision.answer", by=args.by, node_id=args.resolve, answer=args.answer)
         say(done.summary)
         return 0
+    named, wu_id = belonging(session, args)
     done = session.perform(
-        "decision.note", by=args.by, question=args.question, answer=args.answer, wu_id=args.wu,
-        session=session_of(args), priority=args.priority,
+        "decision.note", by=args.by, question=args.question, answer=args.answer, wu_id=wu_id, session=named,
+        priority=args.priority,
     )  # fmt: skip
-    say(done.target)
-    return 0
+    return made(done)
 
 
 def run_handoff(session: Session, args: Namespace) -> int:
-    done = session.perform(
-        "handoff.give", by=args.by, note=args.note, wu_id=args.wu, to=args.to, session=session_of(args)
-    )
-    say(done.target)
-    return 0
+    named, wu_id = belonging(session, args)
+    done = session.perform("handoff.give", by=args.by, note=args.note, wu_id=wu_id, to=args.to, session=named)
+    return made(done)

@@ -38,9 +38,8 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
     if len(words) > 1 or (words and "note" in options):
         raise ValueError(words)
     store, by = Folder(Path(root)), _author(options)
-    wu_id = options.get("wu", "")
-    session = options.get("session", "") or ("" if wu_id else os.environ.get("LUMEN_SESSION", ""))
-    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    session, wu_id = light.belongs(root, options.get("session", ""), options.get("wu") or None, os.environ)
+    where = places.place(store, by=by, wu_id=wu_id or "", session=session, writes=True)
     texts = {
         "progress": options.get("progress", ""), "nextSteps": options.get("next_steps", ""),
         "trigger": fields.label(options.get("trigger", "manual"), "trigger"),
@@ -68,8 +67,8 @@ def ready_page(root: str, options: dict[str, str], flags: list[str], words: list
 
 def wanted_page(store: Folder, by: str, wu_id: str, kind: str, now: float) -> Page:
     """The page of a work unit: the named one, that of `$LUMEN_SESSION`, or that of one's own session."""
-    named = "" if wu_id else os.environ.get("LUMEN_SESSION", "")
-    wanted = places.place(store, by=by, wu_id=wu_id, session=named).wu_id
+    named, wanted = light.belongs(os.fspath(store.root), "", wu_id or None, os.environ)
+    wanted = places.place(store, by=by, wu_id=wanted or "", session=named).wu_id
     return ready.page(store, by=by, now=now, wu_id=wanted, type=kind)
 
 

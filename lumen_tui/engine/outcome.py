@@ -13,3 +13,4 @@ class Done(Struct, frozen=True):
     summary: str  # one plain sentence for the operator
     target: str = ""  # the id of what was made or changed
     action_id: str = ""  # set where it can be undone
+    aside: str = ""  # what else happened, such as a work unit that was made on the way

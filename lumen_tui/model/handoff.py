@@ -12,6 +12,7 @@ class Tracked(WorkUnit, frozen=True, omit_defaults=True):
 
     claimed_by: str = ""
     claimed_at: str = ""
+    claimed_in: str = ""  # the session whose start put it in progress, until somebody claims it
     blocked_by: str = ""
     blocked_at: str = ""
     blocked_reason: str = ""

@@ -35,6 +35,7 @@ class Signal(Struct, frozen=True, omit_defaults=True, gc=False):
     priority: str = ""
     reply_to: str = ""
     task_id: str = ""  # the task or loop that sent it
+    session_id: str = ""  # the session in which it was sent
     read: bool = False  # inline in legacy records only
     schema: int = 1
 

@@ -33,6 +33,7 @@ class WorkSession(Struct, frozen=True):
     context_tier: str = "full"
     node_id: str = ""  # of its node in the memory
     folder: str = ""  # where the agent works; changes are looked for there
+    started_below: tuple[str, ...] = ()  # the processes above the one that began it, the nearest first
     last_activity: str = ""
     last_checkpoint: str = ""  # when, not which
     ended_at: str = ""

@@ -82,6 +82,7 @@ class SessionView(Plain):
     context_tier: str = "full"
     node_id: str = ""
     folder: str = ""
+    started_below: tuple[str, ...] = ()
     last_activity: str = ""
     last_checkpoint: str = ""
     ended_at: str = ""
@@ -106,6 +107,7 @@ class UnitView(Plain):
     body: str = ""
     claimed_by: str = ""
     claimed_at: str = ""
+    claimed_in: str = ""
     blocked_by: str = ""
     blocked_at: str = ""
     blocked_reason: str = ""

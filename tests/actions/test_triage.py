@@ -28,10 +28,10 @@ def test_promote_makes_the_work_unit_and_links_both_ways(desk):
     node = desk.discovery("Race in the session manager\nTwo locks.", type="bug", priority="p1", wu_id="WU-042")
     done = desk.do("triage.promote", node_ids=[node[:9]], lane="Framework: Core")
     unit = work.read_unit(desk.store.layout, done.target)
-    assert (unit.id, unit.type, unit.lane, unit.priority) == ("WU-001", "bug", "Framework: Core", "P1")
+    assert (unit.id, unit.type, unit.lane, unit.priority) == ("WU-043", "bug", "Framework: Core", "P1")
     assert (unit.title, unit.discovered_in, unit.found_during) == ("Race in the session manager", node, "WU-042")
     assert "Two locks." in unit.body
-    assert desk.node(node)["metadata"]["promoted_to"] == "WU-001"
+    assert desk.node(node)["metadata"]["promoted_to"] == "WU-043"
     assert open_ids(desk) == []
 
 

@@ -21,11 +21,11 @@ CALLS = {
         budget raise --usd 1 --role @
     """,
     "WU-999": """
-        task new x --wu @ | signal x --wu @ | inbox --wu @ | create x --wu @ | triage --wu @ | wu show @
+        task new x --wu @ | inbox --wu @ | triage --wu @ | wu show @
         wu claim @ | wu block @ -r no | wu unblock @ | wu release @ | wu done @ | link @ blocks WU-001
-        start --wu @ | decide x --wu @ | handoff x --wu @ | checkpoint x --wu @ | ready --wu @ | context --wu @
+        ready --wu @ | context --wu @
         recover --wu @ | summarize --wu @ | export --wu @ | fact add x --wu @ | search x --wu @
-        archive-insert x --wu @ | mem:signal x --wu @ | mem:inbox --wu @ | mem:ready --wu @ | mem:start --wu @
+        archive-insert x --wu @ | mem:inbox --wu @ | mem:ready --wu @
         mem:summarize --wu @
     """,
     "apr-zzzz": """

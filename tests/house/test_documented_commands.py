@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lumen_tui.cli.memrows import ROWS
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, build_parser
+from lumen_tui.cli.spelling import parser
 
 LINE = re.compile(r"(?:`|^|  )(?:\.venv/bin/)?(lumen-tui [a-z][^`\n]*)", re.M)
 PARSERS = dict(build_parser()._subparsers._group_actions[0].choices)
@@ -41,6 +43,9 @@ def trouble(words: list[str]) -> str:
     verb, *rest = words
     if verb in ELSEWHERE or verb.isupper():
         return ""
+    if verb in ROWS:
+        strange = [word for word in rest if word.startswith("-") and word not in _flags(verb)]
+        return f"{verb} takes no {strange}" if strange else ""
     if verb not in PARSERS:
         return f"no command {verb}"
     parser = below(verb).get(rest[0]) if rest else None
@@ -49,6 +54,10 @@ def trouble(words: list[str]) -> str:
     known = {*PARSERS[verb]._option_string_actions, *(parser._option_string_actions if parser else ())}
     strange = [word for word in rest if re.match(r"--?[a-z]", word) and word not in known]
     return f"{verb} takes no {strange}" if strange else ""
+
+
+def _flags(spelled: str) -> set[str]:
+    return {*parser(spelled, ROWS[spelled])._option_string_actions}
 
 
 def documents(root: Path) -> list[Path]:
@@ -63,7 +72,14 @@ def test_every_documented_command_is_one(root: Path) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["lumen-tui taks list", "`lumen-tui task lits`", "lumen-tui task list --bad", "lumen-tui task list | shwo ID"],
+    [
+        "lumen-tui taks list",
+        "lumen-tui mem:sgnal x",
+        "lumen-tui mem:signal x --bad",
+        "`lumen-tui task lits`",
+        "lumen-tui task list --bad",
+        "lumen-tui task list | shwo ID",
+    ],
 )
 def test_one_that_is_not_is_found(said: str) -> None:
     assert any(map(trouble, spoken(said)))

@@ -33,7 +33,7 @@ def test_a_session_start_is_told_and_its_hand_off_can_be_given_back(desk):
     begin(desk)
     desk.do("handoff.give", note="tests are red", wu_id="WU-001")
     session = desk.do("session.start", wu_id="WU-001", by="bo").target
-    assert ("session.start", "bo", "session on WU-001 started", 0) in told(desk)
+    assert ("session.start", "bo", "session on WU-001 started", 2) in told(desk)
     desk.do("undo", by="bo")
     assert desk.do("handoff.take", wu_id="WU-001", by="cy").action_id
     desk.do("session.end", session=session, by="bo")

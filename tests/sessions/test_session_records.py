@@ -49,13 +49,14 @@ def test_a_session_is_closed_by_id_and_undo_opens_it_again(desk):
     assert list(sessions.live(desk.layout)) == []
     ended = sessions.read(desk.layout, one)
     assert (ended.ended_by, desk.node(ended.node_id)["metadata"]["ended_by"]) == ("bo", "bo")
-    assert json.loads(sessions.current_path(desk.layout).read_text())["ended_by"] == "bo"
+    assert not sessions.current_path(desk.layout).exists(), "no session is current"
     with pytest.raises(ActionError, match="by bo") as refused:
         desk.do("session.end", session=one)
     assert refused.value.missing
     desk.do("undo", by="bo")
     assert [found.session_id for found in sessions.live(desk.layout)] == [one]
     assert "ended_at" not in desk.node(ended.node_id)["metadata"]
+    assert json.loads(sessions.current_path(desk.layout).read_text())["session_id"] == one
     desk.do("redo", by="bo")
     assert sessions.read(desk.layout, one).ended_at
 
@@ -74,13 +75,13 @@ def test_a_failed_end_leaves_the_session_open(desk):
 @pytest.mark.parametrize(
     ("verb", "given", "said", "near"),
     [
-        ("session.start", {"wu_id": "WU-43"}, "wu new", ("WU-042",)),
+        ("session.start", {"wu_id": "WU-0042"}, "wu new", ("WU-042",)),
         ("session.start", {"wu_id": "../x"}, "WU-042", ()),
         ("session.start", {"wu_id": "WU-042", "context_tier": "ful"}, "context tier", ("full",)),
         ("session.end", {"session": "../../etc/passwd"}, "not usable", ()),
         ("session.end", {"session": "current"}, "no session", None),
         ("session.end", {"session": "ses-none"}, "no session", None),
-        ("checkpoint.save", {"wu_id": "WU-43"}, "no work unit", ("WU-042",)),
+        ("checkpoint.save", {"wu_id": "WU-024"}, "no work unit", ("WU-042",)),
         ("checkpoint.save", {"wu_id": "WU-042", "session": "nope"}, "no session", None),
         ("decision.note", {"question": " ", "wu_id": "WU-042"}, "empty", ()),
         ("handoff.give", {"note": "x", "wu_id": "WU-42"}, "no work unit", ("WU-042",)),

@@ -38,7 +38,7 @@ def save(
     from lumen_tui.engine.outcome import Done
 
     texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
-    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     said = keep(store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat)
     return Done(summary=said[1], target=said[0])
 
@@ -62,10 +62,12 @@ def keep(
         **changes.facts(found, git_diff_stat),
         **({"decisions": [_decision(one) for one in decisions]} if decisions else {}),
     }
-    files.append(store.layout.memory, rawjson.line(node))
+    line = rawjson.line(node)
+    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
+    files.append(store.layout.memory, line)
     trouble = _follow_up(store, where, found, by=by, now=now)
     said = f"checkpoint on {where.wu_id}, {found.count} changed file{'' if found.count == 1 else 's'}"
-    return node["id"], said + (f" ({trouble})" if trouble else "")
+    return node["id"], said + (f"; {made}" if made else "") + (f" ({trouble})" if trouble else "")
 
 
 def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:

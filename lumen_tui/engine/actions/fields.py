@@ -49,7 +49,7 @@ def work_unit(text: str) -> str:
 
 def signal(
     message: str, *, by: str, now: float, to: str = "", wu_id: str = "", lane: str = "", priority: str = "",
-    type: str = "coordination", reply_to: str = "",
+    type: str = "coordination", reply_to: str = "", session_id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """A new line of signals.jsonl."""
     optional = {
@@ -58,6 +58,7 @@ def signal(
         "lane": label(lane, "lane"),
         "priority": _priority(priority),
         "reply_to": reply_to,
+        "session_id": session_id,
     }
     record: dict[str, Any] = {
         "id": ids.new_id("sig"),

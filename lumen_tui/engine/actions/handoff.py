@@ -18,15 +18,16 @@ def give(
     store: Store, *, by: str, now: float, note: str, wu_id: str = "", to: str = "", session: str = ""
 ) -> Done:  # fmt: skip
     """Leave a note for the next agent on a work unit, or for `to` alone."""
-    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     node = fields.node(note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
     reader = fields.label(to, "reader")
     node["metadata"] = {"to": reader} if reader else {}
     if where.session:
         node["session_id"] = where.session_id
+    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
     store.nodes.append(node)
     whom = reader or "whoever goes on"
-    return Done(summary=f"handed over for {where.wu_id} to {whom}", target=node["id"])
+    return Done(summary=f"handed over for {where.wu_id} to {whom}", target=node["id"], aside=made)
 
 
 def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:

@@ -6,6 +6,7 @@ the stamp that follow from it. Undo puts the fields back and lets the rest follo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lumen_tui.engine.actions import checks, edits, relations, undo
@@ -24,7 +25,8 @@ from lumen_tui.store.units import lanes
 from lumen_tui.store.units import sessions as stored
 
 READY, IN_PROGRESS, BLOCKED, DONE = "ready", "in_progress", "blocked", "done"
-_FREE: Fields = {"claimed_by": None, "claimed_at": None}
+CLAIM = "wu.claim"
+_FREE: Fields = {"claimed_by": None, "claimed_at": None, "claimed_in": None}
 _NOT_BLOCKED: Fields = {"blocked_by": None, "blocked_at": None, "blocked_reason": None}
 
 
@@ -71,19 +73,29 @@ def claim(
     store: Store, *, by: str, now: float, wu_id: str, lane: str = "", session: str = "", pid: int = 0
 ) -> Done:  # fmt: skip
     """Take a work unit on, within the limit of its lane. `pid` is a process that stands for the holder."""
+    return take_on(store, wu_id, lane=lane, session=session, pid=pid, by=by, now=now)
+
+
+def take_on(
+    store: Store, wu_id: str, *, by: str, now: float, session: str, lane: str = "", pid: int = 0,
+    verb: str = CLAIM, said: str = "", more: Sequence[Change] = (),
+) -> Done:  # fmt: skip
+    """The same, also as a part of another verb: its action then holds what else that verb changed."""
     rules = config_of(store).lanes
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         over = _may_claim(store, unit, rules, by=by, now=now)
         where = _lane_for(store, unit, lane)
         _must_have_room(store, unit, where, rules, now=now)
+        since = unit.claimed_at if unit.claimed_by == by and unit.claimed_in else times.iso(now)
         fields: Fields = {
-            "status": IN_PROGRESS, "lane": where or None, "claimed_by": by, "claimed_at": times.iso(now),
+            "status": IN_PROGRESS, "lane": where or None, "claimed_by": by, "claimed_at": since,
+            "claimed_in": None if verb == CLAIM else session,
         }  # fmt: skip
         mine = _session_id(store, session, by, unit.id)
-        holder = lanes.here(where, unit.id, by=by, since=times.iso(now), pid=pid, session_id=mine)
-        said = f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
-        return change_unit(store, unit.id, fields, verb="wu.claim", said=said, by=by, now=now, holder=holder)
+        holder = lanes.here(where, unit.id, by=by, since=since, pid=pid, session_id=mine)
+        said = said or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
+        return change_unit(store, unit.id, fields, verb=verb, said=said, by=by, now=now, holder=holder, more=more)
 
 
 def _session_id(store: Store, session: str, by: str, wu_id: str) -> str:
@@ -110,6 +122,8 @@ def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now:
     holder = _holder(unit, known.get(unit.id))
     if is_stale(store, holder, rules, now=now):
         return f", taken over from {holder.by or 'somebody'} (stale)"
+    if unit.claimed_by == by and unit.claimed_in:
+        return ""  # the start of a session put it in progress; now it is claimed beyond that session
     if unit.claimed_by == by:
         raise ActionError(f"{unit.id} is yours already", missing=True)
     raise ActionError(f"{unit.id} is held: {told(holder, now)}; `wu release {unit.id}` frees it")
@@ -171,12 +185,15 @@ def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") 
 
 def change_unit(
     store: Store, wu_id: str, fields: Fields, *, verb: str, said: str, by: str, now: float, reason: str = "",
-    holder: Holder | None = None,
+    holder: Holder | None = None, more: Sequence[Change] = (),
 ) -> Done:  # fmt: skip
-    """Set fields of a unit with all that follows, and record it; nothing stays changed where that fails."""
+    """Set fields of a unit with all that follows, and record it; nothing stays changed where that fails.
+
+    `more` is what the caller changed beside it: one action, so that one undo takes all of it back.
+    """
     before = lanes.fields_of(store.layout, wu_id, list(fields))
     change = Change(kind="unit", key=wu_id, before=before, after=fields)
-    action = edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason)
+    action = edits.new_action(verb, [change, *more], summary=said, by=by, now=now, reason=reason)
     try:
         put(store, wu_id, fields, holder)
         history.record(store.layout, action)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lumen_tui.engine.actions import checks, edits, fields
+from lumen_tui.engine.actions import checks, edits, fields, places
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.actions.fields import archived as archived
 from lumen_tui.engine.outcome import ActionError, Done
@@ -29,12 +29,14 @@ def create(
 ) -> Done:  # fmt: skip
     """Append a node; with `discovered_from` the link to the node on the way from which it was noticed.
 
-    The same `key` gives the same node, however often it is asked for.
+    The same `key` gives the same node, however often it is asked for. A work unit that is not there is made.
     """
     source = checks.node_ids(store, discovered_from)[0] if discovered_from else ""
     record = fields.node(
-        content, by=by, now=now, type=type, tags=tags, priority=priority, wu_id=wu_id, session_id=session_id
-    )
+        content, by=by, now=now, type=type, tags=tags, priority=priority, session_id=session_id,
+        wu_id=places.work_to_be(store.root, wu_id) if wu_id else "",
+    )  # fmt: skip
+    aside = places.make_sure(store.root, record.get("wu_id", ""), by=by, now=now)
     if key:
         record = fields.keyed(record, key)
     made = nodes.append_once(store.layout.memory, record) if key else bool(store.nodes.append(record) + 1)
@@ -42,7 +44,7 @@ def create(
         edge = Relationship(from_id=record["id"], to_id=source, type="discovered_from", created_at=times.iso(now))
         store.relationships.append(edge)
     said = "noted" if made else "was there already under this key"
-    return Done(summary=f"{record['type']} {said}", target=record["id"])
+    return Done(summary=f"{record['type']} {said}", target=record["id"], aside=aside)
 
 
 def _linked(store: Store, start: str, finish: str) -> bool:

@@ -12,7 +12,8 @@ from lumen_tui.engine.refusal import ActionError, ambiguous
 from lumen_tui.model import ids
 from lumen_tui.model.plain import Plain
 from lumen_tui.model.views import SessionView
-from lumen_tui.store.units import lanenames, opensessions
+from lumen_tui.store.files import StoreError
+from lumen_tui.store.units import lanenames, opensessions, unitviews
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,8 +54,36 @@ def work_at(root: StrPath, text: str) -> str:
     with Trail(layout) as trail:
         if trail.knows(name):
             return name
-    hint = f"there is no work unit {name}: make it with `wu new TITLE --id {name}`"
+    hint = f"there is no work unit {name}: `start --wu {name}` begins it, `wu new TITLE --id {name}` describes it"
     raise ActionError(hint, candidates=checks.nearest(name, checks.unit_names(layout)), missing=True)
+
+
+def work_to_be(root: StrPath, text: str) -> str:
+    """The id of a work unit that a verb writes about, there or not; ActionError where it is another's spelling."""
+    name = ids.check_wu(text.upper())
+    if os.path.exists(f"{root}/work/{name}.md"):
+        return name
+    from lumen_tui.engine.actions import founding
+
+    return founding.may_be_new(root, name)
+
+
+def make_sure(root: StrPath, wu_id: str, *, by: str, now: float) -> str:
+    """Make the work unit that a verb writes about where it is not there; returns what to say of that, or nothing."""
+    if not wu_id or os.path.exists(f"{root}/work/{wu_id}.md"):
+        return ""
+    from lumen_tui.engine.actions import founding
+
+    return founding.make(root, wu_id, by=by, now=now)
+
+
+def lane_of(root: StrPath, wu_id: str) -> str:
+    """The lane of a work unit; nothing where it has none, is not there, or its file must be mended."""
+    try:
+        unit = unitviews.read(root, wu_id) if wu_id else None
+    except (ValueError, OSError, StoreError):
+        return ""
+    return unit.lane if unit else ""
 
 
 def lane_at(root: StrPath, text: str) -> str:
@@ -91,14 +120,20 @@ def session_at(root: StrPath, text: str) -> SessionView:
     return found
 
 
-def place(store: Folder, *, by: str, wu_id: str = "", session: str = "") -> Place:
-    """Where a record goes that names a work unit, a session, both, or leaves it to the session that is open."""
+def place(store: Folder, *, by: str, wu_id: str = "", session: str = "", writes: bool = False) -> Place:
+    """Where a record goes that names a work unit, a session, both, or leaves it to the session that is open.
+
+    With `writes` the work unit need not be there: `make_sure` makes it once the record can be written.
+    """
     if not session and not wu_id and opensessions.newest(store.root, by) is None:
         raise ActionError(f"{by} has no open session: name the work unit (--wu WU-042) or begin with `start --wu`")
-    return of_note(store.root, by=by, wu_id=wu_id or None, session=session)
+    found = of_note(store.root, by=by, wu_id=wu_id or None, session=session, writes=writes)
+    if not found.wu_id:
+        raise ActionError("your session is over: name the work unit (--wu WU-042) or begin with `start --wu`")
+    return found
 
 
-def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "") -> Place:
+def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "", writes: bool = True) -> Place:
     """Where something noticed goes: as `place`, but it may belong to no work unit.
 
     `wu_id` is None where nothing was said of it, and one of NONE where there is none.
@@ -110,7 +145,7 @@ def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "") -> 
         return Place(wu_id=mine.active_wu, session=mine) if mine else Place()
     if wu_id.lower() in NONE:
         return Place()
-    wanted = work_at(root, wu_id)
+    wanted = work_to_be(root, wu_id) if writes else work_at(root, wu_id)
     return Place(wu_id=wanted, session=opensessions.newest(root, by, wanted))
 
 

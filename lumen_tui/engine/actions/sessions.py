@@ -2,53 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits, fields, handoff, places, undo
+from lumen_tui.engine.actions import checks, edits, fields, handoff, lanes, places, undo
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.session import TIERS, Decision, WorkSession, with_decision
 from lumen_tui.store import files
+from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.people import history
+from lumen_tui.store.signals import takingover
 from lumen_tui.store.store import Store
-from lumen_tui.store.units import lanes
 from lumen_tui.store.units import sessions as stored
+from lumen_tui.store.units import unitviews
+
+_OPEN = {"ended_at": "", "ended_by": ""}
 
 
 def start(
     store: Store, *, by: str, now: float, wu_id: str, agent_type: str = "unknown", context_tier: str = "full",
-    folder: str = "",
+    folder: str = "", started_below: Sequence[str] = (),
 ) -> Done:  # fmt: skip
-    """Begin a session on a work unit and take what was handed over for it."""
+    """Begin a session on a work unit, which is in progress then, and take what was handed over for it."""
     if context_tier not in TIERS:
         raise ActionError(
             f"context tier {context_tier!r} is unknown: one of {', '.join(TIERS)}",
             candidates=checks.nearest(context_tier, TIERS),
         )
     kind = fields.label(agent_type, "agent type") or "unknown"
-    wanted = places.known_work(store, wu_id)
-    unit = lanes.read_unit(store.layout, wanted)
+    wanted = places.work_to_be(store.root, wu_id)
     text = f"Session started for {wanted}. Agent: {kind}, Context: {context_tier}"
     node = fields.node(text, by=by, now=now, type="session", wu_id=wanted)
+    made = places.make_sure(store.root, wanted, by=by, now=now)
     session = WorkSession(
-        session_id=ids.new_id("ses"), started_at=times.iso(now), active_wu=wanted, lane=unit.lane if unit else "",
-        agent=by, agent_type=kind, context_tier=context_tier, node_id=node["id"], folder=folder,
-        last_activity=times.iso(now),
+        session_id=ids.new_id("ses"), started_at=times.iso(now), active_wu=wanted,
+        lane=places.lane_of(store.root, wanted), agent=by, agent_type=kind, context_tier=context_tier,
+        node_id=node["id"], folder=folder, last_activity=times.iso(now),
+        started_below=tuple(started_below),
     )  # fmt: skip
     node |= {"session_id": session.session_id, "metadata": {"agentType": kind, "contextTier": context_tier}}
     stored.start(store.layout, session)
     store.nodes.append(node)
+    if before := takingover.read_before(store.layout, by):
+        store.receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
+    action_id, stays = _take_on(store, session, by=by, now=now)
     taken = handoff.take(store, by=by, now=now, wu_id=wanted, session_id=session.session_id)
-    started = fields.noted("session.start", session.session_id, f"session on {wanted} started", by=by, now=now)
-    store.actions.append(started)
     said = f"session {session.session_id} on {wanted}" + (f", {len(taken)} hand-off taken" if taken else "")
-    return Done(summary=said, target=session.session_id)
+    aside = "; ".join([part for part in (made, stays) if part])
+    return Done(summary=said, target=session.session_id, action_id=action_id, aside=aside)
+
+
+def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> tuple[str, str]:
+    """Put the work unit in progress and record the start; the action's id, and why the unit stays as it is."""
+    own = _change(session.session_id, _OPEN, before=_ended_by(by, now))
+    said = f"session on {session.active_wu} started"
+    try:
+        done = lanes.take_on(
+            store, session.active_wu, by=by, now=now, session=session.session_id, verb="session.start", said=said,
+            more=[own],
+        )  # fmt: skip
+        return done.action_id, ""
+    except (ActionError, BadFile) as error:
+        action = edits.new_action("session.start", [own], summary=said, by=by, now=now)
+        history.record(store.layout, action)
+        held = unitviews.read(store.root, session.active_wu) if isinstance(error, ActionError) else None
+        in_progress = held is not None and held.status == lanes.IN_PROGRESS
+        return action.id, "" if in_progress else f"{session.active_wu} is not put in progress: {error}"
 
 
 def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
@@ -60,16 +86,12 @@ def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
         raise ActionError(
             f"session {found.session_id} was ended already, by {found.ended_by} at {found.ended_at}", missing=True
         )
-    at = times.iso(now)
-    change = Change(
-        kind="session", key=found.session_id, before={"ended_at": "", "ended_by": ""},
-        after={"ended_at": at, "ended_by": by},
-    )  # fmt: skip
+    change = _change(found.session_id, _ended_by(by, now), before=_OPEN)
     said = f"session {found.session_id} on {found.active_wu} ended"
     actions = []
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        changes = [change, *[edits.patch(node, _ended(at, by), by=by, now=now) for node in records.values()]]
+        changes = [change, *[edits.patch(node, _ended(change), by=by, now=now) for node in records.values()]]
         actions.append(edits.new_action("session.end", changes, summary=said, by=by, now=now))
         _put(store, change)
         return list(records.values()), history.action_lines(actions[0])
@@ -82,8 +104,17 @@ def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
     return Done(summary=said, target=found.session_id, action_id=actions[0].id)
 
 
-def _ended(at: str, by: str) -> Fields:
-    return {"metadata.ended_at": at, "metadata.ended_by": by}
+def _ended_by(by: str, now: float) -> dict[str, str]:
+    return {"ended_at": times.iso(now), "ended_by": by}
+
+
+def _change(session_id: str, after: dict[str, str], *, before: dict[str, str]) -> Change:
+    return Change(kind="session", key=session_id, before=before, after=after)
+
+
+def _ended(change: Change) -> Fields:
+    """The fields of the session's node."""
+    return {f"metadata.{name}": value for name, value in (change.after or {}).items()}
 
 
 def _now(store: Store, change: Change) -> dict[str, Any] | None:
@@ -107,15 +138,17 @@ def decide(
     priority: str = "",
 ) -> Done:  # fmt: skip
     """Note a question with its answer, or as pending: `ready` lists it until it is answered."""
-    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     asked = fields.prose(question, "question").strip()
     text = f"{asked}\nAnswer: {answer.strip()}" if answer.strip() else asked
     node = fields.node(text, by=by, now=now, type="note", tags=("decision",), priority=priority, wu_id=where.wu_id)
     meta = {**node.get("metadata", {}), "question": asked, **_answer(answer, by, now)}
     node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
+    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
     store.nodes.append(node)
     _note_in_session(store, where.session_id, Decision(asked, answer.strip(), times.iso(now)), now)
-    return Done(summary="decision noted" if answer.strip() else "question noted, to be decided", target=node["id"])
+    said = "decision noted" if answer.strip() else "question noted, to be decided"
+    return Done(summary=said, target=node["id"], aside=made)
 
 
 def _answer(answer: str, by: str, now: float) -> dict[str, str]:

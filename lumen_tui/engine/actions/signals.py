@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from lumen_tui.engine.actions import checks, fields
+from lumen_tui.engine.actions import checks, fields, places
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.signals import inbox
@@ -16,26 +16,32 @@ from lumen_tui.store.store import Store
 
 def send(
     store: Store, *, by: str, now: float, message: str, to: str = "", wu_id: str = "", lane: str = "",
-    priority: str = "", type: str = "coordination", reply_to: str = "", key: str = "",
+    priority: str = "", type: str = "coordination", reply_to: str = "", key: str = "", session_id: str = "",
 ) -> Done:  # fmt: skip
-    """Append a signal. `to` names the agent meant; everybody can read it. The same `key` sends one."""
+    """Append a signal. `to` names the agent meant; everybody can read it. The same `key` sends one.
+
+    Its lane is that of its work unit where none is given; a work unit that is not there is made.
+    """
     answered = next(iter(checks.signal_ids(store, reply_to))) if reply_to else ""
+    unit = places.work_to_be(store.root, wu_id) if wu_id else ""
     record = fields.signal(
-        message, by=by, now=now, to=to, wu_id=wu_id, lane=lane, priority=priority, type=type, reply_to=answered
-    )
+        message, by=by, now=now, to=to, wu_id=unit, lane=lane or places.lane_of(store.root, unit), priority=priority,
+        type=type, reply_to=answered, session_id=session_id,
+    )  # fmt: skip
+    made = places.make_sure(store.root, unit, by=by, now=now)
     if key:
-        return _send_once(store, fields.keyed(record, key))
+        return _send_once(store, fields.keyed(record, key), made)
     store.signals.append(record)
-    return Done(summary="signal sent" + (f" to {to}" if to else ""), target=record["id"])
+    return Done(summary="signal sent" + (f" to {to}" if to else ""), target=record["id"], aside=made)
 
 
-def _send_once(store: Store, record: dict[str, Any]) -> Done:
+def _send_once(store: Store, record: dict[str, Any], aside: str) -> Done:
     """A signal that cleanup has put into the archive was sent as well."""
     there = Done(summary="the signal was sent already under this key", target=record["id"])
     if nodes.find(archive_path(store.layout), [record["id"]]):
         return there
     made = nodes.append_once(store.layout.signals, record)
-    return Done(summary="signal sent", target=record["id"]) if made else there
+    return Done(summary="signal sent", target=record["id"], aside=aside) if made else there
 
 
 def read(store: Store, *, by: str, now: float, signal_ids: str | Iterable[str]) -> Done:

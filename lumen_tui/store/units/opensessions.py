@@ -82,9 +82,18 @@ def read(root: files.StrPath, session_id: str) -> SessionView | None:
 
 
 def newest(root: files.StrPath, agent: str, wu_id: str = "") -> SessionView | None:
-    """The open session of this agent that was started last, on `wu_id` where that is given."""
+    """The open session of this agent, on `wu_id` where that is given.
+
+    Of several it is the one that was started by a process nearest above this one, so that agents of one login are
+    told apart by the programs that they are; of those started from the same one, the last.
+    """
     mine = [one for one in live(root) if one.agent == agent and wu_id in ("", one.active_wu)]
-    return max(mine, key=lambda one: one.started_at, default=None)
+    if len(mine) < 2:
+        return mine[0] if mine else None
+    from lumen_tui.store import ancestry
+
+    above = ancestry.above()
+    return max(mine, key=lambda one: (-ancestry.distance(above, one.started_below), one.started_at))
 
 
 def resolve(root: files.StrPath, text: str) -> str:
@@ -118,9 +127,23 @@ def change(root: files.StrPath, session_id: str, edit: Callable[[SessionView], R
         files.replace(path(root, session_id, is_over), encode(raw))
         if is_over != was:
             filing.remove(path(root, session_id, was))
-        if (rawjson.read(f"{root}/sessions/{CURRENT}.json") or {}).get("session_id") == session_id:
-            files.replace(f"{root}/sessions/{CURRENT}.json", encode(raw))
+        _keep_current(root, raw)
     return read(root, session_id)
+
+
+def _keep_current(root: files.StrPath, raw: Raw) -> None:
+    """The documented file names the session that was started last, as long as it is open, and then the one before."""
+    name = f"{root}/sessions/{CURRENT}.json"
+    named = (rawjson.read(name) or {}).get("session_id")
+    if named and named != raw["session_id"]:
+        return
+    if raw.get("ended_at"):
+        last = max(live(root), key=lambda one: one.started_at, default=None)
+        raw = (rawjson.read(path(root, last.session_id)) or {}) if last else {}
+    if raw:
+        files.replace(name, encode(raw))
+    elif named:
+        filing.remove(name)
 
 
 def encode(raw: Raw) -> bytes:

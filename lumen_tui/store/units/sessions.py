@@ -1,6 +1,6 @@
 """Sessions on disk: sessions/<id>.json for each, ended ones in sessions/ended, and current.json.
 
-current.json is a copy of the session that was started last in this folder, in the documented shape. Parallel
+current.json is a copy of the session that was started last of those that are open, in the documented shape. Parallel
 sessions are told apart by their id and, where none is given, by the agent that started them. `opensessions` reads
 and changes the files; here they are records.
 """

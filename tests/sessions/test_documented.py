@@ -1,0 +1,190 @@
+"""The documented commands as they are written, from an empty folder on, and the effects that are documented."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def empty(tmp_path, shell):
+    """A folder that nobody prepared, beside a repository in which the agents work."""
+    return type(shell)(tmp_path / "fresh", shell.cwd)
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_first_commands_of_the_documentation_need_nothing_before_them(empty):
+    empty.ok("mem:init")
+    started = empty("mem:start", "--wu", "WU-001")
+    assert (started.returncode, "WU-001 was not there: it is made" in started.stderr) == (0, True)
+    session = json.loads((empty.root / "sessions" / "current.json").read_text())
+    assert (session["session_id"], session["active_wu"]) == (started.stdout.strip(), "WU-001")
+    assert "status: in_progress" in empty.ok("mem:ready", "--wu", "WU-001")
+    empty.ok("mem:checkpoint", "--wu", "WU-042")
+    empty.ok("mem:checkpoint")
+    empty.ok("mem:signal", "Completed validation logic", "--wu", "WU-001")
+    assert "Completed validation logic" in empty.ok("mem:inbox")
+    found = empty.ok("mem:create", "Found a bug in auth flow", "--type", "discovery", "--wu", "WU-001")
+    empty.ok("mem:create", "API changed", "--discovered-from", found, "--tags", "api,breaking")
+    assert found in empty.ok("mem:triage", "--list")
+    empty.ok("mem:summarize", "--wu", "WU-001", "--dry-run")
+    empty.ok("mem:summarize", "--wu", "WU-001")
+
+
+WRITERS = (
+    ("start",), ("signal", "x"), ("create", "x"), ("checkpoint", "x"), ("decide", "x?"), ("handoff", "x"),
+    ("mem:start",), ("mem:signal", "x"), ("mem:create", "x"), ("mem:checkpoint", "x"), ("signal", "x", "--key", "k"),
+)  # fmt: skip
+READERS = (
+    ("ready",), ("inbox",), ("triage",), ("context",), ("recover",), ("summarize",), ("wu", "show"), ("export",),
+    ("search", "x"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=" ".join)
+def test_what_writes_makes_the_work_unit_and_says_so(shell, words):
+    ran = shell(*words, "--wu", "WU-007")
+    assert (ran.returncode, "work unit WU-007 was not there: it is made" in ran.stderr) == (0, True), ran.stderr
+    (unit,) = shell.json("wu", "list")
+    assert (unit["id"], unit.get("status", "ready")) == ("WU-007", "in_progress" if "start" in words[0] else "ready")
+    assert "made" not in shell(*words, "--wu", "WU-007").stderr, "it is there now"
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=" ".join)
+@pytest.mark.parametrize("slip", ["WU-42", "WU-0042", "WU-024"])
+def test_a_slip_makes_nothing_and_names_what_was_meant(shell, words, slip):
+    shell.ok("wu", "new", "x", "--id", "WU-042")
+    ran = shell(*words, "--wu", slip)
+    assert (ran.returncode, "did you mean: WU-042" in ran.stderr, ran.stdout) == (3, True, "")
+    assert [one["id"] for one in shell.json("wu", "list")] == ["WU-042"]
+    assert shell.ok(*words, "--wu", "WU-043"), "the next number is another unit and no slip"
+
+
+@pytest.mark.parametrize("words", READERS, ids=" ".join)
+def test_what_reads_makes_nothing(shell, words):
+    where = ["WU-007"] if words[0] == "wu" else ["--wu", "WU-007"]
+    ran = shell(*words, *where)
+    assert ran.returncode == 3, ran
+    assert shell.json("wu", "list") == []
+
+
+def test_what_was_taken_back_is_not_made_again_by_its_mention(shell):
+    shell.ok("wu", "new", "x", "--id", "WU-007")
+    shell.ok("undo")
+    shell.ok("signal", "about it", "--wu", "WU-007")
+    assert shell.json("wu", "list") == []
+
+
+def test_a_start_puts_its_unit_in_progress_within_the_limit_of_the_lane_and_undo_takes_both_back(shell):
+    for number in ("WU-001", "WU-002"):
+        shell.ok("wu", "new", number, "--lane", "Core", "--id", number)
+    first = shell.ok("start", "--wu", "WU-001")
+    full = shell("start", "--wu", "WU-002")
+    assert full.returncode == 0
+    assert "WU-002 is not put in progress: lane 'Core' is full (1 of 1): WU-001 by ana" in full.stderr
+    assert [one.get("status", "ready") for one in shell.json("wu", "list")] == ["in_progress", "ready"]
+    shell.ok("undo")
+    shell.ok("undo")
+    assert [one.get("status", "ready") for one in shell.json("wu", "list")] == ["ready", "ready"]
+    assert shell.json("session") == []
+    assert first in shell.ok("session", "list", "--all")
+
+
+def test_a_claim_after_the_start_is_the_agents_own_and_a_second_one_is_too_much(shell):
+    shell.ok("start", "--wu", "WU-001")
+    shell.ok("wu", "claim", "WU-001")
+    assert shell("wu", "claim", "WU-001").returncode == 3
+    assert "held" in shell("wu", "claim", "WU-001", agent="bo").stderr
+
+
+def test_the_current_session_is_one_that_is_open(shell):
+    current = shell.root / "sessions" / "current.json"
+    one = shell.ok("start", "--wu", "WU-001")
+    two = shell.ok("start", "--wu", "WU-002")
+    assert json.loads(current.read_text())["session_id"] == two
+    shell.ok("session", "end", two)
+    assert json.loads(current.read_text())["session_id"] == one
+    shell.ok("session", "end", one)
+    assert not current.exists()
+
+
+def test_agents_of_one_login_in_sessions_are_readers_of_their_own(shell):
+    """Parallel lanes, as documented: B reads what A sent, and neither takes anything out of the other's inbox."""
+    shell.ok("wu", "new", "Core", "--id", "WU-100", "--lane", "Framework: Core")
+    shell.ok("wu", "new", "UI", "--id", "WU-101", "--lane", "Framework: UI")
+    a = shell.ok("mem:start", "--wu", "WU-100", "-q")
+    b = shell.ok("mem:start", "--wu", "WU-101", "-q")
+    shell.ok("mem:signal", "New validation port added: ValidationService", "--wu", "WU-100", LUMEN_SESSION=a)
+    for who in (a, b):
+        said = shell.ok("mem:inbox", LUMEN_SESSION=who)
+        assert f"From: {a} (WU-100, Framework: Core)" in said, "in each one's, whoever looked first"
+        assert "New validation port added: ValidationService" in said
+        assert shell.ok("mem:inbox", LUMEN_SESSION=who) == ""
+    assert len(shell.json("inbox", "--reader", "ana")) == 1, "and in that of the person behind them"
+    (seen,) = shell.json("inbox", "--reader", "x")
+    assert (seen["sender"], seen["session_id"], seen["lane"]) == ("ana", a, "Framework: Core")
+
+
+def test_a_session_is_known_by_the_program_that_began_it(empty):
+    """Two agents of one login name nothing: each is the session that its own shell began."""
+    empty.ok("init")
+    own = {"LUMEN_STATE": str(empty.root), "LUMEN_OPERATOR": "ana", "LUMEN_SESSION": "", "PYTHONPATH": os.getcwd()}
+    environ = {**os.environ, **own}
+    program = f"{sys.executable} -m lumen_tui"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environ}
+    with subprocess.Popen(["sh"], **pipes) as a, subprocess.Popen(["sh"], **pipes) as b:
+
+        def does(agent, words):
+            agent.stdin.write(f"{program} {words}; echo END\n")
+            agent.stdin.flush()
+            return [line.strip() for line in iter(agent.stdout.readline, "END\n")]
+
+        first, second = does(a, "start --wu WU-100 -q"), does(b, "start --wu WU-101 -q")
+        does(a, "checkpoint of-a -q")
+        does(b, "checkpoint of-b -q")
+        does(a, "signal hello")
+        assert f"From: {first[0]} (WU-100)" in "\n".join(does(b, "inbox"))
+        assert f"From: {first[0]} (WU-100)" in "\n".join(does(a, "inbox"))
+        a.stdin.close()
+        b.stdin.close()
+    found = {node["content"]: node["session_id"] for node in lines(empty.root / "memory" / "memory.jsonl")}
+    assert (found["Checkpoint: of-a"], found["Checkpoint: of-b"]) == (first[0], second[0])
+
+
+def test_a_new_session_is_not_told_again_what_its_login_had_read_and_what_nobody_had_read_it_is(shell):
+    shell.ok("signal", "old news", "--wu", "none")
+    shell.ok("inbox")
+    first = shell.ok("start", "--wu", "WU-001", "-q")
+    shell.ok("signal", "in the first", agent="bo")
+    assert [one["message"] for one in shell.json("inbox")] == ["in the first"]
+    beside = shell.ok("start", "--wu", "WU-002", "-q")
+    assert [one["message"] for one in shell.json("inbox", "--reader", beside)] == ["in the first"], "they work at once"
+    shell.ok("session", "end", first)
+    shell.ok("signal", "missed", agent="bo")
+    shell.ok("start", "--wu", "WU-003", "-q")
+    assert [one["message"] for one in shell.json("inbox", "--no-mark")] == ["missed"]
+
+
+@pytest.mark.parametrize("more", [(), ("--key", "k")], ids=["quick", "full"])
+def test_the_lane_of_a_signal_is_that_of_its_work_unit(shell, more):
+    shell.ok("wu", "new", "UI", "--id", "WU-200", "--lane", "UI")
+    shell.ok("signal", "p", "--wu", "WU-200", *more)
+    shell.ok("signal", "q", "--wu", "WU-200", "--lane", "Docs", *more, "--type", "q")
+    assert [one["message"] for one in shell.json("inbox", "--lane", "UI")] == ["p"]
+
+
+def test_a_signal_in_a_session_says_where_it_is_from_unless_it_is_about_nothing(shell):
+    shell.ok("wu", "new", "UI", "--id", "WU-200", "--lane", "UI")
+    session = shell.ok("start", "--wu", "WU-200", "-q")
+    shell.ok("signal", "half done")
+    shell.ok("signal", "to all", "--wu", "none")
+    all_of_it, half = shell.json("inbox", "--reader", "x")
+    assert (half["wu_id"], half["lane"], half["session_id"]) == ("WU-200", "UI", session)
+    assert ("wu_id" in all_of_it, "lane" in all_of_it) == (False, False)
