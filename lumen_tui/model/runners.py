@@ -6,27 +6,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-# Programs that do what their words say. Not among them, on purpose: interpreters, build tools, test runners, package
-# managers, sed, awk, tar, rsync and xargs (which can be told to run programs), ssh, sudo, env, docker.
-_DO_AS_TOLD = (
-    "basename", "cat", "cd", "chgrp", "chmod", "chown", "cmp", "comm", "cp", "curl", "cut", "date", "df", "diff",
-    "dirname", "du", "echo", "false", "file", "free", "grep", "groups", "gunzip", "gzip", "head", "id", "install",
-    "kill", "ln", "ls", "md5sum", "mkdir", "mv", "nproc", "od", "paste", "printf", "ps", "pwd", "readlink", "realpath",
-    "rev", "rm", "rmdir", "seq", "sha1sum", "sha256sum", "sha512sum", "sleep", "sort", "stat", "strings", "systemctl",
-    "tac", "tail", "tee", "touch", "tr", "tree", "true", "truncate", "uname", "uniq", "unzip", "uptime", "wc", "which",
-    "whoami", "xxd", "zcat",
-)  # fmt: skip
-_GIT = (
-    "add", "blame", "branch", "checkout", "cherry-pick", "clean", "commit", "describe", "diff", "fetch", "init", "log",
-    "ls-files", "merge", "mv", "pull", "push", "remote", "reset", "restore", "rev-parse", "revert", "rm", "shortlog",
-    "show", "stash", "status", "switch", "tag", "worktree",
-)  # fmt: skip
+from lumen_tui.model.plainoptions import (
+    ALL,
+    GIT,
+    GIT_LONG,
+    GIT_SAYS,
+    OPTIONS,
+    SYSTEMCTL,
+    SYSTEMCTL_LONG,
+    SYSTEMCTL_SHOWS,
+    Options,
+)
+
+# Not among the programs, on purpose: interpreters, build tools, test runners, package managers, sed, awk, tar, unzip,
+# rsync and xargs (which can be told to run programs, or unpack what stands in a file), ssh, sudo, env, docker.
 _TAKES_WHAT_IS_THERE = re.compile(r"[$`*?\[\]<~(){}!\\\"']")  # variables, patterns, input; quotes hide where words end
-_NAMES_A_PROGRAM = re.compile(r"--?[\w-]*(?:exec|program|command|pack|pager)")  # as of sort and of git push
+_NAMES_A_PROGRAM = re.compile(r"--?(?!-?no-)[\w-]*(?:exec|program|command|pack|pager)")  # as of sort and of git push
 _ONE_OUTPUT = re.compile(r"\d?>&\d")
 _BLANKS = re.compile(r"[ \t]+")  # all that a shell takes for such
 _JOINS = re.compile(r"[;&|\n]+")
+_HELPED = re.compile(r"::|%G")  # git starts a helper for such an address, and a program that looks at signatures
+_IS_PATH = re.compile(r"[./]|file:")
 _NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
@@ -42,7 +44,7 @@ def runs_files(command: str) -> str:
 def _plain(command: str) -> str:
     """The line with quoted texts as one plain word each, where nothing in them is replaced."""
     line = _ONE_OUTPUT.sub("", command)
-    return re.sub(r"'[^']*'|\"[^\"$`\\]*\"", lambda text: re.sub(r"[^\w./-]", "_", text[0][1:-1]) or "_", line)
+    return re.sub(r"'[^']*'|\"[^\"$`\\]*\"", lambda text: re.sub(r"[^\w./@:=-]", "_", text[0][1:-1]) or "_", line)
 
 
 def _runner(words: list[str]) -> str:
@@ -53,6 +55,75 @@ def _runner(words: list[str]) -> str:
         return f"{first} with what is put in only then"
     if any(_NAMES_A_PROGRAM.match(word) for word in words):
         return f"{first} with a program of its own"
+    if first in ALL:
+        return ""
+    if option := _strange(words):
+        return f"{first} with {option[:60]}"
+    return "" if first in _KNOWN else first
+
+
+_KNOWN = frozenset(("git", "systemctl", *OPTIONS))
+
+
+def _strange(words: list[str]) -> str:
+    """The first word of a program of which not all options are harmless that is not known to be; else empty."""
+    first, *rest = words
     if first == "git":
-        return "" if len(words) > 1 and words[1] in _GIT else "git with a setting"
-    return "" if first in _DO_AS_TOLD else first
+        return _strange_git(rest)
+    if first == "systemctl":
+        return _strange_systemctl(rest)
+    options = OPTIONS.get(first)
+    return _unknown(rest, options, options.long.split()) if options else ""
+
+
+def _unknown(words: list[str], options: Options, long: Iterable[str]) -> str:
+    """The first word that is an option and not among these, or an operand that is more than that."""
+    for word in words:
+        if word.startswith("--"):
+            fits = word == "--" or word[2:].partition("=")[0] in long
+        elif word.startswith("-"):
+            fits = _cluster_fits(word[1:], options)
+        else:
+            fits = not (options.operand_never and word.startswith(options.operand_never))
+        if not fits:
+            return word
+    return ""
+
+
+def _cluster_fits(letters: str, options: Options) -> bool:
+    """Whether `-abc` holds harmless options only; what follows a letter that takes a value is that value."""
+    for letter in letters:
+        if letter in options.valued:
+            return True
+        if letter not in options.flags:
+            return False
+    return True
+
+
+def _strange_git(words: list[str]) -> str:
+    name = words[0] if words else ""
+    if name not in GIT:
+        return "a setting"
+    if helped := next((word for word in words if _HELPED.search(word)), ""):
+        return helped
+    if name in ("push", "pull", "fetch") and (path := next((word for word in words if _IS_PATH.match(word)), "")):
+        return path  # the hooks of a repository at hand run as well
+    if name == "commit" and not any(_says(word) for word in words):
+        return "an editor"
+    return _unknown(words[1:], GIT[name], GIT_LONG)
+
+
+def _says(word: str) -> bool:
+    """Whether the word brings the message of a commit with it."""
+    cluster = word.startswith("-") and not word.startswith("--") and ("m" in word or "C" in word)
+    return cluster or word.partition("=")[0] in GIT_SAYS
+
+
+def _strange_systemctl(words: list[str]) -> str:
+    """A verb that is not known, a unit by its path, an option; what is paged must say that it is not to be."""
+    verb = next((word for word in words if not word.startswith("-")), "")
+    if verb not in SYSTEMCTL and not (verb in SYSTEMCTL_SHOWS and "--no-pager" in words):
+        return verb or "nothing"
+    if path := next((word for word in words if "/" in word), ""):
+        return path
+    return _unknown(words, Options("q"), SYSTEMCTL_LONG)
