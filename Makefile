@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench demo snap wheel hammer
+.PHONY: help run test bare sweeps check bench demo snap wheel hammer
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,6 +15,10 @@ PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
 	names = [p["name"] for p in packages]; \
 	open("$(VENV)/dev.txt", "w").write("\n".join(read("pyproject.toml")["dependency-groups"]["dev"])); \
 	open("$(VENV)/pins.txt", "w").write("\n".join(p["name"] + "==" + p["version"] for p in packages if names.count(p["name"]) == 1))
+# What stands on the walls around commands, and the programs whose absence changes them.
+WALLED := tests/sandbox tests/worker tests/tools tests/approvals tests/freshness tests/engine
+WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without strace
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 FIRST_TASK := What are the 5 largest files in /tmp?
 
 # The first interpreter that really runs and is new enough; a shim that only prints an error does not count.
@@ -54,9 +58,18 @@ run: $(STAMP) ## open the room; without a terminal run a first task and print it
 demo: $(STAMP) ## open the room on a throw-away state folder filled by really working
 	@exec $(BIN)/lumen-tui --demo $(ARGS)
 
-test: check ## all checks and all tests
+test: check ## all checks and all tests; ends with the sandbox tier it ran on and what is missing here
+	$(BIN)/mypy --python-version 3.12
+	$(BIN)/mypy --python-version 3.13
 	@$(BIN)/python -m compileall -q lumen_tui  # hundreds of programs load it; some machines forbid them to keep bytecode
-	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+	$(PYTEST) $(ARGS)
+
+bare: $(STAMP) ## the tests of workers and walls as on a machine without bubblewrap and strace, then without Landlock, too
+	$(WITHOUT) -- $(PYTEST) $(WALLED) $(ARGS)
+	$(WITHOUT) --no-landlock -- $(PYTEST) $(WALLED) $(ARGS)
+
+sweeps: $(STAMP) ## every point of the fault sweeps, of which `make test` takes a sample; prints a table
+	LUMEN_FULL=1 $(PYTEST) -m sweep --timeout 3600 $(ARGS)
 
 check: $(STAMP) ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

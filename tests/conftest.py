@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,9 +25,19 @@ _LONGEST_ID = 60  # characters: the name of the running test goes to every proce
 def pytest_configure() -> None:
     import lumen_certs
     import lumen_disk
+    import lumen_sweeps
+    import lumen_timeout
 
+    lumen_sweeps.draw_seed()
     lumen_disk.never_wait()
     lumen_certs.none_needed()
+    lumen_timeout.install()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """`-m sweep` is what `make sweeps` runs."""
+    if "sampled" in getattr(item, "fixturenames", ()):
+        item.add_marker("sweep")
 
 
 def pytest_collection_finish() -> None:
@@ -38,17 +48,34 @@ def pytest_collection_finish() -> None:
 
         lumen_quiet.install()
         lumen_styles.install()
+    if "hypothesis" in sys.modules:
+        import hypothesis.core
+        import lumen_sweeps
+
+        hypothesis.core.global_force_seed = lumen_sweeps.seed()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """On which machine this was: what was skipped depends on it, and how commands of workers were walled in."""
+    """Which points the sweeps took, what was skipped and why, and what the machine has on which that depends."""
     import lumen_machine
+    import lumen_sweeps
+
+    if lumen_sweeps.FULL:
+        swept = [report for report in terminalreporter.getreports("passed") if lumen_sweeps.TAKEN in _told(report)]
+        rows = [(report.nodeid, _told(report)[lumen_sweeps.TAKEN], report.duration) for report in swept]
+        terminalreporter.write("".join(f"{line}\n" for line in lumen_sweeps.table(rows)))
+    else:
+        terminalreporter.write_line(f"sweeps took a sample: LUMEN_SEED={lumen_sweeps.seed()} takes it again")
 
     skipped = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in skipped.most_common():
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
     for line in lumen_machine.told():
         terminalreporter.write_line(line)
+
+
+def _told(report: pytest.TestReport) -> dict[str, str]:
+    return {name: str(value) for name, value in report.user_properties}
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
@@ -62,6 +89,19 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def usual_umask() -> None:
     """`main` closes it for its whole process, which here is that of all tests."""
     os.umask(0o022)
+
+
+@pytest.fixture
+def sampled(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Callable[..., list[Any]]:
+    """The points of a sweep that this run takes, at most so many: `for point in sampled(points, 16): ...`."""
+    import lumen_sweeps
+
+    def choose(points: list[Any], most: int) -> list[Any]:
+        taken = lumen_sweeps.sample(points, most, request.node.name)
+        record_property(lumen_sweeps.TAKEN, f"{len(taken)} of {len(points)}")
+        return taken
+
+    return choose
 
 
 @pytest.fixture

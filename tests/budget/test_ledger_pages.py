@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
 from functools import partial
 
+import lumen_sweeps
 import msgspec
 import pytest
 
@@ -19,7 +19,6 @@ from lumen_tui.store.spend.ledgerpages import pages
 
 FREE = lambda book: ""  # noqa: E731
 WORKERS, KILLS, PAGE = 3, 6, 1500
-SEEDS = range(1, 9) if os.environ.get("LUMEN_FULL") else (1,)
 
 
 def at(month: int, day: int = 20) -> dict[str, str]:
@@ -109,7 +108,8 @@ def test_pages_of_the_two_newest_months_are_enough_without_an_index(purse, a_hol
     assert Ledger(purse.layout).refresh().open.keys() == {"spd-9", "spd-10", "spd-11"}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", lumen_sweeps.seeds(8))
 def test_racing_workers_that_are_killed_turn_pages_and_lose_and_double_nothing(purse, seed):
     purse.settings("[budget]\nday_tokens = 0\nday_usd = 0\n")
     chance = random.Random(seed)  # noqa: S311

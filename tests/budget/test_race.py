@@ -7,6 +7,7 @@ import signal
 import time
 from functools import partial
 
+import lumen_sweeps
 import msgspec
 import pytest
 
@@ -52,7 +53,8 @@ def acknowledged(child) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", lumen_sweeps.seeds(8))
 def test_the_cap_holds_and_spend_counts_once_whatever_is_killed(purse, seed):
     """As many kills as there are, each once there is something new in the ledger: no machine is too slow for that."""
     purse.settings(f"[budget]\nday_tokens = {CAP}\nday_usd = 0\n")

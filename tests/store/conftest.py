@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 HAMMER = Path(__file__).with_name("hammer.py")
-FULL = bool(os.environ.get("LUMEN_FULL"))
 
 
 class Crowd:
@@ -124,15 +123,3 @@ def until() -> Callable[[Callable[[], bool]], None]:
             time.sleep(0.005)
 
     return wait
-
-
-@pytest.fixture
-def sampled() -> Callable[[list, int], list]:
-    """All of a sweep with LUMEN_FULL=1; else about `most` points, spread evenly, both ends among them."""
-
-    def choose(points: list, most: int) -> list:
-        if FULL or len(points) <= most:
-            return points
-        return [points[round(i * (len(points) - 1) / (most - 1))] for i in range(most)]
-
-    return choose

@@ -1,9 +1,10 @@
 """A journal against the simplest thing that could be right: a list of lines and what follows the last newline."""
 
-import os
 import tempfile
 from pathlib import Path
 
+import lumen_sweeps
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -11,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from lumen_tui.store import files
 from lumen_tui.store.journal import Follower, Journal
 
-FULL = bool(os.environ.get("LUMEN_FULL"))
 texts = st.text(alphabet='ab\u00e9\n"\\{', max_size=12)
 fragments = st.binary(min_size=1, max_size=12).filter(lambda data: b"\n" not in data)
 
@@ -113,9 +113,9 @@ class JournalMachine(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-TestJournal = JournalMachine.TestCase
+TestJournal = pytest.mark.sweep(JournalMachine.TestCase)
 TestJournal.settings = settings(
-    max_examples=400 if FULL else 40,
+    max_examples=400 if lumen_sweeps.FULL else 40,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -1,0 +1,46 @@
+"""Sweeps: a fault at every point where there could be one.
+
+A run of the suite takes a sample, drawn with a seed that it prints; LUMEN_SEED=N draws the same one again. With
+LUMEN_FULL=1 (`make sweeps`) all points are taken. Which test took how many of how many stands in a table at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable
+from typing import TypeVar
+
+FULL = bool(os.environ.get("LUMEN_FULL"))
+TAKEN = "points"  # the property of a test's report under which its part of the table travels
+
+Point = TypeVar("Point")
+
+
+def draw_seed() -> None:
+    """Once for the whole run, before processes are started that share it."""
+    os.environ.setdefault("LUMEN_SEED", str(random.SystemRandom().randrange(1_000_000)))
+
+
+def seed() -> int:
+    """The seed of this run."""
+    return int(os.environ["LUMEN_SEED"])
+
+
+def seeds(most: int) -> Iterable[int]:
+    """So many seeds for a test that is random itself, or one."""
+    return range(1, most + 1) if FULL else (seed(),)
+
+
+def sample(points: list[Point], most: int, name: str) -> list[Point]:
+    """All points, or `most` of them in their order: both ends, and between them others for each seed."""
+    if FULL or len(points) <= most:
+        return points
+    chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
+    between = sorted(chance.sample(range(1, len(points) - 1), most - 2))
+    return [points[at] for at in (0, *between, len(points) - 1)]
+
+
+def table(rows: Iterable[tuple[str, str, float]]) -> list[str]:
+    """Lines for tests, with the points each took and its seconds."""
+    return [f"{seconds:8.1f} s  {points:>11} points  {name}" for name, points, seconds in sorted(rows)]
