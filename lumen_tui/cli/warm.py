@@ -39,7 +39,7 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
         raise ValueError(words)
     store, by = Folder(Path(root)), _author(options)
     session, wu_id = light.belongs(root, options.get("session", ""), options.get("wu") or None, os.environ)
-    where = places.place(store, by=by, wu_id=wu_id or "", session=session, writes=True)
+    where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     texts = {
         "progress": options.get("progress", ""), "nextSteps": options.get("next_steps", ""),
         "trigger": fields.label(options.get("trigger", "manual"), "trigger"),

@@ -101,7 +101,6 @@ def test_a_hot_node_and_a_full_one_write_the_same_fields(shell, where, expected)
         ("mem:hook", "Stop"),
         ("mem:signal", "-m", "a"),
         ("checkpoint", "a", "b"),
-        ("checkpoint", "a"),
         ("checkpoint", "--help"),
         ("ready",),
         ("ready", "--wu", "WU-999"),

@@ -39,13 +39,15 @@ def test_each_lifecycle_has_its_time(desk, kind, lifecycle, age, fate):
 
 def test_active_work_is_left_alone_until_it_is_done(desk):
     desk.do("wu.new", title="t", id="WU-001", lane="Core")
-    node = desk.add("checkpoint", age=30, wu_id="WU-001")
+    node = desk.add("session", age=30, wu_id="WU-001", metadata={"ended_at": "2026-01-01T00:00:00Z"})
+    point = desk.add("checkpoint", age=30, wu_id="WU-001")
     assert desk.do("cleanup.nodes").action_id == ""
     desk.do("wu.claim", wu_id="WU-001")
     assert desk.do("cleanup.nodes").action_id == ""
     desk.do("wu.done", wu_id="WU-001", no_checkpoint_check=True)
     desk.do("cleanup.nodes")
     assert desk.status(node) == "archived"
+    assert desk.meta(point)["summarized_into"], "what the summary stands for is out of the way already"
 
 
 def test_pending_decisions_stay_and_answered_ones_leave(desk):

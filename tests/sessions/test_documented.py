@@ -188,3 +188,52 @@ def test_a_signal_in_a_session_says_where_it_is_from_unless_it_is_about_nothing(
     all_of_it, half = shell.json("inbox", "--reader", "x")
     assert (half["wu_id"], half["lane"], half["session_id"]) == ("WU-200", "UI", session)
     assert ("wu_id" in all_of_it, "lane" in all_of_it) == (False, False)
+
+
+def test_the_end_of_a_work_unit_ends_its_sessions_and_concludes_what_was_saved(shell):
+    """The documented lifecycle: checkpoints summarized, discoveries to triage named, session closed."""
+    one = shell.ok("start", "--wu", "WU-042", "-q")
+    two = shell.ok("start", "--wu", "WU-042", "-q", agent="bo")
+    other = shell.ok("start", "--wu", "WU-050", "-q", agent="cy")
+    shell.ok("checkpoint", "the port moved", "--progress", "80%")
+    shell.ok("decide", "Which port?", "--answer", "8080")
+    found = shell.ok("create", "the docs are behind", "--priority", "P1")
+    said = shell.ok("wu", "done", "WU-042")
+    for part in ("WU-042 done", f"session {one}", f"session {two}", "summarized", f"1 discovery to triage: {found}"):
+        assert part in said
+    assert [session["session_id"] for session in shell.json("session")] == [other]
+    memory = {node["id"]: node for node in lines(shell.root / "memory" / "memory.jsonl")}
+    (summary,) = [node for node in memory.values() if node["type"] == "summary"]
+    assert all(words in summary["content"] for words in ("- done", "the port moved", "Which port? → 8080"))
+    (point,) = [node for node in memory.values() if node["type"] == "checkpoint"]
+    assert point["metadata"]["summarized_into"] == summary["id"]
+    assert memory[found].get("metadata", {}).get("status", "open") == "open", "a person judges it"
+
+
+def test_nothing_hangs_on_a_finished_work_unit(shell):
+    session = shell.ok("start", "--wu", "WU-042", "-q")
+    shell.ok("wu", "done", "WU-042")
+    found, inside = shell.ok("create", "later"), shell.ok("create", "still named", LUMEN_SESSION=session)
+    shell.ok("signal", "free", LUMEN_SESSION=session)
+    point = shell.ok("checkpoint", "after it")
+    about = shell.ok("checkpoint", "about it", "--wu", "WU-042")
+    memory = {node["id"]: node for node in lines(shell.root / "memory" / "memory.jsonl")}
+    assert [memory[one].get("wu_id", "") for one in (found, inside, point, about)] == ["", "", "", "WU-042"]
+    assert "wu_id" not in lines(shell.root / "memory" / "signals.jsonl")[-1]
+    assert shell("inbox", LUMEN_SESSION=session).returncode == 0, "it goes on reading as who it was"
+
+
+def test_a_session_begun_on_a_finished_work_unit_is_ended_by_the_next_done(shell):
+    shell.ok("wu", "new", "x", "--id", "WU-042")
+    shell.ok("wu", "done", "WU-042")
+    late = shell("start", "--wu", "WU-042", "-q")
+    assert "WU-042 is not put in progress: WU-042 is done" in late.stderr
+    assert f"session {late.stdout.strip()} on WU-042 ended" in shell.ok("wu", "done", "WU-042")
+    assert shell("wu", "done", "WU-042").returncode == 3
+
+
+def test_a_gate_that_refuses_ends_nothing(shell):
+    (shell.root / "lumen.toml").write_text('[memory.enforcement]\nrequire_checkpoint_for_done = "block"\n')
+    session = shell.ok("start", "--wu", "WU-042", "-q")
+    assert shell("wu", "done", "WU-042").returncode == 2
+    assert [one["session_id"] for one in shell.json("session")] == [session]

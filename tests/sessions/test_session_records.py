@@ -85,7 +85,7 @@ def test_a_failed_end_leaves_the_session_open(desk):
         ("checkpoint.save", {"wu_id": "WU-042", "session": "nope"}, "no session", None),
         ("decision.note", {"question": " ", "wu_id": "WU-042"}, "empty", ()),
         ("handoff.give", {"note": "x", "wu_id": "WU-42"}, "no work unit", ("WU-042",)),
-        ("checkpoint.save", {"note": "x", "by": "nobody"}, "start --wu", ()),
+        ("handoff.give", {"note": "x", "by": "nobody"}, "start --wu", ()),
     ],
 )
 def test_bad_input_writes_nothing_and_names_the_nearest(desk, verb, given, said, near):

@@ -98,7 +98,7 @@ def test_exit_codes_and_words(shell):
     shell.ok("wu", "new", "x", "--lane", "Framework: Core", "--id", "WU-042")
     for words, code, said in (
         (("start", "--wu", "WU-42"), 3, "WU-042"), (("ready", "--wu", "WU-43"), 3, "WU-042"),
-        (("ready",), 2, "start --wu"), (("checkpoint", "x"), 2, "start --wu"), (("session", "end"), 3, "no open"),
+        (("ready",), 2, "start --wu"), (("handoff", "x"), 2, "start --wu"), (("session", "end"), 3, "no open"),
         (("start", "--wu", "WU-042", "-c", "ful"), 2, "full"), (("wu", "claim", "WU-420"), 3, "WU-042"),
         (("wu", "block", "WU-042"), 2, "reason"), (("wu", "unblock", "WU-042"), 3, "not blocked"),
         (("link", "WU-042", "block", "WU-042"), 2, "blocks"), (("context", "--wu", "WU-042", "-m", "5"), 2, "200"),

@@ -38,7 +38,7 @@ def save(
     from lumen_tui.engine.outcome import Done
 
     texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
-    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
+    where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
     said = keep(store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat)
     return Done(summary=said[1], target=said[0])
 
@@ -66,7 +66,8 @@ def keep(
     made = places.make_sure(store.root, where.wu_id, by=by, now=now)
     files.append(store.layout.memory, line)
     trouble = _follow_up(store, where, found, by=by, now=now)
-    said = f"checkpoint on {where.wu_id}, {found.count} changed file{'' if found.count == 1 else 's'}"
+    about = where.wu_id or "no work unit (`start --wu` begins one)"
+    said = f"checkpoint on {about}, {found.count} changed file{'' if found.count == 1 else 's'}"
     return node["id"], said + (f"; {made}" if made else "") + (f" ({trouble})" if trouble else "")
 
 
@@ -130,7 +131,8 @@ def _archive_old(store: Folder, wu_id: str, *, by: str, now: float) -> None:
             nodes.set_fields(
                 node, {**fields.archived(_WHY, by=by, now=now), "updated_at": times.iso(now), "updated_by": by}
             )
-        said = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {wu_id} archived"
+        of = wu_id or "no work unit"
+        said = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {of} archived"
         return list(records.values()), rawjson.line(fields.noted("checkpoint.retire", wu_id, said, by=by, now=now))
 
     if old:

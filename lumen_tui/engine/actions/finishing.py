@@ -1,10 +1,10 @@
-"""`wu done`: the gate before it, the stamp and the broadcast with it, decay after it."""
+"""`wu done`: the gate, the end of sessions and the summary before it, stamp and broadcast with it, decay after it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from lumen_tui.engine.actions import fields, lanes
+from lumen_tui.engine.actions import closing, fields, lanes
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
@@ -22,15 +22,17 @@ _DECAY = "decay"  # who archives then: undo of `wu done` is the operator's last 
 
 
 def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: bool = False) -> Done:
-    """Finish a work unit: its lane becomes free, everybody is told, and decay runs where it is set to.
+    """Finish a work unit: its sessions end, its checkpoints are summarized, its lane becomes free, everybody is told.
 
-    What comes after the unit is done never fails it; it is told in the summary.
+    What was found on it and is still open is named; decay runs where it is set to. What comes after the unit is done
+    never fails it; it is told in the summary.
     """
     config = lanes.config_of(store)
+    concluded = _conclude(store, wu_id, config, no_checkpoint_check, by=by, now=now)
     with locks.waiting_lock(store.layout.lock("work")):
         unit = lanes.unit_of(store, wu_id)
         if unit.status == lanes.DONE:
-            return _done_before(store, unit, by=by, now=now)
+            return _done_before(store, unit, concluded, by=by, now=now)
         warning = _gate(store, unit, config, no_checkpoint_check)
         signal = _completion(unit, by=by, now=now)
         stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
@@ -40,9 +42,18 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
             store, unit.id, changes, verb="wu.done", said=f"{unit.id} done: {unit.title}", by=by, now=now
         )
     store.signals.append(signal)
-    more = [warning, _decay(store, config, now=now)]
+    more = [warning, *concluded, closing.to_triage(store, unit.id), _decay(store, config, now=now)]
     summary = "; ".join([changed.summary, *[part for part in more if part]])
     return Done(summary=summary, target=unit.id, action_id=changed.action_id)
+
+
+def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, now: float) -> list[str]:
+    """What ends before the unit does, once the gate lets it: without the lock, which the memory's must not stand in."""
+    unit = lanes.unit_of(store, wu_id)
+    if unit.status != lanes.DONE:
+        _gate(store, unit, config, skip)
+        return closing.conclude(store, unit.id, status=lanes.DONE, by=by, now=now)
+    return closing.end_sessions(store, unit.id, by=by, now=now)
 
 
 def _completion(unit: Tracked, *, by: str, now: float) -> dict[str, Any]:
@@ -50,8 +61,10 @@ def _completion(unit: Tracked, *, by: str, now: float) -> dict[str, Any]:
     return fields.signal(text, by=by, now=now, wu_id=unit.id, lane=unit.lane, type=COMPLETION)
 
 
-def _done_before(store: Store, unit: Tracked, *, by: str, now: float) -> Done:
-    """Refuse, unless an earlier `done` was cut off before it told anybody: then that is made up for."""
+def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, now: float) -> Done:
+    """Refuse, unless an earlier `done` was cut off before it told anybody, or a session was begun since."""
+    if concluded:
+        return Done(summary="; ".join([f"{unit.id} was done already", *concluded]), target=unit.id)
     told = stored.read_stamp(store.layout, unit.id).get("signal_id", "")
     if not told or nodes.find(store.layout.signals, [told]):
         who = unit.done_by or "somebody"

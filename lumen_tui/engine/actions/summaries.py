@@ -19,9 +19,13 @@ from lumen_tui.store.store import Store
 from lumen_tui.store.units import work
 
 
-def plan(store: Store, wu_id: str) -> Draft:
-    """What a summary of this work unit would say. ActionError where there is nothing to say."""
+def plan(store: Store, wu_id: str, status: str = "") -> Draft:
+    """What a summary of this work unit would say. ActionError where there is nothing to say.
+
+    `status` is what the unit is about to become, where it is not yet so.
+    """
     subject = _subject(store, wu_id)
+    subject = subject._replace(status=status) if status else subject
     mine = [node for node in newest_nodes(store.layout, f'"{subject.wu_id}"') if node.get("wu_id") == subject.wu_id]
     if not mine and not subject.status:
         near = checks.nearest(subject.wu_id, checks.unit_names(store.layout))
@@ -42,9 +46,9 @@ def _subject(store: Store, wu_id: str) -> Subject:
     return Subject(name, unit.title, unit.status, unit.lane) if unit else Subject(name)
 
 
-def make(store: Store, *, by: str, now: float, wu_id: str) -> Done:
+def make(store: Store, *, by: str, now: float, wu_id: str, status: str = "") -> Done:
     """Write the summary and mark what it stands for. Where the same summary is there, that one is the answer."""
-    wanted = plan(store, wu_id)
+    wanted = plan(store, wu_id, status)
     name = ids.check_wu(wu_id.upper())
     actions: list[Action] = []
 
