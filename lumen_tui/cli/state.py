@@ -10,8 +10,9 @@ from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
+from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
+from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.tasks import STATES, tally, tally_words
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
@@ -63,7 +64,7 @@ def run_back(session: Session, args: Namespace) -> int:
 def run_status(session: Session, args: Namespace) -> int:
     picture = session.picture()
     if args.json:
-        document(_facts(picture))
+        document(_facts(picture, session.now))
         return 0
     if args.quiet:
         say(str(len(picture.attention)))
@@ -95,10 +96,14 @@ def _held_back(picture: Snapshot) -> list[str]:
     return found
 
 
-def _facts(picture: Snapshot) -> dict[str, Any]:
-    counts = tally(picture.tasks)
+def _facts(picture: Snapshot, now: float) -> dict[str, Any]:
+    counts, status = tally(picture.tasks), agent_status(picture, now)
     return {
         "state": picture.root,
+        "agent": {
+            "state": status.state.value, "detail": status.words(now), "reason": status.reason,
+            "until": times.iso(status.until) if status.until else "",
+        },
         "engine": picture.engine.life.value,
         "loop": picture.loop.loop if picture.loop else 0,
         **{name: counts[state] for state, name in STATES.items()},
@@ -114,16 +119,18 @@ def _facts(picture: Snapshot) -> dict[str, Any]:
 
 
 def _line(picture: Snapshot, now: float) -> str:
-    facts = _facts(picture)
-    beat = picture.engine.heartbeat
-    what = "last" if beat and picture.engine.life is EngineLife.NONE else f"{beat.phase}," if beat else ""
-    phase = f" ({what} beat {times.ago(now - times.epoch(beat.at))})" if beat and beat.at else ""
-    parts = [*tally_words(tally(picture.tasks), always=_ALWAYS), f"{facts['unread']} unread"]
-    parts.append("1 discovery" if facts["discoveries"] == 1 else f"{facts['discoveries']} discoveries")
+    status, beat = agent_status(picture, now), picture.engine.heartbeat
+    said = status.words(now)
+    if status.state is AgentState.DOWN and status.reason:
+        said += f" ({status.reason})"
+    count = len(picture.discoveries)
+    parts = [f"{status.state}{' ' if said else ''}{said}", *tally_words(tally(picture.tasks), always=_ALWAYS)]
+    parts += [f"{picture.unread} unread", "1 discovery" if count == 1 else f"{count} discoveries"]
     need = len(picture.attention)
     parts.append(f"{need} need{'s' if need == 1 else ''} you")
     parts += [f"{len(picture.snoozed)} snoozed"] if picture.snoozed else []
-    return f"engine {facts['engine']}{phase} · " + " · ".join(parts)
+    parts += [f"last beat {times.ago(now - times.epoch(beat.at))}"] if beat and beat.at else []
+    return " · ".join(parts)
 
 
 def run_events(session: Session, args: Namespace) -> int:

@@ -181,12 +181,13 @@ def _spend(spend: SpendView) -> list[Attention]:
 
 
 def _loop(state: LoopState | None) -> list[Attention]:
-    """Loops in a row that failed, or that changed nothing. Put aside, a run of them stays silent to its end."""
+    """Loops that failed, or several in a row that changed nothing. Put aside, a run of them is silent to its end."""
     if state is None:
         return []
     since = times.epoch(state.completed_at)
-    if (count := state.failed_loops) >= agent.FAILED_LOOPS:
-        text = f"the main agent's last {count} loops failed, the last one: {state.health.note}"
+    if count := state.failed_loops:
+        many = f"last {count} loops failed, the last one" if count > 1 else f"loop {state.loop} failed"
+        text = f"the main agent's {many}: {state.health.note}"
         return [Attention(Need.LOOP, f"failed-{agent.task_id(state.loop - count + 1)}", text, since)]
     if (count := state.empty_loops) >= agent.EMPTY_LOOPS and state.rests_until:
         text = f"the main agent's last {count} loops changed nothing; it rests longer each time"

@@ -171,6 +171,7 @@ class Snapshot(Struct, frozen=True):
     snoozed: tuple[Attention, ...] = ()  # what comes back by itself
     problems: tuple[Problem, ...] = ()
     demo: bool = False
+    gone: str = ""  # why there is no state folder any more, or empty
     read_only: str = ""  # why nothing can be written, or empty
     loading: float = 1.0  # share of the journals read so far
     revisions: Revisions = field(default_factory=Revisions)

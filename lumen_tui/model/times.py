@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_COARSE = 10.0  # seconds: below a minute an age moves in steps of this
 _FAR = 1e11  # seconds since 1970: the year 5138, which every system can write
 _UNITS = {"ms": 0.001, "s": 1.0, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
@@ -59,10 +60,15 @@ def moment(text: str, now: float) -> float:
 
 
 def age(seconds: float) -> str:
-    """An age in one unit: `now`, `12 s`, `5 min`, `3 h`, `9 d`. Ages below zero (a clock moved) are `now`."""
-    if seconds < 1:
+    """An age in one unit, rounded down: `now`, `20 s`, `5 min`, `3 h`, `9 d`. Below zero (a clock moved): `now`.
+
+    It is coarse below a minute, so that it stands still on screen; every screen and the command line say it alike.
+    """
+    if seconds < _COARSE:
         return "now"
-    for limit, size, word in ((MINUTE, 1.0, "s"), (HOUR, MINUTE, "min"), (2 * DAY, HOUR, "h")):
+    if seconds < MINUTE:
+        return f"{int(seconds // _COARSE) * int(_COARSE)} s"
+    for limit, size, word in ((HOUR, MINUTE, "min"), (2 * DAY, HOUR, "h")):
         if seconds < limit:
             return f"{int(seconds // size)} {word}"
     return f"{int(seconds // DAY)} d"
@@ -72,6 +78,12 @@ def ago(seconds: float) -> str:
     """`5 min ago`, or `just now`."""
     words = age(seconds)
     return "just now" if words == "now" else f"{words} ago"
+
+
+def until(seconds: float) -> str:
+    """How long to go: `in 6 h`, `in 3 d`, or `now`."""
+    words = age(seconds)
+    return words if words == "now" else f"in {words}"
 
 
 def clock(seconds: float) -> str:

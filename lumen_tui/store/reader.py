@@ -80,6 +80,11 @@ def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
     return tuple(sorted({safe(unit.lane) for unit in units if unit.lane}))
 
 
+def _missing(what: str) -> list[Problem]:
+    hint = "bring it back, or start again: what is typed into a room or a command is kept nowhere"
+    return [Problem("state folder", what, hint)]
+
+
 class Reader:
     """Follows one state folder for one operator. Not safe for use by two threads at once."""
 
@@ -103,6 +108,7 @@ class Reader:
         self._expired = ExpiredIndex(layout)
         self.facts = FactIndex(layout)
         self._archive = ArchiveDamage(layout)
+        self._gone = ""  # why there is no state folder any more
         self._machine: list[Problem] = []  # what is wrong with the program's files and the disk
         self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
         self._pause = Stamped(lambda: [layout.pause], lambda: pauses.paused(layout))
@@ -165,7 +171,8 @@ class Reader:
         running = clocks.running if clocks else None
         self.tasks.refresh(now, stall, self._task_news.names(now), running=running)
         self._look_at_engine(now)
-        self._machine = program.problems() + space.problems(self.layout.root)
+        self._gone = "" if self.layout.root.is_dir() else f"the state folder {self.layout.root} does not exist"
+        self._machine = program.problems() + (_missing(self._gone) if self._gone else space.problems(self.layout.root))
         more = self.signals.refresh() if self.signals.changed() else False
         if self.nodes.changed():
             more |= self.nodes.refresh()
@@ -217,7 +224,7 @@ class Reader:
             lanes=lanes_of(self._work.value[0]), spend=spend, killed=self._killed(),
             approvals=self._approvals.waiting(now, live),
             attention=needs.shown, snoozed=needs.put_off, problems=problems,
-            demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
+            gone=self._gone, demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
             paused=paused,
             standing=standing(
                 live, config, roles, retired, engine=self._engine, book=self._ledger.book, killed=self._killed(),

@@ -26,6 +26,7 @@ class Ink(msgspec.Struct, frozen=True):
     loud: Style  # the accent, bold: wants a person
     bad: Style
     heading: Style
+    good: Style  # works as it should, bold
 
 
 class Shapes(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ class Look(msgspec.Struct, frozen=True):
     shapes: Shapes = SHAPES
 
 
-def _coloured(text: str, strong: str, muted: str, faint: str, accent: str, bad: str) -> Ink:
+def _coloured(text: str, strong: str, muted: str, faint: str, accent: str, bad: str, good: str) -> Ink:
     return Ink(
         text=Style(color=text),
         strong=Style(color=strong, bold=True),
@@ -80,19 +81,21 @@ def _coloured(text: str, strong: str, muted: str, faint: str, accent: str, bad: 
         loud=Style(color=accent, bold=True),
         bad=Style(color=bad),
         heading=Style(color=text, bold=True),
+        good=Style(color=good, bold=True),
     )
 
 
-_DARK = _coloured("#c8cdd5", "#eef1f5", "#7d8590", "#444c56", "#e8b45c", "#e5686f")
-_PALE = _coloured("#32363c", "#101214", "#6b727b", "#b4b9c0", "#9a5b00", "#b3261e")
+_DARK = _coloured("#c8cdd5", "#eef1f5", "#7d8590", "#444c56", "#e8b45c", "#e5686f", "#8fbf7f")
+_PALE = _coloured("#32363c", "#101214", "#6b727b", "#b4b9c0", "#9a5b00", "#b3261e", "#2f7d32")
 _MONO = Ink(
     text=Style(), strong=Style(bold=True), muted=Style(dim=True), faint=Style(dim=True),
     accent=Style(bold=True), loud=Style(bold=True), bad=Style(bold=True), heading=Style(bold=True),
+    good=Style(bold=True),
 )  # fmt: skip
 _ANSI = Ink(
     text=Style(), strong=Style(bold=True), muted=Style(color="bright_black"), faint=Style(color="bright_black"),
     accent=Style(color="yellow"), loud=Style(color="yellow", bold=True), bad=Style(color="red"),
-    heading=Style(bold=True),
+    heading=Style(bold=True), good=Style(color="green", bold=True),
 )  # fmt: skip
 
 # Names that styles/*.tcss may use, with what they are where a theme does not say.
@@ -162,7 +165,13 @@ def _foreign(theme: Theme) -> Ink:
     base = theme.to_color_system().generate()
     muted, faint = ("#7d8590", "#4c545e") if theme.dark else ("#6b727b", "#b4b9c0")
     return _coloured(
-        base["foreground"][:7], base["foreground"][:7], muted, faint, base["accent"][:7], base["error"][:7]
+        base["foreground"][:7],
+        base["foreground"][:7],
+        muted,
+        faint,
+        base["accent"][:7],
+        base["error"][:7],
+        base["success"][:7],
     )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-_PATIENCE = 1.0  # seconds after which a key no longer waits for the one before it: a slow disk makes nobody deaf
+_PATIENCE = 3.0  # seconds after which a key no longer waits for the one before it: a slow disk makes nobody deaf
 _LOOK = 0.005  # seconds between two looks at whether what is read from the disk is there
 _ROUNDS = 2  # through all queues: what a widget tells its screen stands behind the key, and what that brings behind it
 

@@ -40,13 +40,14 @@ async def test_a_failed_session_is_told_marks_nothing_read_and_is_tried_again_af
     first = await office.loop_over(1)
     assert "401" in first.failed and first.health.status == "degraded" and first.wake_state == ""
     assert unread(office) == 1 and not office.layout.wake_state.exists()
+    assert needs(office) == [f"the main agent's loop 1 failed: {first.health.note}"], "one is enough to be told"
     office.do("signal.send", message="now!", priority="P0")
     assert "rests until" in (await office.beat()).skipped
     office.clock.pass_time(601)
     assert (await office.beat()).loop == 2
     await office.loop_over(2)
     assert "please look" in api.asked[-1].first_text
-    assert needs(office) == []
+    assert len(needs(office)) == 1 and "last 2 loops failed" in needs(office)[0]
     office.clock.pass_time(1201)
     await office.beat()
     third = await office.loop_over(3)

@@ -20,7 +20,7 @@ async def test_the_six_panes_show_their_rows(open_room: Any) -> None:
         assert "Race condition" in room.pane("discoveries").text
         assert "in 6 h" in room.pane("decay").text
         assert "3 need you" in room.header
-        assert "asleep, next in 3 min" in room.header
+        assert "WAITING on you · 1 worker at work · next wake in 3 min" in room.header
 
 
 async def test_an_empty_room_says_what_fills_it(open_room: Any, empty_snapshot: Snapshot) -> None:
@@ -28,8 +28,8 @@ async def test_an_empty_room_says_what_fills_it(open_room: Any, empty_snapshot: 
         assert "t gives a worker" in room.pane("workers").text
         assert "No loop yet" in room.pane("loop").text
         assert "i sends one" in room.pane("signals").text
-        assert "no engine" in room.header
-        assert "all well" in room.header
+        assert "DOWN no engine" in room.header
+        assert "nothing needs you" in room.header
 
 
 async def test_numbers_and_tab_move_the_focus_and_the_footer_follows(open_room: Any) -> None:
@@ -177,9 +177,11 @@ async def test_keys_can_be_moved(open_room: Any, busy_snapshot: Snapshot) -> Non
 
 async def test_pause_becomes_resume(open_room: Any, busy_snapshot: Snapshot) -> None:
     beat = msgspec.structs.replace(busy_snapshot.engine.heartbeat, phase="paused")
-    snapshot = msgspec.structs.replace(busy_snapshot, engine=EngineView(EngineLife.ALIVE, beat))
+    snapshot = msgspec.structs.replace(
+        busy_snapshot, engine=EngineView(EngineLife.ALIVE, beat), paused={"everything": "paused by ann"}
+    )
     async with open_room(snapshot) as room:
-        assert "‖ engine" in room.header
+        assert "‖ PAUSED by ann" in room.header
         await room.press("P")
         assert room.port.asked == [("engine.resume", {})]
 

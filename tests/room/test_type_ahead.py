@@ -17,6 +17,7 @@ from textual.events import Key
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.store.layout import Layout
+from lumen_tui.tui import type_ahead
 
 _LETTERS = "jkgGqzunNpalmsxcdtirABDKT y"  # most of them are commands of the room
 
@@ -106,7 +107,8 @@ async def test_a_row_that_is_read_from_a_slow_disk_gets_the_keys_that_come_behin
         assert room.pane("discoveries").marked == ["mem-00000001"]
 
 
-async def test_a_screen_that_is_never_ready_keeps_no_key_for_ever(open_room) -> None:
+async def test_a_screen_that_is_never_ready_keeps_no_key_for_ever(open_room, monkeypatch) -> None:
+    monkeypatch.setattr(type_ahead, "_PATIENCE", 0.1)
     async with open_room() as room:
         with room.app.awaited():
             for key in ("5", "j", "space"):

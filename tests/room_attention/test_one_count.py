@@ -12,6 +12,7 @@ from lumen_tui.cli.main import main
 from lumen_tui.model.attention import collect, sift, until_tomorrow
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Problem, Snapshot, SpendView
+from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.tui.theme import NO_LOOK
 from lumen_tui.tui.widgets.header import header
@@ -55,8 +56,8 @@ def act(desk: Any, need: Any, dice: random.Random) -> None:
 
 
 def counted(text: str) -> int:
-    """What a header says; all well is none."""
-    if "all well" in text:
+    """What a header says; in words where it is none."""
+    if "all well" in text or "nothing needs you" in text:
         return 0
     found = re.search(r"▲ (\d+) needs? you", text)
     assert found, text
@@ -104,16 +105,17 @@ def test_the_count_is_the_last_thing_that_a_narrow_header_loses(width: int) -> N
 
 def paused(note: str, width: int = 120) -> str:
     beat = Heartbeat(beat=7, phase="paused", at=iso(NOW), note=note)
-    snapshot = Snapshot(root="/state", taken=NOW, engine=EngineView(EngineLife.ALIVE, beat))
+    held = {"everything": one_line(note, 300)}
+    snapshot = Snapshot(root="/state", taken=NOW, engine=EngineView(EngineLife.ALIVE, beat), paused=held)
     return "".join(part.text for part in header(snapshot, NOW, width, NO_LOOK, here=False))
 
 
 def test_the_header_says_who_paused_until_when_and_why() -> None:
     today = iso(NOW)[:10]
-    assert "paused by ops until 14:00 UTC: the disk is copied" in paused(f"paused by ops until {today} 14:00 UTC: "
+    assert "PAUSED by ops until 14:00 UTC: the disk is copied" in paused(f"paused by ops until {today} 14:00 UTC: "
                                                                        "the disk is copied")  # fmt: skip
     assert "until 2030-01-01 14:00 UTC" in paused("paused by ops until 2030-01-01 14:00 UTC")
-    assert "· paused " in paused("paused by ops: " + "because " * 40, 60)
+    assert "PAUSED" in paused("paused by ops: " + "because " * 40, 60)
     assert "\x1b" not in paused("paused by \x1b[2J")
 
 

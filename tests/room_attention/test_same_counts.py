@@ -81,7 +81,25 @@ async def test_the_pane_the_status_and_the_list_say_the_same(busy: Any, open_roo
 def test_status_says_running_and_queued_also_of_none(desk: Any, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setenv("LUMEN_STATE", str(desk.store.root))
     main(["status"])
-    assert "engine none · 0 running · 0 queued · 0 unread" in capsys.readouterr().out
+    assert "DOWN no engine (no engine has run here yet) · 0 running · 0 queued · 0 unread" in capsys.readouterr().out
+
+
+async def test_a_state_folder_that_is_gone_is_no_calm_room(
+    desk: Any, open_room: Any, monkeypatch: Any, capsys: Any
+) -> None:
+    async with open_room(desk) as room:
+        await room.sees("nothing needs you")
+        desk.store.root.rename(desk.store.root.with_name("elsewhere"))
+        await room.until(lambda: room.needs == 1)
+        await room.sees("DOWN no state folder", "1 needs you")
+
+
+def test_the_state_of_the_agent_is_the_same_word_in_the_shell(desk: Any, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("LUMEN_STATE", str(desk.store.root))
+    desk.do("kill", reason="a drill")
+    main(["status", "--json"])
+    said = json.loads(capsys.readouterr().out)["agent"]
+    assert (said["state"], said["reason"]) == ("DOWN", "no engine has run here yet")
 
 
 def test_a_machine_that_slept_makes_no_engine_late_in_the_shell(desk: Any, monkeypatch: Any, capsys: Any) -> None:
@@ -98,6 +116,6 @@ def test_a_machine_that_slept_makes_no_engine_late_in_the_shell(desk: Any, monke
     held = lease.take_lease(desk.store.layout)
     assert held is not None
     main(["status"])
-    assert capsys.readouterr().out.startswith("engine alive (asleep, beat ")
+    assert capsys.readouterr().out.startswith("IDLE · 0 running")
     assert main(["status", "-q"]) == 0
     held.release()

@@ -100,5 +100,5 @@ async def test_no_goes_back_with_its_reason(worker: Worker, desk: Any, open_room
         await room.press(*"later", "enter")
         await room.until(lambda: worker.answers)
         assert worker.answers == ["refused by ann: later"]
-        await room.sees("all well")
+        await room.sees("nothing needs you")
         assert not worker.made

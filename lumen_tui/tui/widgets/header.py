@@ -11,15 +11,18 @@ from rich.segment import Segment
 from rich.style import Style
 
 from lumen_tui.model import times
+from lumen_tui.model.agentstate import AgentState, AgentStatus, agent_status
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, Need, Snapshot, SpendView
+from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.theme import Ink, Look
 from lumen_tui.tui.widgets.cells import spread
 
 _ENGINE = 2  # up to this `drop` a part tells whether the engine lives: it is not left out while others are said shorter
+_SAID = 70  # characters at most behind the state's word
 _GAP = 2  # blanks at least between what stands left and what stands right
 
 
@@ -67,65 +70,61 @@ def _size(parts: Mapping[int, Part]) -> int:
 
 def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Part]:
     ink, sep = look.ink, look.shapes.sep
-    beat = snapshot.engine.heartbeat
-    shape, engine, style = engine_words(snapshot, look)
-    alive, spent = snapshot.engine.life is EngineLife.ALIVE, spend_words(snapshot.spend)
-    said, soon = (phase_words(beat, now, sep), _soon(beat, now, sep)) if alive else ("", "")
-    paused = alive and beat is not None and beat.phase == "paused"
+    beat, status = snapshot.engine.heartbeat, agent_status(snapshot, now)
+    spent = spend_words(snapshot.spend)
     return [
         Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
         Part(10, f" {_short_path(snapshot.root)}", ink.muted),
         Part(4, f" {sep} demo" if snapshot.demo else "", ink.accent),
-        Part(1, f"   {shape} ", style),
-        Part(2, f"{engine}{' here' if here and alive else ''}", ink.text if alive else style, short=engine),
+        *(_state(status, now, look) if snapshot.root else ()),
+        Part(
+            5,
+            f" {sep} engine here" if here and snapshot.engine.life is EngineLife.ALIVE else "",
+            ink.muted,
+            short=f" {sep} here",
+        ),
         Part(11, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
-        Part(5, said, ink.accent if paused else ink.muted, short=soon),
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
         _sandbox(beat, ink, sep),
-        *_troubles(snapshot, ink),
+        *_troubles(snapshot, status, ink),
         Part(7, f"{spent}   ", ink.muted, right=True, short=f"{spent.removeprefix('today ')}  "),
         Part(7, f"{words.number(len(snapshot.snoozed))} snoozed  " if snapshot.snoozed else "", ink.muted, right=True),
-        _needs(snapshot, look),
+        _needs(snapshot, status, look),
     ]
 
 
-def engine_words(snapshot: Snapshot, look: Look) -> tuple[str, str, Style]:
-    """Shape, words and style of the engine's life."""
-    shapes, ink = list(look.shapes.status.values()), look.ink
-    beat = snapshot.engine.heartbeat
-    if snapshot.engine.life is EngineLife.NONE:
-        return shapes[3], "no engine", ink.accent
-    if snapshot.engine.life is EngineLife.LATE:
-        return shapes[2], "engine late", ink.accent
-    if snapshot.engine.life is EngineLife.HUNG:
-        return shapes[2], "engine hangs", ink.bad
-    if beat is not None and beat.phase == "paused":
-        return look.shapes.paused, "engine", ink.accent
-    return shapes[1], "engine", ink.accent
+def _state(status: AgentStatus, now: float, look: Look) -> list[Part]:
+    """Shape, word, and what stands behind the word: said shorter where there is no room for it."""
+    shape, style = _drawn(status.state, look)
+    said = one_line(_today(status.words(now), now).replace("·", look.shapes.sep), _SAID)
+    wakes = status.next_wake(now) if status.state in (AgentState.WORKING, AgentState.WAITING) else ""
+    brief = said.partition(f" {look.shapes.sep} ")[0] if status.state is not AgentState.PAUSED else status.brief
+    return [
+        Part(1, f"   {shape} ", style),
+        Part(0, status.state.value, style),
+        Part(
+            2, f" {said}" if said else "", look.ink.text if status.well else style, short=f" {brief}" if brief else ""
+        ),
+        Part(5, f" {look.shapes.sep} {wakes}" if wakes else "", look.ink.muted),
+    ]
 
 
-def phase_words(beat: Heartbeat | None, now: float, sep: str) -> str:
-    """` · asleep, next in 3 min`: coarse, so that it stands still."""
-    if beat is None:
-        return ""
-    if beat.phase == "paused" and beat.note:
-        return f" {sep} {_paused(beat.note, now)}"
-    phase = one_line({"loop": "in a loop", "beating": "beating"}.get(beat.phase, beat.phase), 20)
-    left = times.epoch(beat.next_at) - now if beat.next_at else 0.0
-    coming = f", next {words.until(left)}" if beat.phase == "asleep" and left > 0 else ""
-    return f" {sep} {phase}{coming}"
+def _drawn(state: AgentState, look: Look) -> tuple[str, Style]:
+    """The state's own shape and colour; without colours the shape and the word are enough."""
+    status, ink = look.shapes.status, look.ink
+    return {
+        AgentState.DOWN: (status[Status.FAILED], ink.bad),
+        AgentState.PAUSED: (look.shapes.paused, ink.accent),
+        AgentState.WORKING: (status[Status.RUNNING], ink.good),
+        AgentState.WAITING: (look.shapes.waits, ink.loud),
+        AgentState.BACKOFF: (status[Status.STALLED], ink.accent),
+        AgentState.IDLE: (status[Status.QUEUED], ink.muted),
+    }[state]
 
 
-def _paused(note: str, now: float) -> str:
-    """`paused by ops until 14:00 UTC: the disk is being copied`; the date is left out where it is today's."""
-    return one_line(note.replace(f" until {times.iso(now)[:10]} ", " until "), 70)
-
-
-def _soon(beat: Heartbeat | None, now: float, sep: str) -> str:
-    """The phase in fewer words: `next in 3 min` is said of one that sleeps, the word alone of one that is paused."""
-    if beat is not None and beat.phase == "paused":
-        return f" {sep} paused"
-    return phase_words(beat, now, sep).replace("asleep, ", "")
+def _today(said: str, now: float) -> str:
+    """`by ops until 14:00 UTC: the disk is being copied`; the date is left out where it is today's."""
+    return said.replace(f" until {times.iso(now)[:10]} ", " until ")
 
 
 def _brain(beat: Heartbeat | None) -> str:
@@ -143,22 +142,26 @@ def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
     return Part(8, f" {sep} {said}" if said else "", ink.muted)
 
 
-def _troubles(snapshot: Snapshot, ink: Ink) -> list[Part]:
+def _troubles(snapshot: Snapshot, status: AgentStatus, ink: Ink) -> list[Part]:
     reading = f"   reading {snapshot.loading:.0%}" if snapshot.loading < 1 else ""
     counted = snapshot.problems and not _all_problems(snapshot)
     problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if counted else ""
     only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""
-    killed = Part(3, f"   {snapshot.killed}" if snapshot.killed else "", ink.bad, short="   killed")
+    told = status.state is AgentState.PAUSED  # by the word itself
+    killed = Part(3, f"   {snapshot.killed}" if snapshot.killed and not told else "", ink.bad, short="   killed")
     return [
-        killed, Part(3, _held(snapshot), ink.accent), Part(3, reading, ink.accent), Part(3, problems, ink.bad),
+        killed,
+        Part(3, _held(snapshot, told=told), ink.accent),
+        Part(3, reading, ink.accent),
+        Part(3, problems, ink.bad),
         Part(3, only, ink.accent, short="   read-only"),
-    ]  # fmt: skip
+    ]
 
 
-def _held(snapshot: Snapshot) -> str:
-    """What is paused by itself; that everything is paused is said beside the engine."""
+def _held(snapshot: Snapshot, *, told: bool) -> str:
+    """What is paused by itself; that everything is paused, or the loop, is told by the state."""
     names = [name.removeprefix("the ") for name in snapshot.paused]
-    if not names or "everything" in names:
+    if not names or (told and ("everything" in names or names == ["loop"])):
         return ""
     return f"   {one_line(names[0], 30)} paused" if len(names) == 1 else f"   {len(names)} paused"
 
@@ -189,10 +192,11 @@ def _share(cap: tuple[float, str]) -> float:
     return cap[0]
 
 
-def _needs(snapshot: Snapshot, look: Look) -> Part:
+def _needs(snapshot: Snapshot, status: AgentStatus, look: Look) -> Part:
     count = len(snapshot.attention)
     if not count:
-        return Part(0, "all well", look.ink.muted, right=True)
+        well = status.well and not snapshot.problems
+        return Part(0, "all well" if well else "nothing needs you", look.ink.muted, right=True)
     verb = "needs" if count == 1 else "need"
     return Part(0, f"{look.shapes.need} {words.number(count)} {verb} you", look.ink.loud, right=True)
 
