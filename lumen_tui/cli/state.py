@@ -101,7 +101,9 @@ def _facts(picture: Snapshot, now: float) -> dict[str, Any]:
     return {
         "state": picture.root,
         "agent": {
-            "state": status.state.value, "detail": status.words(now), "reason": status.reason,
+            "state": status.state.value,
+            "detail": status.words(now),
+            "reason": status.reason,
             "until": times.iso(status.until) if status.until else "",
         },
         "engine": picture.engine.life.value,
