@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.state import make_state
 from benchmarks.table import Row, share
-from lumen_tui.store import files
+from lumen_tui.store import backwards, files
 from lumen_tui.store.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,7 +63,7 @@ def missing() -> str:
 
 def _read_most(layout: Layout) -> None:
     """The receipt of a reader called `bench`, for everything but the newest hundred signals or so."""
-    data = files.read_tail(layout.signals, 16 * 1024)
+    data = backwards.read_tail(layout.signals, 16 * 1024)
     line = data.partition(b"\n")[0]
     offset = layout.signals.stat().st_size - len(data)
     name = line.partition(b'"id":"')[2].partition(b'"')[0].decode()

@@ -48,17 +48,23 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except PermissionError as error:
-        print(f"lumen-tui: {error.filename or 'a file'}: {error.strerror}; it must be open to you", file=sys.stderr)
-        return 1
     except OSError as error:
-        if error.filename or error.errno != errno.ENOSPC:
-            raise
+        return _say_why(error)
+
+
+def _say_why(error: OSError) -> int:
+    """Say on stderr which file the system refused, and why; returns the exit code."""
+    if error.errno == errno.ENOSPC and not error.filename:  # what the store writes has its own sentence
         from lumen_tui.cli.main import close_stdout
 
         close_stdout()
         print("lumen-tui: the output was not written: no space left where it goes", file=sys.stderr)
         return 1
+    advice = "; it must be open to you" if isinstance(error, PermissionError) else ""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        advice = "; raise the limit (ulimit -n)"
+    print(f"lumen-tui: {error.filename or 'a file'}: {error.strerror or error}{advice}", file=sys.stderr)
+    return 1
 
 
 def _stand_in() -> None:

@@ -9,7 +9,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.store import files
+from lumen_tui.store import backwards
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.people import approvals
 from lumen_tui.store.stamped import Stamp, stamp
@@ -81,5 +81,5 @@ class Questions:
 
 def _told(layout: Layout) -> set[str]:
     """The questions of which the newest part of events.jsonl tells that they expired."""
-    tails = (files.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
+    tails = (backwards.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
     return {found.decode() for tail in tails for found in _TOLD.findall(tail)}

@@ -27,7 +27,7 @@ Listener = Callable[[EngineEvent], None]
 def recent_events(store: Store, limit: int) -> list[EngineEvent]:
     """The newest events, oldest first, made safe; damaged lines are passed over."""
     found = []
-    for _, line in split_lines(files.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
+    for _, line in split_lines(backwards.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
         try:
             found.append(EngineEvent(**safe_all(msgspec.structs.asdict(_event.decode(line)))))
         except UNDECODABLE:
@@ -45,7 +45,7 @@ class EventLog:
         self.seq = last[-1].seq if last else self._last_rotated()
 
     def _last_rotated(self) -> int:
-        for _, line in reversed(split_lines(files.read_tail(self._previous, _TAIL), 0)):
+        for _, line in reversed(split_lines(backwards.read_tail(self._previous, _TAIL), 0)):
             try:
                 return _event.decode(line).seq
             except UNDECODABLE:

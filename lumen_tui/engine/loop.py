@@ -28,7 +28,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import targets
-from lumen_tui.store import files
+from lumen_tui.store import backwards
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks.taskread import read_json
 
@@ -71,7 +71,7 @@ class MainLoop:
         return reached > done
 
     def _last_packet(self) -> Packet | None:
-        for line in reversed(files.read_tail(self._store.layout.packets, _TAIL).splitlines()):
+        for line in reversed(backwards.read_tail(self._store.layout.packets, _TAIL).splitlines()):
             try:
                 return msgspec.json.decode(line, type=Packet)
             except UNDECODABLE:

@@ -17,7 +17,7 @@ from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
-from lumen_tui.store import files, filing, process
+from lumen_tui.store import backwards, files, filing, process
 from lumen_tui.store.people.putaside import PutAside
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import pauses
@@ -54,7 +54,7 @@ def told_ends(store: Store) -> set[Attempt]:
     """The attempts whose end stands in the newest part of events.jsonl."""
     found: set[Attempt] = set()
     for journal in (store.layout.earlier_events, store.layout.events):
-        ended = _TOLD.findall(files.read_tail(journal, _REMEMBERED))
+        ended = _TOLD.findall(backwards.read_tail(journal, _REMEMBERED))
         found.update((name.decode(), int(attempt)) for name, attempt in ended)
     return found
 

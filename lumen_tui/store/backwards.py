@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _FIRST_BLOCK = 32 * 1024
 _LARGEST_BLOCK = 1024 * 1024
+_FAR = 2**62  # no file reaches there, and the kernel takes no larger offset
 
 
 def blocks(fd: int) -> Iterator[tuple[int, bytes]]:
@@ -54,9 +55,26 @@ def lines(fd: int) -> Iterator[tuple[int, bytes]]:
         yield from split(start, block)
 
 
+def read_tail(path: files.StrPath, size: int) -> bytes:
+    """The last whole lines within the last `size` bytes; empty where there is no file."""
+    try:
+        fd = files.open_plain(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    try:
+        end = os.fstat(fd).st_size
+        start = max(0, end - size)
+        data = os.pread(fd, size, start)
+    finally:
+        os.close(fd)
+    if start:
+        data = data.partition(b"\n")[2]
+    return data[: data.rfind(b"\n") + 1]
+
+
 def line_at(fd: int, offset: int) -> bytes:
-    """The whole line that begins at `offset`; empty where none begins there or it is not finished."""
-    if offset < 0 or (offset and os.pread(fd, 1, offset - 1) != b"\n"):
+    """The whole line that begins at `offset` (a hint from a file, so any number); empty where none begins there."""
+    if not 0 <= offset < _FAR or (offset and os.pread(fd, 1, offset - 1) != b"\n"):
         return b""
     data = os.pread(fd, 4096, offset)
     if b"\n" not in data:

@@ -57,7 +57,23 @@ def fail(path: StrPath, error: OSError) -> StoreError:
         return NotWritten(f"{path}: the disk is full; nothing was written. Free some space and try again")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return NotWritten(f"{path}: not writable ({error.strerror}); nothing was written")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return NotWritten(f"{path}: too many files are open; nothing was written. Raise the limit (ulimit -n)")
     return NotWritten(f"{path}: {error.strerror or error}; nothing was acknowledged")
+
+
+class failing:  # noqa: N801 - used like a function; contextlib would cost the hot verbs 2 ms
+    """`with failing(path)`: an OSError inside becomes the StoreError that says what to do about it."""
+
+    def __init__(self, path: StrPath) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise fail(self._path, error) from error
 
 
 def plain(fd: int, path: StrPath) -> int:
@@ -171,20 +187,17 @@ class locked_log:  # noqa: N801 - used like a function; contextlib would cost th
         self._fd = -1
 
     def __enter__(self) -> int:
-        try:
+        with failing(self._path):
             self._fd = lock_log(self._path)
-        except OSError as error:
-            raise fail(self._path, error) from error
         return self._fd
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:
-            if error is None:
-                fcntl.flock(self._fd, fcntl.LOCK_UN)
-                if self._durable:
-                    os.fdatasync(self._fd)
-        except OSError as failure:
-            raise fail(self._path, failure) from failure
+            with failing(self._path):
+                if error is None:
+                    fcntl.flock(self._fd, fcntl.LOCK_UN)
+                    if self._durable:
+                        os.fdatasync(self._fd)
         finally:
             os.close(self._fd)
         if isinstance(error, OSError):
@@ -206,17 +219,18 @@ def discard(path: str) -> None:
 
 
 def write_sibling(path: StrPath, write: Callable[[int], None]) -> str:
-    """Write and sync a new file beside `path`; returns its name. Nothing is left behind on failure."""
-    fd, temporary = _temporary(path)
-    try:
+    """Write and sync a new file beside `path`; returns its name. Nothing is left behind on failure. StoreError."""
+    with failing(path):
+        fd, temporary = _temporary(path)
         try:
-            write(fd)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-    except BaseException:
-        discard(temporary)
-        raise
+            try:
+                write(fd)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except BaseException:
+            discard(temporary)
+            raise
     return temporary
 
 
@@ -228,31 +242,32 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def take_place(temporary: str, path: StrPath) -> None:
-    """Rename a synced sibling to `path`, durably. Nothing is left behind on failure."""
-    try:
-        os.replace(temporary, path)
-    except BaseException:
-        discard(temporary)
-        raise
-    sync_folder(parent(path))
+    """Rename a synced sibling to `path`, durably. Nothing is left behind on failure. StoreError."""
+    with failing(path):
+        try:
+            os.replace(temporary, path)
+        except BaseException:
+            discard(temporary)
+            raise
+        sync_folder(parent(path))
 
 
 def replace(path: StrPath, data: bytes) -> None:
     """Put `data` at `path` durably: readers see the old content or the new, whatever is killed when."""
-    try:
-        take_place(write_sibling(path, lambda fd: write_all(fd, data)), path)
-    except OSError as error:
-        raise fail(path, error) from error
+    take_place(write_sibling(path, lambda fd: write_all(fd, data)), path)
 
 
 def open_plain(path: StrPath) -> int:
-    """A descriptor for reading a plain file of ours. FileNotFoundError where there is none, Refused where odd."""
+    """A descriptor for reading a plain file of ours.
+
+    FileNotFoundError, NotADirectoryError and PermissionError as they are; StoreError where it is odd or fails.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | COMMON)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise fail(path, error) from error
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         raise
+    except OSError as error:
+        raise fail(path, error) from error
     return plain(fd, path)
 
 
@@ -270,23 +285,6 @@ def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
         return b"".join(parts)
     finally:
         os.close(fd)
-
-
-def read_tail(path: StrPath, size: int) -> bytes:
-    """The last whole lines within the last `size` bytes; empty where there is no file."""
-    try:
-        fd = open_plain(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return b""
-    try:
-        end = os.fstat(fd).st_size
-        start = max(0, end - size)
-        data = os.pread(fd, size, start)
-    finally:
-        os.close(fd)
-    if start:
-        data = data.partition(b"\n")[2]
-    return data[: data.rfind(b"\n") + 1]
 
 
 def open_append(path: StrPath) -> int:

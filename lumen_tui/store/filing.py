@@ -70,7 +70,7 @@ def make_durable(path: files.StrPath) -> None:
 
 
 def replace_keeping_mode(path: files.StrPath, data: bytes) -> None:
-    """As `files.replace`, for a person's own file: who may read it stays as it was. OSError where that fails."""
+    """As `files.replace`, for a person's own file: who may read it stays as it was. OSError, StoreError."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
 
     def write(fd: int) -> None:

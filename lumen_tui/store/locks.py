@@ -30,19 +30,18 @@ def is_locked(path: files.StrPath) -> bool:
 
 
 def _open(path: files.StrPath) -> int:
-    try:
+    with files.failing(path):
         fd = os.open(path, os.O_RDWR | os.O_CREAT | files.COMMON, 0o600)
-    except OSError as error:
-        raise files.fail(path, error) from error
     return files.plain(fd, path)
 
 
 def try_lock(path: files.StrPath) -> int | None:
-    """Take the exclusive lock on `path` and keep it: the descriptor, or None where somebody holds it."""
+    """Take the exclusive lock on `path` and keep it: the descriptor, or None where somebody holds it. StoreError."""
     fd = _open(path)
     try:
-        if _lock_unless_held(fd):
-            return fd
+        with files.failing(path):
+            if _lock_unless_held(fd):
+                return fd
     except BaseException:
         os.close(fd)
         raise
@@ -67,7 +66,10 @@ def _lock_unless_held(fd: int) -> bool:
 
 
 class waiting_lock:  # noqa: N801 - used like a function
-    """`with waiting_lock(path)`: hold the lock on `path`, created where it is missing; wait for it first."""
+    """`with waiting_lock(path)`: hold the lock on `path`, created where it is missing; wait for it first.
+
+    StoreError where there is no lock to be had, as on some network file systems.
+    """
 
     def __init__(self, path: files.StrPath) -> None:
         self._path = path
@@ -76,7 +78,8 @@ class waiting_lock:  # noqa: N801 - used like a function
     def __enter__(self) -> int:
         self._fd = _open(self._path)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            with files.failing(self._path):
+                fcntl.flock(self._fd, fcntl.LOCK_EX)
         except BaseException:
             os.close(self._fd)
             raise

@@ -14,25 +14,49 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 
+def _finite(number: str) -> float:
+    """A float as JSON can say it: 1e400 would be infinity, which no other reader takes. ValueError."""
+    value = float(number)
+    if value - value != 0.0:
+        raise ValueError(f"{number[:20]} is out of range")
+    return value
+
+
 class _Rules:
     """What the C scanner asks of a decoder."""
 
     strict = True
     object_hook = object_pairs_hook = None
-    parse_float, parse_int, parse_constant = float, int, float
+    parse_float = parse_constant = staticmethod(_finite)
+    parse_int = int
 
 
 _scan = make_scanner(_Rules())  # type: ignore[arg-type]  # typeshed knows the class alone, C asks for its attributes
 
 
 def decode(data: bytes) -> Raw | None:
-    """The JSON object in `data`, None where it holds none."""
+    """Decode a JSON object; None where there is none that every reader can take, as msgspec's decoders judge it."""
     try:
         text = data.strip().decode()
-        found, end = _scan(text, 0)
+        record, end = _scan(text, 0)
+        if "\\ud" in text or "\\uD" in text:
+            _refuse_lone_surrogates(record)
     except (ValueError, StopIteration, RecursionError, SystemError):  # the last: `json` itself is not loaded
         return None
-    return found if isinstance(found, dict) and end == len(text) else None
+    return record if isinstance(record, dict) and end == len(text) else None
+
+
+def _refuse_lone_surrogates(value: Any) -> None:
+    """Raise UnicodeEncodeError for half a character, which can be written nowhere: no file, database or terminal."""
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            key.encode()
+            _refuse_lone_surrogates(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _refuse_lone_surrogates(inner)
 
 
 def line(record: Raw) -> bytes:

@@ -16,7 +16,7 @@ from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, S
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import files, lease, process, program, space
+from lumen_tui.store import backwards, files, lease, process, program, space
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning import evolved
@@ -143,7 +143,7 @@ class Reader:
         return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(self.layout.wake_state).st_mtime)
 
     def _read_packets(self) -> tuple[Packet, ...]:
-        lines = split_lines(files.read_tail(self.layout.packets, _PACKET_BYTES), 0)
+        lines = split_lines(backwards.read_tail(self.layout.packets, _PACKET_BYTES), 0)
         return tuple(filter(None, (packet_in(line) for _, line in lines)))[-_PACKETS:]
 
     @property

@@ -12,7 +12,7 @@ from lumen_tui.model.archive import KINDS, USUAL
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import files
+from lumen_tui.store import backwards
 from lumen_tui.tools.acts import agent_name, once
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
 
@@ -92,7 +92,7 @@ def signal(context: Context, arguments: SignalArguments) -> ToolResult:
             reply_to=one_line(arguments.reply_to, 64), task_id=context.spec.id,
         )  # fmt: skip
         journal = context.store.layout.signals
-        if record.id.encode() not in files.read_tail(journal, _LOOKED_THROUGH):
+        if record.id.encode() not in backwards.read_tail(journal, _LOOKED_THROUGH):
             context.store.signals.append(record)
         return record.id
 

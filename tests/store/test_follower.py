@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import files
+from lumen_tui.store import backwards, files
 from lumen_tui.store.journal import Follower, Journal
 
 MIB = 1024 * 1024
@@ -184,7 +184,7 @@ def test_a_rewrite_whose_change_fails_changes_nothing(path: Path) -> None:
 
 
 def test_the_tail_of_a_file(path: Path) -> None:
-    assert files.read_tail(path, 100) == b""
+    assert backwards.read_tail(path, 100) == b""
     path.write_bytes(b"first\nsecond\nthird\ntor")
-    assert files.read_tail(path, 100) == b"first\nsecond\nthird\n"
-    assert files.read_tail(path, 12) == b"third\n"
+    assert backwards.read_tail(path, 100) == b"first\nsecond\nthird\n"
+    assert backwards.read_tail(path, 12) == b"third\n"

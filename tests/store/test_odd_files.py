@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import files, filing, locks
+from lumen_tui.store import backwards, files, filing, locks
 from lumen_tui.store.journal import Follower, Journal
 
 AT_ONCE = 0.1  # seconds
@@ -83,7 +83,7 @@ def test_nothing_is_appended(odd: Path) -> None:
 
 def test_nothing_is_read(odd: Path) -> None:
     at_once(lambda: files.read(odd))
-    at_once(lambda: files.read_tail(odd, 100))
+    at_once(lambda: backwards.read_tail(odd, 100))
     at_once(lambda: list(Journal(odd).lines()))
 
 

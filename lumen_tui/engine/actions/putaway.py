@@ -13,7 +13,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
-from lumen_tui.store import files
+from lumen_tui.store import backwards
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.memory import nodebulk
 from lumen_tui.store.memory.ageindex import AgeIndex
@@ -89,7 +89,7 @@ def last_jump(store: Store, now: float) -> EngineEvent | None:
     """The newest clock jump within an hour of `now`, on either side of it."""
     found = None
     for path in (store.layout.earlier_events, store.layout.events):
-        for _, line in split_lines(files.read_tail(path, _TAIL), 0):
+        for _, line in split_lines(backwards.read_tail(path, _TAIL), 0):
             if b'"clock_jump"' in line and (event := _jump(line)) and abs(now - times.epoch(event.at)) < times.HOUR:
                 found = event
     return found

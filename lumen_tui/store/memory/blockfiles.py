@@ -125,14 +125,11 @@ def write_file(layout: Layout, step: Step, text: str, may: Callable[[], bool]) -
         return
     filing.make_folder(layout.blocks)
     data = file_bytes(text, step.fields, step.step)
-    try:
-        prepared = files.write_sibling(path, lambda fd: files.write_all(fd, data))
-        if may():
-            files.take_place(prepared, path)
-        else:
-            files.discard(prepared)
-    except OSError as error:
-        raise files.fail(path, error) from error
+    prepared = files.write_sibling(path, lambda fd: files.write_all(fd, data))
+    if may():
+        files.take_place(prepared, path)
+    else:
+        files.discard(prepared)
 
 
 def names(layout: Layout, history: dict[str, list[Step]]) -> list[str]:

@@ -20,7 +20,7 @@ from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import PIECE, Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import OpenFile, SortedRows, split_lines
-from lumen_tui.store.memory.nodeviews import DiscoveryRows, FadingRows, NodeRows, decode_loosely
+from lumen_tui.store.memory.nodeviews import DiscoveryRows, FadingRows, NodeRows, decode_node
 from lumen_tui.store.memory.rowtable import IdNumbers, Row, RowTable
 
 _RANK = 1e11  # seconds: a discovery's priority outweighs every date
@@ -247,7 +247,7 @@ def _read(line: bytes) -> _Slim:
     try:
         return _slim.decode(line)
     except msgspec.ValidationError:
-        node = decode_loosely(line)
+        node = decode_node(line)
         if not node.id:
             raise
         return _slim_of(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -25,14 +26,11 @@ def newest_nodes(layout: Layout, mention: str = "") -> Iterator[Raw]:
             yield decoded(line)
 
 
-class _HasId(msgspec.Struct):
-    id: str
-
-
-_id = msgspec.json.Decoder(_HasId).decode
+_record = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _lines(layout: Layout) -> Iterator[tuple[str, bytes]]:
+    """(id, line) of each record; what cannot be decoded as a whole hides no earlier line of its node."""
     try:
         fd = files.open_plain(layout.memory)
     except FileNotFoundError:
@@ -40,8 +38,10 @@ def _lines(layout: Layout) -> Iterator[tuple[str, bytes]]:
     try:
         for line in whole_lines(fd):
             try:
-                yield _id(line).id, line
+                identifier = _record(line).get("id")
             except UNDECODABLE:
                 continue
+            if isinstance(identifier, str):
+                yield identifier, line
     finally:
         os.close(fd)

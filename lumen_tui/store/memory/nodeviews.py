@@ -9,7 +9,7 @@ import msgspec
 
 from lumen_tui.model import decay
 from lumen_tui.model.decay import PROTECTIONS, DecayRule, Fading
-from lumen_tui.model.decoding import UNDECODABLE, decoded
+from lumen_tui.model.decoding import UNDECODABLE, readable
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
@@ -23,28 +23,17 @@ _node = msgspec.json.Decoder(Node)
 
 
 def decode_node(line: bytes) -> Node:
-    """A node with every text made safe. Fields of wrong types are left at their defaults."""
+    """A node with every text made safe. A field of a wrong type is at its default, an id empty."""
     try:
         node = _node.decode(line)
-        return Node(
-            id=safe(node.id), type=safe(node.type), content=safe(node.content), created_at=safe(node.created_at),
-            lifecycle=safe(node.lifecycle), updated_at=safe(node.updated_at), wu_id=safe(node.wu_id),
-            session_id=safe(node.session_id), tags=tuple(safe(tag) for tag in node.tags),
-            metadata=safe_all(node.metadata), created_by=safe(node.created_by),
-        )  # fmt: skip
     except UNDECODABLE:
-        return decode_loosely(line)
-
-
-def decode_loosely(line: bytes) -> Node:
-    """What can be read of a node; its id is empty where that cannot."""
-    fields = {name: value for name, value in safe_all(decoded(line)).items() if name in Node.__struct_fields__}
-    texts = {name: value for name, value in fields.items() if isinstance(value, str)}
-    for name, default in (("type", "note"), ("content", ""), ("created_at", ""), ("id", "")):
-        texts.setdefault(name, default)
-    tags = tuple(tag for tag in fields.get("tags") or () if isinstance(tag, str))
-    metadata = fields.get("metadata")
-    return msgspec.convert({**texts, "tags": tags, "metadata": metadata if isinstance(metadata, dict) else {}}, Node)
+        node = readable(line, Node, id="", type="note", content="", created_at="")
+    return Node(
+        id=safe(node.id), type=safe(node.type), content=safe(node.content), created_at=safe(node.created_at),
+        lifecycle=safe(node.lifecycle), updated_at=safe(node.updated_at), wu_id=safe(node.wu_id),
+        session_id=safe(node.session_id), tags=tuple(safe(tag) for tag in node.tags),
+        metadata=safe_all(node.metadata), created_by=safe(node.created_by),
+    )  # fmt: skip
 
 
 class _Picked(LazyRows[R]):

@@ -9,7 +9,7 @@ from lumen_tui.model.approvals import Overdue
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
+from lumen_tui.store import backwards
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
@@ -39,7 +39,7 @@ class ExpiredIndex:
         """Take in what is new."""
         if not self._begun:
             self._begun = True
-            self._take(files.read_tail(self._layout.earlier_events, _EARLIER))
+            self._take(backwards.read_tail(self._layout.earlier_events, _EARLIER))
         for _, data in self._follower.pieces():
             self._take(data)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import times
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Receipt
 from lumen_tui.store import files, filing, locks, rewriting
 from lumen_tui.store.journal import Follower, encode
@@ -187,10 +188,10 @@ class _Archive:
             self._write()
 
     def _marked(self, line: bytes, fate: int) -> bytes:
-        """As it stands where it would grow too long."""
+        """As it stands where it would grow too long, or holds what cannot be decoded."""
         try:
             return encode(msgspec.json.decode(line) | self._marks[fate])
-        except files.LineTooLong:
+        except (files.LineTooLong, *UNDECODABLE):
             return line + b"\n"
 
     def _write(self) -> None:

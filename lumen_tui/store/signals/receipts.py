@@ -23,9 +23,7 @@ def anchor(layout: Layout, anchors: dict[str, str]) -> None:
         for line in lines:
             receipt = decode_receipt(line)
             if receipt and receipt.upto and (stays := anchors.get(receipt.signal_id)):
-                record = {**decoded(line), "signal_id": stays}
-                record.pop("offset", None)
-                yield encode(record)[:-1]
+                yield encode(Receipt(stays, receipt.read_at, receipt.reader, upto=True))[:-1]
             yield line
 
     rewriting.lines(layout.receipts, change)
@@ -93,4 +91,5 @@ def tidy(layout: Layout, *, moved: bool) -> int:
 
 def _placed(line: bytes, offset: int) -> bytes:
     """The receipt with the place where its signal begins now."""
-    return encode({**decoded(line), "offset": offset})[:-1]
+    record = decoded(line)
+    return encode({**record, "offset": offset})[:-1] if record else line

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE, decoded
+from lumen_tui.model.decoding import UNDECODABLE, readable
 from lumen_tui.model.records import EVERYONE, Receipt, Signal
 from lumen_tui.model.snapshot import SignalRow
 from lumen_tui.model.text import safe
@@ -47,11 +47,7 @@ def decode_signal(line: bytes) -> Signal:
     try:
         signal = _signal.decode(line)
     except UNDECODABLE:
-        known = {name: value for name, value in decoded(line).items() if isinstance(value, str)}
-        signal = Signal(
-            id=known.get("id", ""), message=known.get("message", "(not readable)"),
-            created_at=known.get("created_at", ""), sender=known.get("sender", "unknown"),
-        )  # fmt: skip
+        signal = readable(line, Signal, id="", message="(not readable)", created_at="", sender="unknown")
     return Signal(
         id=safe(signal.id), message=safe(signal.message), created_at=safe(signal.created_at), type=safe(signal.type),
         sender=safe(signal.sender), target_agent=safe(signal.target_agent), wu_id=safe(signal.wu_id),

@@ -14,7 +14,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.text import safe, safe_all
-from lumen_tui.store import files, locks
+from lumen_tui.store import backwards, files, locks
 from lumen_tui.store.lines import split_lines
 from lumen_tui.store.process import ProcessId
 
@@ -76,7 +76,7 @@ def _error_position(error: Exception) -> int:
 def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES) -> tuple[TaskEvent, ...]:
     """The last events of a task, made safe; damaged lines are passed over. None where they are closed to us."""
     try:
-        data = files.read_tail(folder / "events.jsonl", size)
+        data = backwards.read_tail(folder / "events.jsonl", size)
     except (files.Refused, PermissionError):
         return ()
     found = []

@@ -20,7 +20,7 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
-from lumen_tui.store import files
+from lumen_tui.store import backwards, files
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
@@ -173,7 +173,7 @@ class WhyLinks:
         return [*self._index.retries_of(name), *(task.spec.id for task in live if task.spec.retry_of == name)]
 
     def _approvals(self, task: TaskParts) -> list[str]:
-        data = files.read_tail(task.folder / "events.jsonl", _MOST_BYTES)
+        data = backwards.read_tail(task.folder / "events.jsonl", _MOST_BYTES)
         return [found.decode() for found in dict.fromkeys(_ASKED.findall(data))]
 
     def asker(self, approval_id: str) -> str:
@@ -248,7 +248,7 @@ def _calls(layout: Layout, task: TaskParts) -> Iterator[Call]:
         sessions.append(task.exit.session)
     for session in dict.fromkeys(sessions):
         try:
-            data = files.read_tail(layout.transcript(session), _MOST_BYTES)
+            data = backwards.read_tail(layout.transcript(session), _MOST_BYTES)
         except (files.StoreError, ids.BadId, OSError):
             continue
         yield from _calls_in(data)
