@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from lumen_tui.cli import rolestats
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
@@ -18,6 +18,18 @@ from lumen_tui.store.settings import roles
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
+
+
+_LIMITS: dict[str, tuple[type, str]] = {
+    "timeout_seconds": (float, "how long one task may take"),
+    "stall_seconds": (float, "silence after which a task counts as stalled"),
+    "max_steps": (int, "tool calls of one task"),
+    "max_output_bytes": (int, "of one tool call"),
+    "at_once": (int, "tasks of the role at the same time; 0: the engine's limit"),
+    "cpu_seconds": (int, "of one command; 0: as [sandbox] says"),
+    "memory_mb": (int, "of one command; 0: as [sandbox] says"),
+    "processes": (int, "of one command; 0: as [sandbox] says"),
+}
 
 
 def declare(commands: Group) -> None:
@@ -45,7 +57,7 @@ def declare(commands: Group) -> None:
         "fire", run_fire, "Retire a role; `rehire` brings it back.", 'role fire builder --reason "too dear"'
     )
     fire.add_argument("name")
-    fire.add_argument("--reason", default="", help="why, for the record")
+    fire.add_argument("-r", "--reason", default="", help="why, for the record")
     fire.add_argument("--dry-run", action="store_true", help="only say what it would mean")
     rehire = group.add("rehire", run_rehire, "Bring a retired role back.", "role rehire builder")
     rehire.add_argument("name")
@@ -58,6 +70,9 @@ def _changes(parser: Parser) -> None:
     parser.add_argument("--purpose", help="one sentence")
     parser.add_argument("--tier", choices=TIERS, metavar="TIER", help=", ".join(TIERS))
     parser.add_argument("--tools", help=f"with commas between them: {', '.join(ALL_TOOLS)}")
+    parser.add_argument("--hosts", help="where its web_fetch may go, with commas between them")
+    for name, (kind, words) in _LIMITS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=words)
     parser.add_argument("--prompt", metavar="FILE", help="what it is to do, from a file (- for standard input)")
     parser.add_argument("--dry-run", action="store_true", help="only say what it would mean")
 
@@ -91,19 +106,22 @@ def run_show(session: Session, args: Namespace) -> int:
 def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     """The role file that is wanted: the given one, or that of `like` with the given changes."""
     given: dict[str, Any] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
-    if args.tools:
-        given["tools"] = tuple(tool.strip() for tool in args.tools.split(","))
+    for listed in ("tools", "hosts"):
+        if (value := getattr(args, listed)) is not None:
+            given[listed] = tuple(part.strip() for part in value.split(",") if part.strip())
+    limits = {limit: value for limit in _LIMITS if (value := getattr(args, limit)) is not None}
     if stays := getattr(args, "stays", ""):
         given["until"] = times.iso(session.now + _span(stays))
     if args.prompt:
         given["prompt"] = read_text(args.prompt)
     if args.file:
-        if given:
+        if given or limits:
             raise ActionError("--file is the whole role: leave the other options out")
         return read_text(args.file)
-    if not given and like == name:
-        raise ActionError("nothing to change: give --file, --tier, --tools, --purpose or --prompt")
-    return roles.render_role(msgspec.structs.replace(_role(session, like), **given))
+    if not (given or limits) and like == name:
+        raise ActionError("nothing to change: give --file, --tier, --tools, --purpose, --prompt or a limit")
+    role = _role(session, like)
+    return roles.render_role(replace(role, **given, limits=replace(role.limits, **limits)))
 
 
 def _span(text: str) -> float:
@@ -134,9 +152,13 @@ def run_adjust(session: Session, args: Namespace) -> int:
 
 
 def run_fire(session: Session, args: Namespace) -> int:
+    meant = rolestats.firing_means(session, checks.role_name(session.layout, args.name))
     if args.dry_run:
-        rolestats.foresee_firing(session, _role(session, args.name).name)
+        for line in meant:
+            say(line)
         return 0
+    for line in meant:
+        talk(line)
     say(session.perform("role.fire", name=args.name, reason=args.reason).summary)
     return 0
 

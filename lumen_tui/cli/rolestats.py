@@ -90,11 +90,10 @@ def foresee(session: Session, name: str, text: str, *, like: str = "", before: R
     table([(label, safe(words)) for label, words in lines])
 
 
-def foresee_firing(session: Session, name: str) -> None:
-    """What firing a role would mean."""
+def firing_means(session: Session, name: str) -> tuple[str, ...]:
+    """What firing a role means, in lines."""
     from lumen_tui.engine import rolepreview
 
     picture = session.picture()
     figures = rolestats.book(session.layout, session.now).role(name)
-    for line in rolepreview.firing(name, rolepreview.unended(picture.tasks), picture.config, figures):
-        say(line)
+    return rolepreview.firing(name, rolepreview.unended(picture.tasks), picture.config, figures)

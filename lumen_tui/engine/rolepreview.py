@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from lumen_tui.model import times
+from lumen_tui.model import agent, times
 from lumen_tui.model.analytics import Stats, Tally, shares
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.config import Config
-from lumen_tui.model.roles import ALL_TOOLS, WRITE_TOOLS, Role
+from lumen_tui.model.roles import ALL_TOOLS, BACKGROUND_TOOLS, WRITE_TOOLS, Role
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.model.text import one_line
@@ -20,6 +20,10 @@ from lumen_tui.providers.choose import targets
 from lumen_tui.tools.rules import BadRules, Rules, derive
 
 Line = tuple[str, str]  # what it is about, and what will be
+_WITHOUT_MAIN = (
+    "It is the agent itself: without it no model thinks in a loop, whatever comes in. No signal is answered and no new",
+    "task is given out by the agent; the engine notes what happens. Beats, workers, tasks of persons and facts go on.",
+)
 _SHOWN = 5  # tasks that are named
 _NONE = Spec(id="", objective="")
 
@@ -119,9 +123,28 @@ def _days(seconds: float) -> str:
 
 
 def _tools(role: Role, rules: Rules) -> str:
-    lost = sorted({*role.tools, *role.custom_tools} - rules.tools)
-    gone = f"; of no use to it: {', '.join(lost)}" if lost else ""
+    lost = ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
+    gone = f"; of no use to it: {lost}" if lost else ""
     return f"{len(rules.tools)}: {', '.join(sorted(rules.tools))}{gone}"
+
+
+def useless(role: Role, config: Config) -> str:
+    """The tools of a role that it cannot use, each with what it lacks; empty where there are none."""
+    try:
+        rules = derive(role, _NONE, config)
+    except BadRules:
+        return ""
+    return ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
+
+
+def _useless(role: Role, rules: Rules) -> Iterator[Line]:
+    for tool in sorted({*role.tools, *role.custom_tools} - rules.tools):
+        if tool == "web_fetch":
+            yield tool, "no host is allowed: name some in the role's hosts or in [web] hosts"
+        elif tool in WRITE_TOOLS:
+            yield tool, "the role has no write = true"
+        else:
+            yield tool, 'the role has no shell = "any"' if tool in BACKGROUND_TOOLS else 'the role has shell = "none"'
 
 
 def _commands(rules: Rules, around: Around) -> str:
@@ -197,7 +220,8 @@ def _meets(name: str, tasks: Sequence[TaskView]) -> str:
 def firing(name: str, tasks: Sequence[TaskView], config: Config, stats: Stats | None = None) -> tuple[str, ...]:
     """What firing a role means for what is there, in plain lines."""
     live, queued = in_flight(name, tasks)
-    lines = [] if live or queued else ["No task of this role is running or queued."]
+    lines = [*_WITHOUT_MAIN] if name == agent.ROLE else []
+    lines += [] if live or queued else ["No task of this role is running or queued."]
     lines += [f"{_count(len(live), 'task')} running: they go on to their end."] if live else []
     lines += [f"{_count(len(queued), 'task')} queued: they will not start until it is rehired."] if queued else []
     lines += [f"  {task.state}  {one_line(task.spec.objective, 70)}" for task in (*live, *queued)[:_SHOWN]]

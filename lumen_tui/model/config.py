@@ -153,7 +153,7 @@ class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 Asks = Literal[
     "write", "write_file", "edit_file", "apply_patch", "shell", "shell:any", "web_fetch", "remember",
-    "block_append", "block_replace", "block_rethink", "custom", "custom:high",
+    "block_append", "block_replace", "block_rethink", "relay_submit", "custom", "custom:high",
 ]  # fmt: skip
 
 

@@ -13,14 +13,15 @@ WRITE_TOOLS = ("write_file", "edit_file", "apply_patch")
 BACKGROUND_TOOLS = ("shell_start", "shell_output", "shell_stop")
 BLOCK_TOOLS = ("block_append", "block_replace", "block_rethink")  # the main agent has them; others where named
 MEMORY_TOOLS = ("memory_search", "recall", "remember", "read_signals")
+RELAY_TOOLS = ("relay_read", "relay_submit")  # no shipped role has them; others where named
 REPORT_TOOLS = ("write_result", "signal", "discover")
 ALL_TOOLS = (
     *READ_TOOLS, "shell", *BACKGROUND_TOOLS, *WRITE_TOOLS, "web_fetch", *MEMORY_TOOLS, *BLOCK_TOOLS,
-    *REPORT_TOOLS,
+    *RELAY_TOOLS, *REPORT_TOOLS,
 )  # fmt: skip
 
 
-class Limits(Struct, frozen=True, omit_defaults=True):
+class Limits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """How far one task of the role may go."""
 
     timeout_seconds: Annotated[float, Meta(gt=0, le=604_800)] = 600.0
@@ -33,7 +34,7 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     processes: Annotated[int, Meta(ge=0, le=16_384)] = 0
 
 
-class Role(Struct, frozen=True, omit_defaults=True):
+class Role(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """roles/<name>.md: TOML front matter between `+++` lines, then the prompt."""
 
     name: str

@@ -7,6 +7,7 @@ import re
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model import agent
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
@@ -45,7 +46,7 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> Rules:
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = Rules(
-        tools=frozenset(role.tools) | frozenset(role.custom_tools), shell=role.shell, write=role.write,
+        tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))), shell=role.shell, write=role.write,
         network=role.network, max_steps=max(1, role.limits.max_steps), role=role.name,
         custom=frozenset(role.custom_tools),
         hosts=hosts, private=settings.web.private, tool_rules=role.rules,
@@ -58,11 +59,18 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> Rules:
     return check(_settle(rules))
 
 
+def _ends(role: Role) -> tuple[str, ...]:
+    """What a task of the role ends with, whatever its tools say: every worker is asked for it."""
+    return () if role.name == agent.ROLE else ("write_result",)
+
+
 def check(rules: Rules) -> Rules:
     """The rules, where they can be kept: what must be called has to be among the tools."""
     for rule in rules.tool_rules:
         if rule.kind in ("run_first", "required_before_exit") and rule.tool not in rules.tools:
             raise BadRules(f"{rule.tool} must be called ({rule.kind}), but this task may not use it: mend the rules")
+    if any(rule.kind == "deny" and rule.tool == "write_result" for rule in rules.tool_rules):
+        raise BadRules("write_result is refused by a rule, but a result gets out by nothing else: mend the rules")
     if len({rule.tool for rule in rules.tool_rules if rule.kind == "run_first"}) > 1:
         raise BadRules("two tools cannot both come first: keep one run_first rule")
     return rules

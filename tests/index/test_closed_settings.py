@@ -111,7 +111,7 @@ def test_a_slip_that_can_only_be_about_what_holds_nothing_back_closes_nothing(tm
     ("text", "where", "said"),
     [
         ('[sandbox]\nREQUIRE = "landlock"', 2, "sandbox.REQUIRE: there is no such setting; did you mean require?"),
-        ("[sandbox]\n\nmust = 1", 3, "sandbox.must: there is no such setting; [sandbox] has tier, require, writable,"),
+        ("[sandbox]\n\nmust = 1", 3, "sandbox.must: there is no such setting; one of tier, require, writable,"),
         ('[security]\nrequire = "x"', 2, "security.require: there is no section [security]; did you mean sandbox."),
         ("[guard]\nlevel = 3", 2, "guard.level: there is no section [guard]; take it out, or put it under"),
     ],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from lumen_tui.engine.actions.registry import perform
 from lumen_tui.store import files
+from lumen_tui.store.store import Store
 
 KEY = "sk-ant-0123456789abcdef"
 BUILDER = """+++
@@ -33,6 +35,20 @@ def test_what_a_command_left_running_ends_with_the_worker(make_task, server):
     assert task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)["status"] == "done"
     assert (task.folder / "files" / "left").exists()
     task.until(lambda: not any("sleep\x00300.271" in words for words in command_lines()), 3)
+
+
+def test_a_role_that_names_them_uses_the_relay_tools(make_task, server):
+    submit = ("relay_submit", {"name": "outbox", "text": "The backup is done.", "base": 0})
+    late = ("relay_submit", {"name": "outbox", "text": "Something else.", "base": 0})
+    server.script = [submit, ("relay_read", {"name": "outbox"}), late, ("write_result", {"text": "ok"}), "done"]
+    task = make_task("anything", role="scribe")
+    text = '+++\npurpose = "p"\ntools = ["relay_read", "relay_submit"]\n+++\n\nWork.\n'
+    perform(Store(task.layout.root), "role.hire", {"name": "scribe", "text": text}, by="ann", now=time.time())
+    assert task.run(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)["status"] == "done"
+    told = [event for event in task.events if event["kind"] == "result"]
+    assert [event.get("ok", True) for event in told] == [True, True, False, True]
+    assert "held" in told[2]["text"]
+    assert "The backup is done." in (task.layout.root / "relay" / "outbox.jsonl").read_text()
 
 
 def test_a_model_call_is_interrupted(make_task, server):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import ids, times
+from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
-from lumen_tui.model.roles import PersonnelEntry
+from lumen_tui.model.roles import PersonnelEntry, Role
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.people import history
 from lumen_tui.store.settings import rolefiles, roles
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.rolefiles import Texts
 from lumen_tui.store.store import Store
 
@@ -20,24 +21,24 @@ _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal li
 
 def hire(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
     """Put a new role in force. `text` is the whole role file."""
-    _checked(name, text)
+    said = f"{name} hired{_besides(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         if name in _in_force(store):
             raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
         after: Texts = {"hired": text, "retired": None}
-        return _change(store, name, after, verb="role.hire", said=f"{name} hired", by=by, now=now)
+        return _change(store, name, after, verb="role.hire", said=said, by=by, now=now)
 
 
 def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
     """Replace the file of a role in force; a shipped one gets a hired one over it."""
-    _checked(name, text)
+    said = f"{name} adjusted{_besides(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
         before = rolefiles.texts(store.layout, name)
         if text == (before["hired"] or rolefiles.shipped_text(name)):
             raise ActionError(f"nothing about {name!r} was changed", missing=True)
         after: Texts = {**before, "hired": text}
-        return _change(store, name, after, verb="role.adjust", said=f"{name} adjusted", by=by, now=now)
+        return _change(store, name, after, verb="role.adjust", said=said, by=by, now=now)
 
 
 def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
@@ -78,7 +79,18 @@ def _without_past(name: str, text: str, now: float) -> str:
     return "\n".join(kept) + mark + prompt
 
 
-def _checked(name: str, text: str) -> None:
+def _besides(store: Store, role: Role) -> str:
+    """Where its tools are others than its file says, as the end of a sentence: some it cannot use, one it keeps."""
+    from lumen_tui.engine import rolepreview  # what it knows of models and tools is needed here alone
+
+    lost = rolepreview.useless(role, load_config(store.layout)[0])
+    said = f"; of no use to it: {lost}" if lost else ""
+    if role.name != agent.ROLE and "write_result" not in role.tools:
+        said += "; it keeps write_result, by which results get out"
+    return said
+
+
+def _checked(name: str, text: str) -> Role:
     ids.check_name(name, "role")
     if len(text.encode("utf-8", "replace")) > _MAX_ROLE:
         raise ActionError(f"the role is longer than {_MAX_ROLE:,} bytes: shorten its prompt")
@@ -88,6 +100,7 @@ def _checked(name: str, text: str) -> None:
         raise ActionError(f"role {name}, line {error.line}: {error}") from error
     if not role.prompt.strip():
         raise ActionError(f"role {name} has no prompt: write below the closing +++ what the role is to do")
+    return role
 
 
 def _in_force(store: Store) -> list[str]:

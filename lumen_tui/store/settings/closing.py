@@ -35,7 +35,17 @@ _CLOSED = {
 }
 _STAYING = ("sandbox", "budget")  # where one wrong value may stay as it was: the others can only be looser then
 _FLOOR = (("sandbox", "require"), ("sandbox", "tier"))
-_EVERYTHING = ("write", "shell", "web_fetch", "custom", "remember", "block_append", "block_replace", "block_rethink")
+_EVERYTHING = (
+    "write",
+    "shell",
+    "web_fetch",
+    "custom",
+    "remember",
+    "block_append",
+    "block_replace",
+    "block_rethink",
+    "relay_submit",
+)
 
 
 def shut(slips: Iterable[Slip], *, known: bool) -> frozenset[str]:

@@ -73,14 +73,8 @@ def _slip(keys: tuple[str, ...], what: str, source: Source) -> Slip:
     unknown = not plainly.is_known(Config, keys)
     policy = (keys[0],) if keys[0] in POLICY else ()
     if unknown:
-        what = f"there is no such setting{plainly.near(Config, keys) or _settings_of(keys[0])}"
+        what = f"there is no such setting{plainly.instead(Config, keys)}"
     return Slip(keys, unknown, policy, _where(keys, source), f"{_dotted(keys)}: {what}")
-
-
-def _settings_of(section: str) -> str:
-    """The settings that a section has, for somebody who wrote another."""
-    known = plainly.fields(Config, (section,))
-    return f"; [{section}] has {', '.join(known)}" if known else ""
 
 
 def _no_section(section: str, value: Any, source: Source) -> list[Slip]:

@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 
 MISSING = object()  # where the value that did not fit is not at hand
+_LISTED = 12  # settings that a message lists at most
 _SHOWN = 40  # characters of a value that a message repeats
 _KINDS = {
     "int": "a whole number", "float": "a number", "str": "text in quotes", "bool": "true or false",
@@ -47,7 +48,7 @@ def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], v
     if "[" in at and (item := _item(whole, keys)) is not None:
         return _of_item(text, at, item)
     if "unknown field" in text:
-        return f"there is no such setting{near(whole, keys)}"
+        return f"there is no such setting{instead(whole, keys)}"
     if "missing required field" in text:
         return "it is missing"
     hint = _hint(whole, keys)
@@ -100,6 +101,12 @@ def near(whole: Any, keys: Sequence[str]) -> str:
     known = _fields(_hint(whole, keys[: depth - 1]))
     meant = close(keys[depth - 1], known)
     return f"; did you mean {meant}?" if meant else ""
+
+
+def instead(whole: Any, keys: Sequence[str]) -> str:
+    """What to write for a setting that there is not: the one that is meant, or those that there are."""
+    known = fields(whole, keys[:-1])
+    return near(whole, keys) or (f"; one of {', '.join(known)}" if 0 < len(known) <= _LISTED else "")
 
 
 def close(name: str, known: Sequence[str], likeness: float = 0.6) -> str:

@@ -1,0 +1,119 @@
+"""A slip in a role never lets its workers do more than its file says, and what a change brings with it is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from lumen_tui.__main__ import main
+from lumen_tui.model.config import Config, WebConfig
+from lumen_tui.model.roles import ALL_TOOLS, Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.settings.roles import list_roles, load_role, parse_role
+from lumen_tui.tools.rules import BadRules, derive
+from lumen_tui.tools.toolbox import TOOLS
+from lumen_tui.worker.briefing import system_prompt
+
+SLIPS = {
+    "[limits]\nmax_step = 3": (3, "limits.max_step: there is no such setting; did you mean max_steps?"),
+    "[limits]\nwall_clock = 3": (
+        3,
+        "limits.wall_clock: there is no such setting; one of timeout_seconds, stall_seconds",
+    ),
+    "[limit]\nmax_steps = 3": (3, "limit: there is no such setting; did you mean limits?"),
+    'writabel = ["/srv"]': (3, "writabel: there is no such setting; did you mean writable?"),
+    "Write = false": (3, "Write: there is no such setting; did you mean write?"),
+    'shel = "none"': (3, "shel: there is no such setting; did you mean shell?"),
+    '[[rule]]\nkind = "deny"\ntool = "shell"': (3, "rule: there is no such setting; did you mean rules?"),
+    "max_steps = 3": (3, "max_steps: there is no such setting"),
+    "[limits]\nmax_steps = 0": (4, "limits.max_steps: 0 is out of range: 1 to 100000"),
+    "network = 0": (3, "network: true or false is needed, not 0"),
+}
+
+
+def file(slip: str) -> str:
+    return f'+++\npurpose = "p"\n{slip}\n+++\n\nWork.\n'
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_a_role_file_is_named_with_its_line_and_the_role_cannot_be_used(house, slip):
+    line, what = SLIPS[slip]
+    with pytest.raises(BadFile) as caught:
+        parse_role("builder", file(slip), "hired")
+    assert str(caught.value).startswith(what)
+    house.layout.role("builder").write_text(file(slip))  # over the shipped one, which must not come back for it
+    with pytest.raises(BadFile):
+        load_role(house.layout, "builder")
+    found, _, problems = list_roles(house.layout)
+    assert "builder" not in [role.name for role in found]
+    assert [problem.where.partition(":")[0] for problem in problems] == ["roles/builder.md"]
+    assert caught.value.line in (line, line + 1)
+
+
+def test_every_tool_that_the_documentation_names_can_be_given_to_a_role():
+    assert {*TOOLS} == {*ALL_TOOLS}
+    role = Role("r", "p", tools=ALL_TOOLS, shell="any", write=True, hosts=("a.b",))  # noqa: S604
+    assert derive(role, Spec(id="t", objective="o")).tools == {*ALL_TOOLS}
+
+
+def test_no_role_loses_the_tool_that_every_prompt_asks_for():
+    role = Role("r", "p", tools=("find",), prompt="Work.")
+    rules = derive(role, Spec(id="t", objective="o", constraints=("Use only find", "Do not use write_result")))
+    assert "write_result" in rules.tools and "Call write_result" in system_prompt(role, rules)
+    with pytest.raises(BadRules, match="write_result is refused by a rule"):
+        derive(Role("r", "p", rules=(ToolRule("deny", "write_result"),)), Spec(id="t", objective="o"))
+
+
+@pytest.fixture
+def lumen(house, capsys):
+    """Run the program; what it says on both streams."""
+
+    def run(*words: str, code: int = 0) -> str:
+        assert main(["--state", str(house.layout.root), *words]) == code
+        said = capsys.readouterr()
+        return said.err + said.out
+
+    return run
+
+
+def test_a_tool_that_a_role_cannot_use_is_told_with_what_it_lacks(house, lumen):
+    said = lumen("role", "adjust", "researcher", "--tools", "web_fetch,write_file,shell_start,find,write_result")
+    for words in ("web_fetch (no host is allowed", "write_file (the role has no write", "shell_start (the role has no"):
+        assert words in said
+    assert "no use" not in lumen("role", "adjust", "researcher", "--tools", "find,web_fetch", "--hosts", "example.org")
+    assert "it keeps write_result" in lumen("role", "adjust", "researcher", "--tools", "find")
+    house.layout.config.write_text('[web]\nhosts = ["example.org"]\n')
+    assert "no use" not in lumen("role", "adjust", "researcher", "--tools", "web_fetch", "--hosts", "")
+
+
+def test_limits_are_given_by_flags(house, lumen):
+    lumen("role", "adjust", "builder", "--max-steps", "7", "--timeout-seconds", "90", "--memory-mb", "300")
+    lumen("role", "hire", "scout", "--like", "builder", "--at-once", "2", "--processes", "9", "--cpu-seconds", "5")
+    limits = load_role(house.layout, "scout").limits
+    assert (limits.max_steps, limits.timeout_seconds, limits.memory_mb) == (7, 90.0, 300)
+    assert (limits.at_once, limits.processes, limits.cpu_seconds) == (2, 9, 5)
+    assert "limits.max_steps: 0 is out of range: 1 to" in lumen("role", "adjust", "scout", "--max-steps", "0", code=2)
+    assert "now: 7" not in lumen("role", "adjust", "scout", "--max-steps", "8", "--dry-run")
+    assert load_role(house.layout, "scout").limits.max_steps == 7
+
+
+@pytest.mark.parametrize("dry", [("--dry-run",), ()])
+def test_firing_says_what_it_means_also_of_the_main_agent(house, lumen, dry):
+    house.do("task.new", objective="wait for it", role="builder")
+    said = lumen("role", "fire", "builder", "-r", "too dear", *dry)
+    assert "1 task queued: they will not start until it is rehired." in said and "wait for it" in said
+    said = lumen("role", "fire", "main", "--reason", "a test", *dry)
+    assert "It is the agent itself: without it no model thinks in a loop" in said
+    assert ("main fired" in said) == (not dry)
+    assert {"builder", "main"} <= {role.name for role in list_roles(house.layout)[0]} if dry else {
+        "builder", "main"} <= {*list_roles(house.layout)[1]}  # fmt: skip
+    if not dry:
+        assert '"reason":"too dear"' in house.layout.personnel.read_text()
+
+
+def test_a_closed_web_is_closed_for_the_hosts_of_roles_too():
+    role = Role("r", "p", tools=("web_fetch",), hosts=("example.org",))
+    closed = Config(web=WebConfig(hosts=("-",)))
+    assert "web_fetch" in derive(role, Spec(id="t", objective="o")).tools
+    assert "web_fetch" not in derive(role, Spec(id="t", objective="o"), closed).tools
