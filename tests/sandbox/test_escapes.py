@@ -89,6 +89,27 @@ def test_pairs_of_sockets_work_that_stay_connected(machine):
     assert result.text == "b'x' b'y'\n"
 
 
+def test_what_uses_memory_files_within_its_bounds_is_not_ended(machine):
+    """Memory that is open and mapped is one memory, and so is what was sent to another process."""
+    machine.settings(memory_mb=128)
+    result = machine.run(
+        '@py@ \'import mmap,os,time\nf=os.memfd_create("m"); [os.write(f,bytes(1<<20)) for _ in range(80)]; '
+        "m=mmap.mmap(f,80<<20); "
+        'sum(m[::4096]); g=os.dup(f)\nif not os.fork(): time.sleep(1); os._exit(0)\nos.wait(); print("works")\''
+    )
+    assert result.text == "works\n"
+
+
+def test_memory_without_a_process_is_bounded(machine):
+    if machine.tier == "landlock":
+        pytest.skip("there is none to be had under Landlock")
+    result = machine.run(
+        "@py@ 'import ctypes; l=ctypes.CDLL(None); "
+        "print([l.shmget(0,n,0o1600)>=0 for n in (56,65536,65537,1<<40)], [l.semget(0,n,0o1600)>=0 for n in (17,65)])'"
+    )
+    assert result.text == "[True, True, False, False] [True, False]\n"
+
+
 def test_no_device_folder_takes_files(machine):
     """It would be memory, as much as the machine has."""
     result = machine.run("head -c 1M /dev/zero > /dev/x; ls /dev/x; echo x > /dev/null && echo works")
@@ -111,6 +132,44 @@ OVER = {
         "[(m.seek(i), m.write(b\"x\")) for i in range(0,400<<20,4096)]; time.sleep(9)'",
         "more than 128 MiB of memory",
     ),
+    "memory files": (
+        "@py@ 'import os,time; fs=[os.memfd_create(\"m\") for _ in range(30)]; "
+        "[os.write(f,bytes(15<<20)) for f in fs]; time.sleep(9)'",
+        "more than 128 MiB of memory",
+    ),
+    "memory files that are mapped alone": (
+        "@py@ 'import mmap,os,time\nms=[]\nfor _ in range(30):\n f=os.memfd_create(\"m\"); os.write(f,bytes(15<<20)); "
+        "ms.append(mmap.mmap(f,15<<20)); os.close(f)\n os.system(\"true\")\n"
+        "time.sleep(9)'",
+        "more than 128 MiB of memory",
+    ),
+    "memory files on the way between two sockets": (
+        "@py@ 'import os,socket,time\na,b=socket.socketpair()\nfor _ in range(30):\n f=os.memfd_create(\"m\"); "
+        "os.write(f,bytes(15<<20)); socket.send_fds(a,[b\"x\"],[f]); os.close(f)\ntime.sleep(9)'",
+        "more than 128 MiB of memory",
+    ),
+    "memory of a process whose first thread has ended": (
+        "@py@ 'import _thread,ctypes,os,time; p=bytearray(b\"x\")*(100<<20); "
+        "_thread.start_new_thread(time.sleep,(9,)); "
+        "ctypes.CDLL(None).syscall(60 if os.uname().machine==\"x86_64\" else 93,0)' & sleep 1; "
+        "@py@ 'import time; p=bytearray(b\"x\")*(60<<20); time.sleep(9)'",
+        "more than 128 MiB of memory",
+    ),
+    "inotify instances": (
+        "@py@ 'import ctypes,time; l=ctypes.CDLL(None); [l.inotify_init1(0) for _ in range(20)]; time.sleep(9)'",
+        "more than 16 inotify instances",
+    ),
+    "inotify instances of another thread": (
+        "@py@ 'import ctypes,time,_thread; l=ctypes.CDLL(None); l.close_range(9,10,2); l.unshare(0x400)\n"
+        "def f():\n l.close_range(9,10,2); l.unshare(0x400); [l.inotify_init1(0) for _ in range(20)]; time.sleep(9)\n"
+        "_thread.start_new_thread(f,()); time.sleep(9)'",
+        "more than 16 inotify instances",
+    ),
+    "open files on the way between two sockets": (
+        "@py@ 'import os,socket,time\na,b=socket.socketpair()\n"
+        "for _ in range(80): socket.send_fds(a,[b\"x\"],[0])\ntime.sleep(9)'",
+        "more than 64 open files on the way",
+    ),
     "a busy loop": ("while :; do :; done", "exit code 137|seconds of processor time"),  # the kernel, or who looks
     "busy loops": ("for i in 1 2 3; do (while :; do :; done) & done; wait", "seconds of processor time"),
     "a flood of output": ("yes lumen", "far more than is kept"),
@@ -125,7 +184,8 @@ OVER = {
 def test_a_limit_ends_it(name, machine):
     script, wanted = OVER[name]
     seconds = 1 if "busy" in name else 10
-    machine.settings(processes=40, memory_mb=128, cpu_seconds=seconds, file_mb=16, disk_mb=200, open_files=64)
+    machine.settings(processes=40, memory_mb=128, cpu_seconds=seconds, file_mb=16, disk_mb=200,
+                     open_files=200 if "open files on the way" in name else 64)  # fmt: skip
     began = time.monotonic()
     result = machine.run(script, seconds=1 if name == "endless time" else 15)
     assert time.monotonic() - began < 14

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -66,3 +68,29 @@ def test_a_folder_that_is_not_there_leaves_no_descriptor_open(tmp_path: Path) ->
     with pytest.raises(OSError, match="inotify_add_watch"):
         Notices([tmp_path, tmp_path / "none"])
     assert os.listdir("/proc/self/fd") == before
+
+
+BARE = """
+import itertools, sys, threading
+from pathlib import Path
+from lumen_tui.store import watch
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.notices import Notices
+try:
+    Notices([Path("/")])
+except OSError as error:
+    print(error)
+print(len(list(itertools.islice(watch.wait_for_changes(Layout(Path(sys.argv[1])), threading.Event(), bool), 3))))
+"""
+
+
+@pytest.mark.parametrize("kind", ["instances", "watches"])
+def test_where_no_notices_are_to_be_had_it_looks_at_intervals(layout: Layout, kind: str) -> None:
+    """In a user namespace that may have none, as where other programs hold all of them."""
+    script = f'echo 0 >/proc/sys/user/max_inotify_{kind} && exec "$0" "$@"'
+    argv = ["unshare", "-Ur", "sh", "-c", script, sys.executable, "-c", BARE, str(layout.root)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    if "unshare" in done.stderr or "max_inotify" in done.stderr:
+        pytest.skip(f"no user namespace with limits of its own: {done.stderr.strip()}")
+    assert "inotify" in done.stdout.splitlines()[0], done.stdout + done.stderr
+    assert done.stdout.splitlines()[1] == "3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
@@ -11,12 +12,15 @@ from msgspec import Struct
 
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import Limits
-from lumen_tui.tools.sandbox import locking
+from lumen_tui.tools.sandbox import descriptors, locking
+from lumen_tui.tools.sandbox.descriptors import Open
 
 MIB = 1024 * 1024
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LEAST_FREE = 96 * MIB  # of the machine's memory; below it a command that uses some is ended
 _MOST_LOOKED_AT = 4096  # processes of one command
+_HELD = ("RssAnon:", "RssShmem:", "VmSwap:")  # of memory, in /proc/PID/status
+_SELDOM = 5  # looks between two at what takes long to look at
 _ROUNDS, _ROUND_SECONDS = 200, 0.005  # of ending them
 
 
@@ -51,20 +55,57 @@ class Watch:
         """`state` is where no file may be locked, but below `own`: who else writes there would wait for the lock."""
         self._caps, self._state, self._own = most, state, own
         self._disks = {path: free for path in roots if (free := _free(path)) >= 0}
+        self._shared = _of_the_machine("Shmem")
+        self._looks = 0
+        self._out_of_sight: set[str] = set()
 
     def look(self, pids: Iterable[int]) -> str:
         """Why the command has to end, or empty. `pids` are the processes that were started for it."""
         found = descendants(pids, most=min(_MOST_LOOKED_AT, 4 * self._caps.processes))
         if len(found) > self._caps.processes:
             return f"it had more than {self._caps.processes} processes"
-        memory = sum(map(_memory, found))
-        if memory > self._caps.memory:
-            return f"it used more than {self._caps.memory // MIB:,} MiB of memory"
-        if memory > _LEAST_FREE and _available() < _LEAST_FREE:
-            return f"the machine has hardly any memory left ({memory // MIB:,} MiB of it were used by this command)"
+        held = list(itertools.islice(descriptors.opened(found), descriptors.MOST + 1))
+        if len(held) > descriptors.MOST:
+            return f"it had more than {descriptors.MOST:,} open files"
+        if why := self._memory(found, held):
+            return why
         if sum(map(_cpu, found)) > self._caps.cpu_seconds:
             return f"it used more than {self._caps.cpu_seconds:,} seconds of processor time"
-        return self._disk(found) or (locking.held(found, self._state, self._own) if self._state else "")
+        return self._disk(found) or self._others(found, held)
+
+    def _memory(self, pids: list[int], held: list[Open]) -> str:
+        files = descriptors.memory_files(held)
+        used = sum(map(_memory, pids)) + sum(files.values())
+        if files and used > self._caps.memory:  # what is open and mapped was counted twice
+            mapped = descriptors.mapped_memory_files(pids)
+            used -= sum(size for inode, size in mapped.items() if inode in files)
+        if used > self._caps.memory or self._hides_memory(pids, held, files):
+            return f"it used more than {self._caps.memory // MIB:,} MiB of memory"
+        if used > _LEAST_FREE and _of_the_machine("MemAvailable", _LEAST_FREE) < _LEAST_FREE:
+            return f"the machine has hardly any memory left ({used // MIB:,} MiB of it were used by this command)"
+        return ""
+
+    def _hides_memory(self, pids: list[int], held: list[Open], files: dict[int, int]) -> bool:
+        """Others use memory as well, so both must be true: the machine has as much more of it in memory files, and
+        the command has some that no process holds open: mapped alone, or sent and not taken."""
+        more = _of_the_machine("Shmem") - self._shared - sum(files.values())
+        if more <= self._caps.memory:
+            return False
+        return bool(descriptors.on_the_way(held) or descriptors.mapped_memory_files(pids).keys() - files.keys())
+
+    def _others(self, pids: list[int], held: list[Open]) -> str:
+        """Why other programs would suffer from what it holds."""
+        unseen = {one.holder for one in held if one.path == descriptors.OUT_OF_SIGHT}
+        again, self._out_of_sight = unseen & self._out_of_sight, unseen
+        if again:
+            return "it keeps out of sight what it has open"
+        self._looks += 1
+        if not self._looks % _SELDOM:
+            if descriptors.on_the_way(held) > descriptors.MOST_ON_THE_WAY:
+                return f"it had more than {descriptors.MOST_ON_THE_WAY} open files on the way between its processes"
+            if why := descriptors.too_many_notices(held):
+                return why
+        return locking.held(pids, held, self._state, self._own) if self._state else ""
 
     def _disk(self, pids: list[int]) -> str:
         """Others write as well, so both must be true: the disk got fuller, and the command wrote as much."""
@@ -119,10 +160,11 @@ def wait_gone(pid: int) -> None:
 
 
 def _is_gone(pid: int) -> bool:
-    """Whether it has ended, also where nobody has collected it yet."""
+    """Whether it has ended, also where nobody has collected it yet; its first thread may end before the others."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
-            return stat.read().rpartition(")")[2].split()[0] in "ZX"
+            fields = stat.read().rpartition(")")[2].split()
+        return fields[0] in "ZX" and int(fields[17]) <= 1
     except (OSError, IndexError):
         return True
 
@@ -141,15 +183,11 @@ def children(pid: int) -> list[int]:
 
 def _memory(pid: int) -> int:
     """Bytes that it holds and no file stands behind."""
-    total = 0
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
-            for line in status:
-                if line.startswith(("RssAnon:", "RssShmem:", "VmSwap:")):
-                    total += int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return total
+    for place in descriptors.threads(pid):
+        told = [line for line in descriptors.lines(f"{place}/status") if line.startswith(_HELD)]
+        if told:
+            return sum(int(line.split()[1]) for line in told) * 1024
+    return 0
 
 
 def _cpu(pid: int) -> float:
@@ -175,15 +213,12 @@ def _written(pid: int) -> int:
     return max(0, counts.get("write_bytes", 0) - counts.get("cancelled_write_bytes", 0))
 
 
-def _available() -> int:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as meminfo:
-            for line in meminfo:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return _LEAST_FREE
+def _of_the_machine(name: str, unknown: int = 0) -> int:
+    """Bytes of memory of one kind."""
+    for line in descriptors.lines("/proc/meminfo"):
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    return unknown
 
 
 def _free(path: str) -> int:

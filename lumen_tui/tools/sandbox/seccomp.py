@@ -15,6 +15,8 @@ _ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _EPERM, _EINVAL, _ENOSYS, _EOPNOTSUPP = 1, 22, 38, 95
 _NR, _ARCH, _ARG0 = 0, 4, 16  # offsets in struct seccomp_data
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEW*, all that clone takes
+_THREAD, _FILES = 0x10000, 0x400  # CLONE_THREAD, CLONE_FILES
+_CLOSE_RANGE, _UNSHARE = 436, 2  # the same on every processor; CLOSE_RANGE_UNSHARE
 
 _UNIX = 1
 INTERNET = (2, 10, 16)  # IPv4, IPv6, and netlink, which tells of both
@@ -104,7 +106,7 @@ def program(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...]
             lines += [_op(_EQUAL, number, 0, 1), _error(number_of_error)]
     lines += _ioctl(_IOCTL[machine]) + _unless(_FCNTL[machine], 1, (_LEASE,)) + _set_ids(machine)
     lines += _not_seen(machine, asked) if asked is not None else _own_spaces(machine)
-    lines += _unless_bits(_CLONE[machine], 0, _NEW_NAMESPACE) + _pairs(_SOCKETPAIR[machine])
+    lines += _clone(_CLONE[machine]) + _unless_bits(_CLOSE_RANGE, 2, _UNSHARE) + _pairs(_SOCKETPAIR[machine])
     return b"".join(lines + _sockets(_SOCKET[machine], families))
 
 
@@ -130,6 +132,12 @@ def _set_ids(machine: str) -> list[bytes]:
         mode = [_op(_LOAD, _ARG0 + 8 * (flags + 1)), _op(_ANY_BIT, _SET_ID, 0, 1), _error(_EPERM)]
         lines += _call(number, [*makes, *mode])
     return lines
+
+
+def _clone(number: int) -> list[bytes]:
+    """No namespaces; and threads that have the same open files, or nobody could see what one of them has."""
+    lines = [_op(_LOAD, _ARG0), _op(_ANY_BIT, _NEW_NAMESPACE, 3, 0), _op(_AND, _THREAD | _FILES)]
+    return _call(number, [*lines, _op(_EQUAL, _THREAD, 1, 0), _op(_RETURN, _ALLOW), _error(_EPERM)])
 
 
 def _ioctl(number: int) -> list[bytes]:

@@ -1,0 +1,125 @@
+"""What the processes of one command hold open. One look serves every limit that counts some of it, and the locks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+MOST = 20_000  # open files of one command that are looked at
+_MEMORY_FILE = "/memfd:"
+_NOTICES = ("anon_inode:inotify", "anon_inode:[fanotify]")
+MOST_NOTICES = 16  # of the 128 that most systems give to each user
+MOST_ON_THE_WAY = 64
+_TOUCHED = {"Rss:": 1024, "Anonymous:": -1024}  # what is private of it counts with the process's own memory
+OUT_OF_SIGHT = "?"  # as a path: of a program that nobody may read, or that said that nobody may look
+_WATCHES = "/proc/sys/fs/inotify/max_user_watches"
+
+
+class Open(NamedTuple):
+    """A descriptor: the process or thread below /proc that has it, its number there, and where it leads."""
+
+    holder: str
+    number: str
+    path: str
+
+    @property
+    def facts(self) -> str:
+        """The file in which the kernel tells of it."""
+        return f"{self.holder}/fdinfo/{self.number}"
+
+
+def threads(pid: int) -> Iterator[str]:
+    """Where the kernel tells of a process, and then of each of its threads: the first one may have ended before the
+    others. All have the same memory and, as the filter of system calls lets none part with them, descriptors."""
+    yield f"/proc/{pid}"
+    try:
+        yield from (f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return  # it has ended
+
+
+def told(pid: int, name: str) -> list[str]:
+    """What a file of proc(5) tells of the memory of a process; nothing where it has ended."""
+    return next(filter(None, (lines(f"{place}/{name}") for place in threads(pid))), [])
+
+
+def opened(pids: Iterable[int]) -> Iterator[Open]:
+    """All descriptors of these processes; of one that does not let us look a single one without a number."""
+    for pid in pids:
+        for place in threads(pid):
+            try:
+                numbers = os.listdir(f"{place}/fd")
+            except PermissionError:
+                yield Open(place, "", OUT_OF_SIGHT)
+                break
+            except OSError:
+                break  # it has ended
+            yield from (Open(place, number, path) for number in numbers if (path := leads(f"{place}/fd/{number}")))
+            if numbers:
+                break
+
+
+def memory_files(held: Iterable[Open]) -> dict[int, int]:
+    """The memory files among them: the bytes that each takes, whoever wrote them, by the number of its inode."""
+    sizes = {}
+    for one in held:
+        if one.path.startswith(_MEMORY_FILE):
+            try:
+                status = os.stat(f"{one.holder}/fd/{one.number}")
+            except OSError:
+                continue
+            sizes[status.st_ino] = status.st_blocks * 512
+    return sizes
+
+
+def mapped_memory_files(pids: Iterable[int]) -> dict[int, int]:
+    """The same of what is mapped: the bytes that the processes have touched of each, added up."""
+    sizes: dict[int, int] = {}
+    for pid in pids:
+        inode = 0
+        for line in told(pid, "smaps"):
+            words = line.split(maxsplit=5)
+            if len(words) > 4 and not words[0].endswith(":"):  # where, rights, offset, device, inode, name
+                inode = int(words[4]) if words[-1].startswith(_MEMORY_FILE) else 0
+                sizes.setdefault(inode, 0)
+            elif inode and words[0] in _TOUCHED:
+                sizes[inode] += _TOUCHED[words[0]] * int(words[1])
+    sizes.pop(0, None)
+    return sizes
+
+
+def too_many_notices(held: Iterable[Open]) -> str:
+    """Why a command must end that leaves other programs of the user without notices of files; empty where not."""
+    notices = [one for one in held if one.path in _NOTICES]
+    if len(notices) > MOST_NOTICES:
+        return f"it had more than {MOST_NOTICES} inotify instances, of which other programs need some as well"
+    most = int(next(iter(lines(_WATCHES)), "0")) // 2
+    if most and sum(len(lines(one.facts)) for one in notices) > most:
+        return f"it watched more than {most:,} files and folders, of which other programs need to watch some as well"
+    return ""
+
+
+def on_the_way(held: Iterable[Open]) -> int:
+    """How many descriptors were sent through a socket and not taken yet: no process has them."""
+    return sum(
+        int(line.split()[1]) for one in held if one.path.startswith("socket:") for line in lines(one.facts)
+        if line.startswith("scm_fds:")
+    )  # fmt: skip
+
+
+def leads(link: str) -> str:
+    """Where a link leads; empty where that cannot be told."""
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
+def lines(path: str) -> list[str]:
+    """What the kernel tells in a file; nothing where it tells nothing."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as told:
+            return told.readlines()
+    except OSError:
+        return []
