@@ -28,13 +28,12 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.providers.choose import provider_name
 from lumen_tui.store import files, process
 from lumen_tui.store.damage import DamageScan
-from lumen_tui.store.layout import FOLDERS, distrust
+from lumen_tui.store.layout import distrust
 from lumen_tui.store.lease import Lease, read_lease, take_lease
 from lumen_tui.store.store import Store
-from lumen_tui.store.sweeping import sweep
+from lumen_tui.store.sweeping import Sweeper
 from lumen_tui.store.tasks.taskread import read_json
 
-_OLD_TEMPORARY = 3600.0  # seconds; nobody writes one file for so long
 _JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event
 
 
@@ -116,7 +115,8 @@ class Engine:
         self._damage = DamageScan(layout)
         self.tenure = Tenure(self.store, self.log)
         self._hook_news = HookNews(self.store, self.log, now)
-        self._sweep(now)
+        self._sweeper = Sweeper(layout)
+        self._sweeper.sweep(now)
         self._say("starting", now)
         self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
         adopted = self.tending.recover(now)
@@ -140,11 +140,6 @@ class Engine:
         self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)
         self.arrivals = Arrivals(self.store.layout, self.loop)
         self.learning = Learning(self.store.layout, self.log)
-
-    def _sweep(self, now: float) -> None:
-        """Remove what writers that were killed left beside the files they were replacing."""
-        for folder in (self.store.root, *(self.store.root / name for name in FOLDERS)):
-            sweep(folder, now - _OLD_TEMPORARY)
 
     def _count_missed(self, before: Heartbeat, now: float) -> None:
         """Beats that fell into the time without an engine are recorded once and never replayed."""
@@ -208,6 +203,7 @@ class Engine:
         self.notice_jump(now)
         report.wishes, report.tended = self.look()
         self._keep_damage(now)
+        self._sweeper.sweep(now)
         self.questions.tend(now)
         self._save_checkpoints(now)
         if self.beats > self._jumped_in + 1:

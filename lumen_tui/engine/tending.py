@@ -20,6 +20,7 @@ from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.store import backwards, files, filing, process
 from lumen_tui.store.people.putaside import PutAside
 from lumen_tui.store.store import Store
+from lumen_tui.store.sweeping import sweep
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.taskindex import TaskIndex
 from lumen_tui.store.tasks.taskread import has_worker, read_json
@@ -159,7 +160,7 @@ class Tending:
         self._collected.add((view.id, view.attempt))
         over = view.status in (Status.DONE, Status.CANCELLED) or view.spec.role == agent.ROLE
         if over or view.id in self._dealt:
-            self._archive(view, folder)
+            self._archive(view, folder, now)
         else:
             self._settled.add(view.id)
 
@@ -173,7 +174,7 @@ class Tending:
                 brain=view.brain, attempt=view.attempt,
             )  # fmt: skip
 
-    def _archive(self, view: TaskView, folder: Path) -> None:
+    def _archive(self, view: TaskView, folder: Path, now: float) -> None:
         """Move the folder out of the way, unless a worker is still on its way out of it: the next look does."""
         if has_worker(folder):
             self.index.expect(view.id)
@@ -181,6 +182,7 @@ class Tending:
         year, month = times.iso(view.finished)[:7].split("-")
         target = self._store.layout.archive / year / month
         filing.make_folder(target)
+        sweep(folder, now)
         filing.move(folder, target / view.id)
 
     def _tend(self, view: TaskView, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What interrupted replaces leave behind: temporary files beside the real ones, removed at an engine's start."""
+"""What interrupted replaces leave behind: temporary files beside the real ones. Engine and doctor take them away."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ import re
 import stat
 from pathlib import Path
 
+from lumen_tui.model.times import HOUR
 from lumen_tui.store import filing
+from lumen_tui.store.layout import FOLDERS, Layout
 
+OLD_SECONDS = 60.0  # a younger one may be somebody's work
 _TEMPORARY = re.compile(r"\..*\.tmp", re.DOTALL).fullmatch
+
+
+class Sweeper:
+    """Sweeps the folders that every engine writes to, at its first call and then each hour."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._folders = (layout.root, *(layout.root / name for name in FOLDERS))
+        self._next = 0.0
+
+    def sweep(self, now: float) -> None:
+        """Remove what writers that were killed left there, where an hour has passed since the last time."""
+        if now < self._next:
+            return
+        self._next = now + HOUR
+        for folder in self._folders:
+            sweep(folder, now - OLD_SECONDS)
 
 
 def sweep(folder: Path, before: float) -> int:

@@ -7,12 +7,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from lumen_tui.engine.doctor.finding import Finding
-from lumen_tui.store import mending
+from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.store import mending, sweeping
 from lumen_tui.store.layout import Layout
 from lumen_tui.tools.paths import OWN_FILES
-
-_OLD = 60.0  # seconds; a younger unfinished replacement may be somebody's work
 
 
 def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
@@ -68,10 +66,10 @@ def _open_to_others(path: Path, where: str, found: os.stat_result, fix: bool) ->
 
 
 def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Temporary files and half-made task folders of writers that were killed."""
-    for path in list(mending.leftovers(layout.root, now - _OLD)):
+    """Temporary files and half-made task folders of writers that were killed: in nobody's way, so notes."""
+    for path in list(mending.leftovers(layout.root, now - sweeping.OLD_SECONDS)):
         what = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
         if fix:
             mending.sweep(path)
         where = str(path.relative_to(layout.root))
-        yield Finding("leftovers", where, what, mendable=True, mended="removed" if fix else "")
+        yield Finding("leftovers", where, what, level=NOTE, mendable=True, mended="removed" if fix else "")

@@ -1,0 +1,74 @@
+"""A folder on which engines worked, and were killed, is a healthy one: nothing that they leave makes the doctor ill."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+from lumen_program import lumen
+
+from lumen_tui.engine.doctor.examine import examine
+from lumen_tui.store.layout import FOLDERS
+from lumen_tui.store.sweeping import OLD_SECONDS
+
+ABANDONED = ".run.json.0123456789ab.tmp"
+
+
+def abandon(folder: Path, age: float, now: float) -> Path:
+    """What a writer leaves that was killed so many seconds ago."""
+    left = folder / ABANDONED
+    left.write_text("{")
+    left.chmod(0o600)
+    os.utime(left, (now - age, now - age))
+    return left
+
+
+@pytest.mark.parametrize("folder", ["", *FOLDERS])
+def test_the_next_engine_takes_away_what_killed_writers_left(world, folder: str) -> None:
+    left = abandon(world.root / folder, OLD_SECONDS + 1, world.clock.now())
+    fresh = abandon(world.root / "memory", OLD_SECONDS - 1, world.clock.now()) if folder != "memory" else None
+    world.engine()
+    assert not left.exists()
+    assert fresh is None or fresh.exists(), "a young one may be somebody's work"
+
+
+async def test_an_engine_that_lives_takes_them_away_too(world) -> None:
+    world.engine()
+    left = abandon(world.root, OLD_SECONDS + 1, world.clock.pass_time(3601))
+    await world.beat()
+    assert not left.exists()
+
+
+async def test_no_task_takes_one_with_it_into_the_archive(world) -> None:
+    task = world.task("count the lines in /etc/hostname")
+    await world.beat()
+    left = abandon(world.layout.task(task), 1, world.clock.now())
+    await world.until(lambda: (world.layout.task(task) / "exit.json").exists())
+    for _ in range(100):
+        world.clock.pass_time(1)
+        await world.beat()
+        if world.layout.archive.is_dir() and any(world.layout.archive.glob(f"*/*/{task}")):
+            break
+        await asyncio.sleep(0.02)
+    assert not left.exists()
+    assert list(world.layout.archive.rglob("*.tmp")) == []
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_the_doctor_finds_nothing_wrong_after_an_engine(tmp_path: Path, umask: int) -> None:
+    root = tmp_path / "state"
+    before = os.umask(umask)
+    try:
+        for words in (["init"], ["signal", "hello"], ["--engine-only", "--once"]):
+            ran = lumen(["--state", str(root), *words], env=dict(os.environ), cwd=tmp_path)
+            assert ran.returncode == 0, ran.stderr
+    finally:
+        os.umask(before)
+    abandon(root, OLD_SECONDS + 1, time.time())
+    from lumen_tui.store.store import Store
+
+    assert examine(Store(root), now=time.time()).left == []
+    assert lumen(["--state", str(root), "doctor"], env=dict(os.environ), cwd=tmp_path).returncode == 0
