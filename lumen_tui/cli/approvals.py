@@ -11,13 +11,17 @@ from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.actions import approvals as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
-from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words
+from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words, whole_call
+from lumen_tui.model.folding import brief, line_count
 from lumen_tui.store.people import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import taskfiles
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
+
+
+_CALL = 300  # characters of a call on its line
 
 
 def declare(commands: Group) -> None:
@@ -100,7 +104,17 @@ def run_list(session: Session, args: Namespace) -> int:
 
 def _row(session: Session, request: Approval, state: str) -> tuple[str, ...]:
     left = times.span(max(0.0, request.expires - session.now)) + " left" if state == "waiting" else state
-    return request.id, request.role, times.age(session.now - request.asked), left, request.summary
+    return request.id, request.role, times.age(session.now - request.asked), left, _call(request)
+
+
+def _call(request: Approval) -> str:
+    """The call on one line: its beginning and its end, and what lies between is told."""
+    text = whole_call(request)
+    if text == canonical(request.tool, request.arguments).decode():
+        return request.summary
+    count = line_count(text)
+    lines = f"  ({count} lines: `approvals show {request.id}`)" if count > 1 else ""
+    return f"{brief(text, _CALL)}{lines}"
 
 
 def _facts(session: Session, request: Approval, state: str) -> dict[str, Any]:

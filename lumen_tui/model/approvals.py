@@ -17,6 +17,7 @@ BY_TIME = "nobody"  # who decided where the time ran out
 BY_END = "engine"  # who decided where the task ended first
 EXPIRED = "expired"  # as `ended` of a decision
 COMMANDS = ("shell", "shell_start")  # tools that run a command line
+_WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
 _JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
 
 
@@ -101,6 +102,14 @@ class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 def canonical(tool: str, arguments: dict[str, Any]) -> bytes:
     """The call as JSON with sorted keys: what the hash is taken of, and what a person is shown."""
     return msgspec.json.encode({"tool": tool, "arguments": arguments}, order="deterministic")
+
+
+def whole_call(request: Approval) -> str:
+    """The command or the address, every character of it; of other tools the call as JSON."""
+    found = request.arguments.get(_WHOLE.get(request.tool, ""))
+    if isinstance(found, str) and found:
+        return found
+    return canonical(request.tool, request.arguments).decode()
 
 
 def call_hash(tool: str, arguments: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from lumen_tui.model.approvals import Approval, Decision, call_hash
+from lumen_tui.model.folding import brief
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
@@ -18,6 +19,7 @@ from lumen_tui.worker.world import World
 
 _LOOK = 0.1  # seconds between two looks for an answer
 _MOST_TURNS = 1000  # times that one task may ask about the very same call
+_SUMMARY = 300  # characters of a call on one line
 _SAID = 600  # characters
 _OTHER_CALL = "the answer on file is for another call: it counts as no"
 
@@ -71,7 +73,7 @@ class Asking:
         return Approval(
             id=approval_id, task_id=self._spec.id, tool=request.tool, hash=call, role=self._spec.role,
             asked_at=iso(now), expires_at=iso(now + minutes * 60), arguments=masked(request.arguments, redact),
-            summary=one_line(redact(request.summary), 300), risk=safe(redact(request.risk)), why=safe(request.why),
+            summary=brief(redact(request.summary), _SUMMARY), risk=safe(redact(request.risk)), why=safe(request.why),
             said=one_line(redact(self._events.said), _SAID), diff=safe(redact(request.diff)),
             rule=request.rule if redact(request.rule) == request.rule else "", folder=request.folder,
             unwalled=request.unwalled, attempt=self._attempt, host=process.host(), pid=me.pid,

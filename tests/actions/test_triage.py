@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 from pathlib import Path
 
@@ -10,11 +11,15 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import decay
 from lumen_tui.model.records import Relationship
 from lumen_tui.store import files
-from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory import edges, nodes
 from lumen_tui.store.memory.nodeindex import NodeIndex
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 from lumen_tui.store.units import work
+
+
+def state_of_node(node) -> str:
+    return node["metadata"].get("status") or "open"
 
 
 def open_ids(desk) -> list[str]:
@@ -88,6 +93,38 @@ def test_merge_closes_the_others_and_keeps_their_tags(desk):
     assert desk.node(stays)["tags"] == ["c", "a", "b"]
     assert desk.node(one)["metadata"]["merged_into"] == stays
     assert open_ids(desk) == [stays]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_merge_keeps_the_highest_priority_and_all_that_the_closed_were_tied_to(desk, order):
+    made = [
+        desk.discovery(tags=["a"], priority="P3", wu_id="WU-001"), desk.discovery(tags=["b"], priority="P0"),
+        desk.discovery(tags=["a", "c"], wu_id="WU-002"),
+    ]  # fmt: skip
+    child = desk.discovery(discovered_from=made[0])
+    desk.do("relation.add", from_id=made[1], to_id="WU-002", type="blocks")
+    stays, *others = (made[number] for number in order)
+    before = {node_id: desk.node(node_id) for node_id in made}
+    ties = set(edges.in_force(desk.store.layout))
+    desk.do("triage.merge", node_ids=others, into=stays)
+    node = desk.node(stays)
+    assert node["metadata"]["priority"] == "P0"
+    assert set(node["tags"]) == {"a", "b", "c"}
+    linked = {edge for edge in edges.in_force(desk.store.layout) if stays in edge}
+    assert {(child, stays, "discovered_from"), (stays, "WU-002", "blocks")} <= linked
+    units = {node["wu_id"]} | {edge.finish for edge in linked if edge.type == "related"}
+    assert units == {"WU-001", "WU-002"}
+    desk.do("undo")
+    assert set(edges.in_force(desk.store.layout)) == ties
+    for node_id in made:
+        now = desk.node(node_id)
+        for name in ("tags", "wu_id"):
+            assert now.get(name) == before[node_id].get(name)
+        assert now["metadata"].get("priority") == before[node_id].get("metadata", {}).get("priority")
+        assert state_of_node(now) == "open"
+    desk.do("redo")
+    assert desk.node(stays)["metadata"]["priority"] == "P0"
+    assert {edge for edge in edges.in_force(desk.store.layout) if stays in edge} == linked
 
 
 @pytest.mark.parametrize(

@@ -65,17 +65,42 @@ async def test_archive_asks_for_a_reason(open_room: Any) -> None:
         assert room.port.asked == [("triage.archive", {"node_ids": ["mem-00000000"], "reason": "twice"})]
 
 
-async def test_merge_takes_the_near_double(open_room: Any) -> None:
-    async with open_room() as room:
+async def test_merge_shows_both_before_it_takes_the_near_double(open_room: Any, busy_snapshot: Snapshot) -> None:
+    first, *rest = busy_snapshot.discoveries
+    near = msgspec.structs.replace(first, like=("mem-00000002", 93))
+    async with open_room(msgspec.structs.replace(busy_snapshot, discoveries=(near, *rest))) as room:
         await room.pane("discoveries").focus().press("m")
-        assert room.port.asked == [("triage.merge", {"node_ids": ["mem-00000000"], "into": "mem-a41x0000"})]
+        assert "Merge 2 discoveries" in room.text
+        assert "stays   P1  Race condition" in room.text
+        assert "closed  P2  Retry budget" in room.text
+        assert "P1; of WU-042, related to WU-100; tagged auth race-condition" in room.text
+        await room.press("enter")
+        assert room.port.asked == []
+        await room.press("m", "m", "y")
+        assert room.port.asked == [("triage.merge", {"node_ids": ("mem-00000002",), "into": "mem-00000000"})]
+
+
+@pytest.mark.parametrize(
+    ("keys", "stays", "closed"),
+    [
+        ("space space m y", "mem-00000000", ("mem-00000001",)),  # not the third, under the cursor
+        ("space space m j y", "mem-00000001", ("mem-00000000",)),
+        ("space space k m y", "mem-00000001", ("mem-00000000",)),
+        ("j j space k k m y", "mem-00000001", ("mem-00000002",)),  # the one marked, and the one under the cursor
+        ("j space space space m y", "mem-00000001", ("mem-00000002", "mem-00000003")),
+    ],
+)
+async def test_merge_is_among_what_was_marked(open_room: Any, keys: str, stays: str, closed: tuple[str, ...]) -> None:
+    async with open_room() as room:
+        await room.pane("discoveries").focus().press(*keys.split())
+        assert room.port.asked == [("triage.merge", {"node_ids": closed, "into": stays})]
 
 
 async def test_a_command_that_cannot_be_done_says_why(open_room: Any) -> None:
     async with open_room() as room:
         await room.pane("discoveries").focus().press("j", "m")
         assert room.port.asked == []
-        assert "mark the doubles" in room.footer
+        assert "mark what belongs together" in room.footer
 
 
 async def test_workers_are_cancelled_and_retried(open_room: Any) -> None:

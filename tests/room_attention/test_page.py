@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.model.approvals import Approval, call_hash
+from lumen_tui.model.approvals import Approval, call_hash, whole_call
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
-from lumen_tui.tui.screens.approval_risk import Walls, high, whole_call
+from lumen_tui.tui.screens.approval_risk import Walls, high
 from lumen_tui.tui.screens.approval_view import minutes, page
 from lumen_tui.tui.theme import ASCII, NO_LOOK, Look
 

@@ -132,31 +132,3 @@ def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], da
     found = checks.node_ids(store, node_ids)
     said = f"{{}} kept, listed again in {days:g} days"
     return edits.edit_nodes(store, found, decide, verb="triage.keep", said=said, by=by, now=now)
-
-
-def _raw(store: Store, node_id: str) -> dict[str, Raw]:
-    return {found: node for found, (_, node) in nodes.find(store.layout.memory, [node_id]).items()}
-
-
-def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], into: str) -> Done:
-    """Close duplicates in favour of one discovery, which gets their tags and remembers them."""
-    kept = checks.node_ids(store, into)[0]
-    others = [node_id for node_id in checks.node_ids(store, node_ids) if node_id != kept]
-    if not others:
-        raise ActionError("there is nothing to merge: name discoveries other than the one that stays")
-    tags: list[str] = []
-
-    def decide(node: Raw) -> Fields:
-        edits.must_be_discovery(node)
-        if node["id"] == kept:
-            earlier = nodes.get_field(node, "metadata.merged_from") or []
-            return {"metadata.merged_from": [*earlier, *others], "tags": list(dict.fromkeys(tags_of(node) + tags))}
-        tags.extend(tags_of(node))
-        return {**archived(f"merged into {kept}", by=by, now=now), "metadata.merged_into": kept}
-
-    def tags_of(node: Raw) -> list[str]:
-        return [tag for tag in node.get("tags") or () if isinstance(tag, str)]
-
-    title = edits.quoted(edits.here(_raw(store, kept), kept)).replace("{}", "{ }")  # `{}` stands for what was changed
-    said = f"{len(others)} merged into {title}"
-    return edits.edit_nodes(store, [*others, kept], decide, verb="triage.merge", said=said, by=by, now=now)

@@ -7,16 +7,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.links import Provenance, Step
-from lumen_tui.model.records import Relationship
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory import edges, nodes
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.memory.nodescan import newest_nodes
 from lumen_tui.store.store import Store
@@ -119,24 +116,10 @@ def _text(meta: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-class _Edge(Relationship, frozen=True):
-    removed: bool = False
-
-
-_edge = msgspec.json.Decoder(_Edge).decode
-
-
 def _edges(layout: Layout) -> Iterator[Link]:
-    """The edges in force: a later line may take an earlier one back."""
-    found: dict[tuple[str, str, str], bool] = {}
-    for line in Journal(layout.relationships).lines():
-        try:
-            edge = _edge(line)
-        except UNDECODABLE:
-            continue
-        found[edge.from_id, edge.to_id, edge.type] = edge.removed
-    for (start, finish, kind), removed in found.items():
-        if removed or kind == "blocks":
+    """The edges in force."""
+    for start, finish, kind in edges.in_force(layout):
+        if kind == "blocks":
             continue
         up, down = _EDGES.get(kind, (safe(kind), safe(kind)))
         child, parent = (finish, start) if kind == "parent_child" else (start, finish)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.store.files import StoreError
 from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
@@ -85,20 +87,38 @@ class DiscoveriesHandler(Handler):
     def why_merge(self) -> str:
         if why := self._why():
             return why
-        if self._pane.like(self.selected) is not None or self._others():
-            return ""
-        return "mark the doubles with space, go to the one that stays, then m"
+        return "" if len(self._to_merge()) > 1 else "mark what belongs together with space, then m"
 
     def do_merge(self) -> None:
-        others, row = self._others(), self.selected
-        if others:
-            self._decide("triage.merge", others, into=row.node.id)
-        elif like := self._pane.like(row):
-            self._decide("triage.merge", [row.node.id], into=like[0])
+        self.room.run_worker(self._ask_merge(self._to_merge()), group="look", exclusive=True)
 
-    def _others(self) -> list[str]:
-        """The marked rows without the selected one."""
-        return [key for key in self.rows.marks.keys if key != self.selected.node.id]
+    def _to_merge(self) -> list[str]:
+        """Ids of what would become one: the marked rows; a single one with the row under the cursor; its double."""
+        marked, here = list(self.rows.marks.keys), self.selected.node.id
+        if len(marked) > 1:
+            return marked
+        if marked and marked != [here]:
+            return [here, *marked]
+        like = self._pane.like(self.selected)
+        return [here, like[0]] if like is not None else [here]
+
+    async def _ask_merge(self, node_ids: Sequence[str]) -> None:
+        """Show all of them, read anew; nothing is merged unseen."""
+        from lumen_tui.tui.screens.jobs import looked
+        from lumen_tui.tui.screens.merge_confirm import MergeConfirm
+
+        lumen, here = self.room.lumen, self.selected.node.id
+        try:
+            found = await looked(self.room, lambda: [lumen.port.node(node_id) for node_id in node_ids])
+        except (ActionError, StoreError) as error:
+            self.room.say(str(error), bad=True)
+            return
+        lumen.push_screen(MergeConfirm(found, here, lumen.clock()), self._merge)
+
+    def _merge(self, answer: tuple[str, tuple[str, ...]] | None) -> None:
+        if answer is not None:
+            stays, others = answer
+            self._decide("triage.merge", others, into=stays)
 
     def do_similar(self) -> None:
         from lumen_tui.tui.screens.similar_screen import SimilarScreen

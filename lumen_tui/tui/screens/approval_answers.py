@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from textual.timer import Timer
 
-from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, no_rule, preview_rule
+from lumen_tui.model.approvals import AllowRule, Approval, Decision, also_covered, no_rule, preview_rule, whole_call
 from lumen_tui.model.snapshot import Attention
 from lumen_tui.tui import words
-from lumen_tui.tui.screens.approval_risk import Walls, high, whole_call
+from lumen_tui.tui.screens.approval_risk import Walls, high
 from lumen_tui.tui.screens.approval_rule import PatternForm, RuleConfirm
 from lumen_tui.tui.screens.base import DetailScreen
 from lumen_tui.tui.screens.confirm import ConfirmKey
@@ -66,7 +66,7 @@ class Answers:
             self._allow(requests)
             return
         lines = [words.plural(len(requests), "call"), *(f"Risk is high: {why}." for why in dict.fromkeys(risks))]
-        quoted = [(_who(one), "\n\n".join(part for part in (one.diff, whole_call(one)) if part)) for one in requests]
+        quoted = [_quoted(one) for one in requests]
         asked = ConfirmKey("Allow this?", lines, YES, "allow it" if len(requests) == 1 else "allow all", quoted)
         self._app.push_screen(asked, lambda sure: self._allow(requests) if sure else None)
 
@@ -100,7 +100,7 @@ class Answers:
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
         lines = ["This rule will be saved in operator.toml; u takes it out again.", *(also if count else ()), *risk]
         rule = preview_rule(request, pattern)
-        asked = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern))
+        asked = RuleConfirm(lines, YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))
         self._app.push_screen(asked, lambda sure: self._always(request, pattern) if sure else None)
 
     def _edit_rule(self, request: Approval, pattern: str) -> None:
@@ -175,6 +175,11 @@ class Answers:
 
     def _ready(self) -> None:
         self._rests = False
+
+
+def _quoted(request: Approval) -> tuple[str, str]:
+    """Who asks, and every character of what for."""
+    return _who(request), "\n\n".join(part for part in (request.diff, whole_call(request)) if part)
 
 
 def _who(request: Approval) -> str:

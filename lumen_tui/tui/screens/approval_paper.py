@@ -9,12 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from lumen_tui.model.approvals import Approval
+from lumen_tui.model.approvals import Approval, whole_call
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui.screens import editor
 from lumen_tui.tui.screens.approval_answers import Desk
-from lumen_tui.tui.screens.approval_risk import whole_call
 from lumen_tui.tui.screens.approval_view import as_text, page
 from lumen_tui.tui.screens.base import DetailScreen
 from lumen_tui.tui.screens.parts import Said

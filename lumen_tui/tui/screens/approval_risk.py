@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lumen_tui.model.approvals import Approval, canonical
+from lumen_tui.model.approvals import Approval, whole_call
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tools.below import is_below
 
@@ -18,7 +18,6 @@ _NONE = {
     "ask": "none: the command can do what you can",
     "refused": "none that are strong enough, so no command is run",
 }
-_WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
 _CONTENT = frozenset({"text", "old", "new", "patch"})  # arguments that are never a path
 _WORD = r"(?:^|[\s;&|(`'\"/])(?:{})(?=$|[\s;&|)`'\"])"
 _REMOVES = re.compile(
@@ -43,14 +42,6 @@ _RISKS = (
 )
 _OUT = "it reaches outside the task's own files, and outside the folders that its role may change"
 _FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
-
-
-def whole_call(request: Approval) -> str:
-    """The command or the address, every character of it; of other tools the call as JSON."""
-    found = request.arguments.get(_WHOLE.get(request.tool, ""))
-    if isinstance(found, str) and found:
-        return found
-    return canonical(request.tool, request.arguments).decode()
 
 
 class Walls(NamedTuple):

@@ -25,8 +25,10 @@ class RuleConfirm(ConfirmKey):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", show=False)]
 
-    def __init__(self, lines: Iterable[str], key: str, rule: str, edit: Callable[[], None]) -> None:
-        super().__init__("Allow always?", lines, key, "save the rule and allow", [("the rule", rule)])
+    def __init__(
+        self, lines: Iterable[str], key: str, rule: str, edit: Callable[[], None], call: tuple[str, str]
+    ) -> None:
+        super().__init__("Allow always?", lines, key, "save the rule and allow", [("the rule", rule), call])
         self._edit = edit
 
     def keys(self) -> Keys:

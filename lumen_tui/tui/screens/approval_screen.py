@@ -11,7 +11,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.screens.approval_answers import Answers, Desk
 from lumen_tui.tui.screens.approval_paper import ApprovalPaper
-from lumen_tui.tui.screens.approval_view import ages, answer_words
+from lumen_tui.tui.screens.approval_view import ages, answer_words, whole
 from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.jobs import looked
 from lumen_tui.tui.widgets.keys_line import KeysLine
@@ -139,7 +139,8 @@ class ApprovalScreen(ApprovalPaper):
     def action_allow(self) -> None:
         if answers := self._open:
             end = self._lines.top + self._lines.size.height
-            answers.allow(self._asked, seen=end >= len(self._lines.strips()))
+            shown = all(whole(one) for one in self._asked)
+            answers.allow(self._asked, seen=shown and end >= len(self._lines.strips()))
 
     def action_deny(self) -> None:
         if answers := self._open:

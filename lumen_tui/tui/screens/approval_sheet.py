@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from lumen_tui.model.approvals import Approval
+from lumen_tui.model.approvals import Approval, whole_call
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui.screens.approval_answers import Answers, Desk
-from lumen_tui.tui.screens.approval_risk import whole_call
 from lumen_tui.tui.screens.approval_rows import AttentionRows
 from lumen_tui.tui.screens.rows import ListSheet, look_of
 

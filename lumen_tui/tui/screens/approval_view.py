@@ -10,9 +10,10 @@ from rich.segment import Segment
 from rich.style import Style
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule
+from lumen_tui.model.approvals import Approval, Decision, canonical, no_rule, preview_rule, whole_call
+from lumen_tui.model.folding import fold, line_count
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.tui.screens.approval_risk import NO_WALLS, Walls, high, whole_call
+from lumen_tui.tui.screens.approval_risk import NO_WALLS, Walls, high
 from lumen_tui.tui.screens.moments import date
 from lumen_tui.tui.theme import Look
 from lumen_tui.tui.widgets.cells import Cell, line, wrap
@@ -57,7 +58,7 @@ def page(
     lines += [] if answered else _ahead(request, now, width, look)
     text = whole_call(request)
     if text != canonical(request.tool, request.arguments).decode():
-        lines += [_blank(width, look), _heading("what it would run", width, look), *quote(text, width, look)]
+        lines += [_blank(width, look), _heading(_run_words(text), width, look), *quote(text, width, look)]
     if request.diff:
         plus, minus = counts(request.diff)
         title = f"what would change: +{plus} -{minus}"
@@ -106,6 +107,16 @@ def _ahead(request: Approval, now: float, width: int, look: Look) -> Iterator[Li
         yield from _fact("always", no_rule(request), ink.muted, width, look)
 
 
+def _run_words(text: str) -> str:
+    count = line_count(text)
+    return "what it would run" + (f": {count:,} lines".replace(",", " ") if count > 1 else "")
+
+
+def whole(request: Approval) -> bool:
+    """Whether the page has room for all of the call and of what would change."""
+    return max(len(request.diff), len(canonical(request.tool, request.arguments))) <= _MOST
+
+
 def _fact(name: str, value: str, style: Style, width: int, look: Look) -> Iterator[Line]:
     """A value of the program's own; long ones go on below."""
     for number, part in enumerate(wrap(safe(value), max(1, width - _LABEL))):
@@ -134,8 +145,8 @@ def _heading(text: str, width: int, look: Look) -> Line:
 
 
 def quote(text: str, width: int, look: Look) -> Iterator[Line]:
-    """The text with its own lines and blanks. What goes on from the line above has a mark after the gutter."""
-    for part in safe(text).expandtabs(4).split("\n"):
+    """The text with its own lines, long emptiness folded. What goes on from the line above has a mark of its own."""
+    for part in fold(text).split("\n"):
         yield from _quoted(part, look.ink.strong, width, look)
 
 
