@@ -18,7 +18,9 @@ PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
 # What stands on the walls around commands, and the programs whose absence changes them.
 WALLED := tests/sandbox tests/worker tests/tools tests/approvals tests/freshness tests/engine
 WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without strace
-PYTEST := $(BIN)/pytest -n auto --dist loadgroup
+# One more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
+WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( (n < 8 ? n : 8) + 1 )))
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 FIRST_TASK := What are the 5 largest files in /tmp?
 
 # The first interpreter that really runs and is new enough; a shim that only prints an error does not count.

@@ -27,11 +27,20 @@ def pytest_configure() -> None:
     import lumen_disk
     import lumen_sweeps
     import lumen_timeout
+    import lumen_tree
 
     lumen_sweeps.draw_seed()
+    lumen_tree.name_it()
     lumen_disk.never_wait()
     lumen_certs.none_needed()
     lumen_timeout.install()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that began it all
+        import lumen_tree
+
+        lumen_tree.remove()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from lumen_tree import endless
 
 from lumen_tui.cli.main import main
 from lumen_tui.engine.actions.registry import perform
@@ -113,8 +114,8 @@ def test_layout_of_a_closed_folder_is_refused_not_raised(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_run_cancels_the_task_and_ends_its_worker(shell, number):
-    program = start(shell, "run", "Find errors in /", start_new_session=True)
+def test_a_signal_in_run_cancels_the_task_and_ends_its_worker(shell, number, tmp_path):
+    program = start(shell, "run", f"Count the lines in {endless(tmp_path / 'many')}", start_new_session=True)
     assert program.stderr is not None
     said = _until(program.stderr, "call")
     program.send_signal(number)

@@ -8,6 +8,7 @@ import signal
 
 import msgspec
 import pytest
+from lumen_tree import endless
 
 from lumen_tui.engine.engine import Engine, EngineBusy, StateGone
 from lumen_tui.engine.events import recent_events
@@ -335,8 +336,8 @@ async def test_what_a_killed_writer_left_is_swept_at_the_next_start_and_nothing_
     assert young.exists() and (world.root / "notes.tmp").exists()
 
 
-async def test_a_cancel_that_comes_right_behind_the_start_ends_the_worker(world):
-    task_id = world.task("Find errors in /")
+async def test_a_cancel_that_comes_right_behind_the_start_ends_the_worker(world, tmp_path):
+    task_id = world.task(f"Count the lines in {endless(tmp_path / 'many')}")
     await world.beat()
     world.do("task.cancel", task_id=task_id)
     await world.beat()

@@ -23,6 +23,10 @@ from lumen_tui.store.store import Store
 START = 1_790_000_000.0
 
 
+# Probes are processes, which on a busy machine take their time; what is looked at here is what they find.
+PATIENT = "[freshness]\nseconds = 60\neach_seconds = 60\n"
+
+
 class World:
     """A state folder, a clock, one engine."""
 
@@ -30,6 +34,7 @@ class World:
         self.folder, self.root, self.clock = folder, folder / "state", HandClock(START)
         self.layout, self.store = Layout(self.root), Store(self.root)
         self.layout.create()
+        self.settings(PATIENT)
         self._engine: Engine | None = None
 
     def settings(self, text: str) -> None:

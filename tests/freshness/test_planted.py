@@ -19,7 +19,7 @@ def _plant(world, site, other_site, repository, second_repository) -> tuple[list
         (made / "whole").write_text("the whole content\n")
     hosts = [f"127.0.0.1:{one.server_port}" for one in (site, other_site)]
     web = f'[web]\nhosts = {json.dumps(hosts)}\nprivate = ["127.0.0.1"]\n'
-    world.settings(f"{web}[freshness]\nseconds = 20\neach_seconds = 2\n")
+    world.settings(f"{web}[freshness]\nseconds = 60\neach_seconds = 6\n")
     digest = hashlib.sha256(b"the whole content\n").hexdigest()
     listed = "config.json notes.txt there whole"
     return tuple(

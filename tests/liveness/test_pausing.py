@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from lumen_tree import long_walk
+from lumen_tree import endless, long_walk, shorten
 
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError
@@ -15,7 +15,9 @@ from lumen_tui.store import locks
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.taskread import read_json, tail_events
 
-SLOW = f"How big is {long_walk()}?"
+
+def slow() -> str:
+    return f"How big is {long_walk()}?"
 
 
 def folder(world, task_id: str):
@@ -64,8 +66,9 @@ async def test_a_paused_loop_lets_tasks_go_on(world):
     assert (await world.beat()).loop == 1
 
 
-async def test_one_worker_rests_now_and_goes_on_where_it_was(world):
-    task_id = world.task(SLOW)
+async def test_one_worker_rests_now_and_goes_on_where_it_was(world, tmp_path):
+    many = endless(tmp_path / "many")
+    task_id = world.task(f"Count the lines in {many}")
     await world.beat()
     await world.until(lambda: any(event.kind == "call" for event in tail_events(folder(world, task_id))))
     world.do("engine.pause", target=task_id, after="now", reason="look at this")
@@ -78,6 +81,7 @@ async def test_one_worker_rests_now_and_goes_on_where_it_was(world):
     await world.beat()
     assert world.room.task(task_id).status is Status.RUNNING  # rest is no silence, and costs no time limit
     assert not ended(world, task_id)
+    shorten(many)
     world.do("engine.resume", target=task_id)
     await world.beat()
     await world.until(lambda: ended(world, task_id), 60)
@@ -99,7 +103,7 @@ async def test_a_worker_rests_before_its_next_step(world):
 
 
 async def test_a_pause_of_all_can_hold_the_workers_and_resume_lets_them_go(world):
-    task_id = world.task(SLOW)
+    task_id = world.task(slow())
     await world.beat()
     await world.until(lambda: locks.is_locked(folder(world, task_id) / "run.lock"))
     world.do("engine.pause", after="step")
@@ -126,7 +130,7 @@ async def test_a_cancel_after_the_step_lets_the_call_end(world):
 
 
 async def test_a_resting_worker_hears_a_cancel(world):
-    task_id = world.task(SLOW)
+    task_id = world.task(slow())
     pauses.hold(folder(world, task_id), Pause(at="2026-01-01T00:00:00Z", by="ann", after="step"))
     await world.beat()
     await world.until(lambda: len(tail_events(folder(world, task_id))) >= 2)
@@ -137,7 +141,7 @@ async def test_a_resting_worker_hears_a_cancel(world):
 
 
 async def test_stop_after_the_tasks_waits_for_them_and_starts_nothing(world):
-    running = world.task(SLOW)
+    running = world.task(slow())
     await world.beat()
     world.engine()
     waiting = world.task()
@@ -151,7 +155,7 @@ async def test_stop_after_the_tasks_waits_for_them_and_starts_nothing(world):
 
 async def test_stop_now_ends_the_workers_too(world):
     world.layout.config.write_text("[workers]\nask_seconds = 2\nterm_seconds = 1\n")
-    running = world.task(SLOW)
+    running = world.task(slow())
     await world.beat()
     engine_stop(world, "now")
     assert (await world.beat()).wishes.stop == "the day is over"
@@ -165,7 +169,7 @@ def engine_stop(world, after: str) -> None:
 
 
 async def test_a_cancelled_task_is_put_back_by_undo(world):
-    never, cut = world.task(depends_on=(world.task(SLOW),)), world.task(SLOW)
+    never, cut = world.task(depends_on=(world.task(slow()),)), world.task(slow())
     await world.beat()
     for task_id in (never, cut):
         world.do("task.cancel", task_id=task_id)

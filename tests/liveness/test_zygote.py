@@ -15,7 +15,11 @@ from lumen_tui.engine import zygote as zygotes
 from lumen_tui.engine.zygote import Zygote
 from lumen_tui.store import locks, process
 
-EASY, SLOW = "What are the 3 largest files in /etc?", f"How big is {long_walk()}?"
+EASY = "What are the 3 largest files in /etc?"
+
+
+def slow() -> str:
+    return f"How big is {long_walk()}?"
 
 
 @pytest.fixture
@@ -58,7 +62,7 @@ def test_a_fork_does_the_task_like_a_cold_start(world, zygote):
 
 
 def test_a_fork_has_a_session_a_folder_and_an_environment_of_its_own(world, zygote):
-    task_id = world.task(SLOW)
+    task_id = world.task(slow())
     born = start(world, task_id, zygote, LUMEN_TEST_SECRET="sk-of-this-task-only")
     world.until_true(lambda: os.getsid(born.pid) == born.pid and list(world.layout.task(task_id).glob("events*")))
     os.kill(born.pid, signal.SIGSTOP)
@@ -80,14 +84,14 @@ def test_no_process_of_the_same_user_may_look_into_it(world, zygote):
 
 
 def test_never_two_on_one_task(world, zygote):
-    task_id = world.task(SLOW)
+    task_id = world.task(slow())
     assert start(world, task_id, zygote) is not None
     assert start(world, task_id, zygote) is None
     assert start(world, task_id, None) is None
 
 
 def test_a_killed_zygote_means_a_cold_start_and_its_worker_lives_on(world, zygote):
-    first, second = world.task(SLOW), world.task(EASY)
+    first, second = world.task(slow()), world.task(EASY)
     start(world, first, zygote)
     os.kill(zygote.pid, signal.SIGKILL)
     born = start(world, second, zygote)
@@ -109,7 +113,7 @@ def test_a_zygote_that_is_killed_over_an_order_leaves_one_worker(world, zygote, 
 
 
 def test_a_worker_that_was_born_before_the_zygote_died_is_not_started_again(world, zygote, monkeypatch):
-    task_id = world.task(SLOW)
+    task_id = world.task(slow())
 
     def forked_but_lost(self) -> None:
         self._channel.recv(65536)  # the answer, thrown away
@@ -143,7 +147,7 @@ def test_it_ends_when_nobody_asks_for_long(world):
 def test_it_ends_with_the_engine_and_its_workers_go_on(world, drive):
     first = drive()
     zygote = first.zygote()
-    task_id = world.task(SLOW)
+    task_id = world.task(slow())
     world.until_true(lambda: locks.is_locked(world.layout.task(task_id) / "run.lock"))
     first.end()
     world.until_true(lambda: process.state_letter(zygote) in ("", "Z"), 3)

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from lumen_tree import endless, long_walk
 
 from lumen_tui.store import files, locks
 
@@ -154,7 +155,7 @@ def test_sigterm_has_the_same_effect(make_task):
 
 def test_a_sigterm_at_any_moment_leaves_an_exit(make_task):
     for number, delay in enumerate((0.03, 0.06, 0.09, 0.12, 0.15, 0.2, 0.3)):
-        task = make_task("What are the 5 largest files in /usr/share?", task_id=f"tsk-{number}")
+        task = make_task(f"How big is {long_walk()}?", task_id=f"tsk-{number}")
         child = task.start()
         threading.Timer(delay, child.send_signal, (signal.SIGTERM,)).start()
         child.wait(10)
@@ -236,15 +237,9 @@ def test_nothing_from_the_task_folder_is_imported(make_task):
 
 
 def slow(make_task, **spec):
-    """A task whose tool call lasts: a log of many gigabytes that takes no room."""
+    """A task whose tool call lasts."""
     task = make_task("placeholder", role="slow", **spec)
-    big = task.layout.root.parent / "many"
-    big.mkdir()
-    for number in range(300):
-        with open(big / f"f{number}.txt", "wb") as file:
-            file.write(b"text\n" * 2000)
-            file.seek(200_000_000)
-            file.write(b"\n")
+    big = endless(task.layout.root.parent / "many")
     record = {"id": "tsk-one", "objective": f"Count the lines in {big}", "role": "slow", **spec}
     files.replace(task.folder / "spec.json", json.dumps(record).encode())
     task.layout.role("slow").write_text(SLOW_ROLE)
