@@ -7,13 +7,14 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from lumen_tui.cli.memrows import ROWS
+from lumen_tui.cli.memrows import NOTHING, ROWS
 from lumen_tui.cli.session import Session
 from lumen_tui.cli.spelling import ours, parser
 from lumen_tui.engine.actions import checks
 from lumen_tui.store.layout import Layout
 
-_FAMILIES = ("mem", "signal", "state", "agent")
+_UPKEEP = ("mem:cleanup", "mem:index")
+_FAMILIES = ("mem", "signal", "state", "agent", "wu", "lumenflow")
 
 
 def spelled(words: list[str]) -> str:
@@ -44,12 +45,17 @@ def run(name: str, words: list[str], root: Path, operator: str) -> int:
     with _hushed(given.quiet, whole=name == "mem:init"):
         if row.run is not None:
             session.must_exist()
-            return row.run(session, given)
+            return _code(name, row.run(session, given))
         told = ours(row, given)
         args = build_parser(told[0]).parse_args(told)
         if not args.without_state:
             session.must_exist()
-        return int(args.run(session, args) or 0)
+        return _code(name, int(args.run(session, args) or 0))
+
+
+def _code(name: str, code: int) -> int:
+    """That there was nothing to do is as good an end as any, where the documentation has it run again and again."""
+    return 0 if code == NOTHING and name in _UPKEEP else code
 
 
 def _base(text: str) -> Path:

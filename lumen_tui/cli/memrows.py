@@ -20,7 +20,7 @@ from lumen_tui.store.memory import nodes
 
 _D, _B, _LOOK = "-d/--base-dir -q/--quiet!", "-b/--base-dir -q/--quiet!", "--dry-run! --json!"
 _START = f"--wu -a/--agent-type -c/--context-tier {_D}"
-_NOTHING = 3
+NOTHING = 3
 _SEVERITIES = {"blocker": "P0", "major": "P1", "minor": "P2", "info": "P3"}
 
 
@@ -49,7 +49,13 @@ def _triage(session: Session, given: Namespace) -> int:
 
 def _index(session: Session, given: Namespace) -> int:
     folder = Path(given.base_dir or ".").expanduser().absolute()
-    return knowledge.index_folder(session, str(Path.cwd() if folder == session.root else folder), given)
+    try:
+        return knowledge.index_folder(session, str(Path.cwd() if folder == session.root else folder), given)
+    except ActionError as error:
+        if not error.missing or given.base_dir:
+            raise
+        say(str(error))
+        return NOTHING
 
 
 _CLEANUPS = (("signals", "signal-cleanup", "memory_only"), ("memory", "cleanup", "signals_only"))
@@ -66,7 +72,7 @@ def _state_cleanup(session: Session, given: Namespace) -> int:
         for name, (facts, _) in found.items():
             count = facts["removed"] if "removed" in facts else len(facts["nodes"])
             say(f"{name}: {facts.get('summary') or f'{count} would leave'}")
-    return _NOTHING if all(code == _NOTHING for _, code in found.values()) else 0
+    return NOTHING if all(code == NOTHING for _, code in found.values()) else 0
 
 
 def _cleaned(session: Session, word: str, given: Namespace) -> tuple[dict[str, Any], int]:
@@ -102,6 +108,24 @@ def _log_issue(session: Session, given: Namespace) -> int:
     row = Spelling(("create",), "--tags --priority --wu --session", "content")
     made = {"tags": tags, "priority": _SEVERITIES[severity], "wu": given.wu, "session": given.session}
     return plainly(session, row, Namespace(words=["\n".join(lines)], **made))
+
+
+_CLIENTS = ("claude-code",)
+
+
+def _integrate(session: Session, given: Namespace) -> int:
+    """`hooks install`, for the one client whose hooks are known."""
+    client = given.client or _CLIENTS[0]
+    if client not in _CLIENTS:
+        near = checks.nearest(client, _CLIENTS)
+        raise ActionError(f"--client {client!r} is unknown: {' or '.join(_CLIENTS)}", candidates=near)
+    folder = given.base_dir or ""
+    return plainly(session, Spelling(("hooks", "install"), "--project"), Namespace(project=folder or None))
+
+
+def _unit(*words: str, flags: str = "") -> Spelling:
+    """A verb on a work unit: its id is told by `--id` or as it stands."""
+    return Spelling(("wu", *words), f"{flags} --id {_D}".strip(), "id")
 
 
 ROWS: dict[str, Spelling] = {
@@ -150,6 +174,12 @@ ROWS: dict[str, Spelling] = {
         f"--category --severity --title --description --resolution --tags --step --files --wu -s/--session {_D}",
         "title", _log_issue,
     ),
+    "wu:claim": _unit("claim", flags="-l/--lane"),
+    "wu:done": _unit("done", flags="--no-checkpoint-check!"),
+    "wu:block": _unit("block", flags="-r/--reason"),
+    "wu:unblock": _unit("unblock"),
+    "wu:release": _unit("release", flags="-r/--reason"),
+    "lumenflow:integrate": Spelling(("hooks", "install"), f"--client {_D}", "", _integrate),
     "session start": Spelling(("start",), _START),
     "session stop": Spelling(("session", "end"), _D, "id"),
     "session status": Spelling(("session", "show"), f"--json! {_D}", "id"),

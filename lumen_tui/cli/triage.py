@@ -30,6 +30,7 @@ def declare(commands: Group) -> None:
     what.add_argument("--archive", nargs="+", metavar="ID", help="close them (with --reason)")
     what.add_argument("--keep", nargs="+", metavar="ID", help="list them again later (with --days)")
     what.add_argument("--merge", nargs="+", metavar="ID", help="close them in favour of another (with --into)")
+    what.add_argument("--list", action="store_true", help="list them, as without a word")
     what.add_argument("--undo", action="store_true", help="take back your last action")
     triage.add_argument(
         "-l", "--lane", default="", help="where the new work unit goes; of a listing: found on this lane"

@@ -105,6 +105,12 @@ DOCUMENTED = (
         "x",
     ),
     ("agent:session-end",),
+    ("wu:claim", "--id", "WU-042", "-l", "Framework: Core"),
+    ("wu:release", "WU-042", "-r", "another goes on"),
+    ("wu:block", "WU-042", "-r", "no key"),
+    ("wu:unblock", "WU-043"),
+    ("wu:done", "WU-042"),
+    ("lumenflow:integrate", "--client", "claude-code"),
     ("session", "start", "--wu", "WU-042", "-a", "claude-code"),
     ("session", "status"),
     ("session", "handoff", "tests are red", "--wu", "WU-042"),
@@ -122,6 +128,8 @@ def worked(shell: Shell, tmp_path: Path) -> Shell:
     shell("mem:create", "A race", "--tags", "bug")
     shell("mem:summarize", "--wu", "WU-042")
     shell("mem:promote", "-n", note, "-t", "decision")
+    shell("wu", "new", "Blocked", "--id", "WU-043")
+    shell("wu:block", "WU-043", "-r", "no key")
     (tmp_path / "README.md").write_text("# Project\nWhat it is.\n")
     shell("mem:create", "Another race", "--tags", "bug")
     return shell
@@ -385,3 +393,56 @@ def run(shell: Shell) -> Callable[..., subprocess.CompletedProcess[str]]:
         return lumen([*words], env={**os.environ, "PYTHONPATH": str(REPO)}, cwd=REPO)
 
     return start
+
+
+@pytest.mark.parametrize("words", [("wu:done", "WU-042"), ("wu:done", "--id", "WU-042"), ("wu-done", "wu-042")])
+def test_the_life_of_a_work_unit_in_its_documented_words(shell, words):
+    shell("wu:claim", "--id", "WU-042", "--lane", "Framework: Core")
+    shell("wu:block", "WU-042", "--reason", "no key")
+    shell("wu:unblock", "WU-042")
+    assert "WU-042 done" in shell(*words)
+    assert (shell.root / "stamps" / "WU-042.done").exists()
+    assert shell.code("wu:don", "WU-042")[0] == 2
+    assert "wu:done" in shell.err
+
+
+def test_hooks_are_installed_by_their_documented_command(shell, tmp_path):
+    assert "hooks are installed" in shell("lumenflow:integrate", "--client", "claude-code")
+    assert "PostToolUse" in (tmp_path / ".claude" / "settings.json").read_text()
+    assert "already" in shell("lumenflow:integrate")
+    assert shell.code("lumenflow:integrate", "--client", "claude-coed")[0] == 2
+    assert "did you mean: claude-code" in shell.err
+
+
+@pytest.mark.parametrize("words", [(), ("--ttl", "30d"), ("--decay",), ("--json",)], ids=" ".join)
+def test_upkeep_with_nothing_to_do_is_as_good_an_end_as_any_in_the_documented_words(shell, words):
+    assert shell.code("mem:cleanup", *words)[0] == 0
+    assert shell.code("mem:index")[0] == 0
+    assert shell.code("cleanup")[0] == 3, "and what our own word promises"
+
+
+def test_a_session_that_is_closed_by_cleanup_is_something_done(shell):
+    for word in ("mem:cleanup", "cleanup"):
+        session = shell("mem:start", "--wu", "WU-042", "-q")
+        assert f"session {session} on WU-042 ended" in shell(word, "--session-id", session)
+    assert json.loads(shell("session", "--json")) == []
+
+
+def test_triage_lists_in_either_spelling(shell):
+    found = shell("create", "a race")
+    assert shell("triage", "--list") == shell("mem:triage", "--list") == shell("triage")
+    assert found in shell("triage", "--list")
+
+
+def test_why_knows_a_work_unit_that_ready_knows(shell):
+    line = {
+        "id": "mem-fd1d",
+        "type": "discovery",
+        "content": "x",
+        "created_at": "2026-11-21T03:57:11Z",
+        "wu_id": "WU-7",
+    }
+    (shell.root / "memory" / "memory.jsonl").write_text(json.dumps(line) + "\n")
+    assert "mem-fd1d" in shell("ready", "--wu", "WU-7")
+    assert "only records about it, such as mem-fd1d" in shell("why", "WU-7")
+    assert shell.code("why", "WU-8")[0] == 3

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import msgspec
-
 from lumen_tui.engine.actions import checks, fading, putaway
 from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import ActionError, Done
@@ -116,14 +114,14 @@ def known_session(store: Store, text: str) -> str:
     return text
 
 
-def _close(store: Store, session_id: str, *, by: str, now: float) -> str:
-    """End the session where it is still open; what there is to say of that."""
+def _close(store: Store, session_id: str, *, by: str, now: float) -> Done | None:
+    """End the session where it is still open."""
     from lumen_tui.engine.actions import sessions as verbs
 
     session = sessions.read(store.layout, session_id)
     if session is None or session.ended_at:
-        return ""
-    return verbs.end(store, by=by, now=now, session=session_id).summary + "; "
+        return None
+    return verbs.end(store, by=by, now=now, session=session_id)
 
 
 def nodes(
@@ -136,7 +134,7 @@ def nodes(
     wanted = wish(ttl, known_session(store, session_id) if session_id else "")
     if not force:
         putaway.refuse_after_jump(store, now)
-    closed = _close(store, wanted.session_id, by=by, now=now) if session_id else ""
+    closed = _close(store, wanted.session_id, by=by, now=now) if session_id else None
     rule = fading.rule_of(store)
 
     def plan(index: AgeIndex) -> list[Leaving]:
@@ -145,7 +143,10 @@ def nodes(
         return found + [one for one in fading.due(index, rule, now) if decay and one.node_id not in named]
 
     done = putaway.carry_out(store, AgeIndex(store.layout).load(), plan, verb="cleanup.nodes", by=by, now=now)
-    return msgspec.structs.replace(done, summary=closed + done.summary)
+    if closed is None:
+        return done
+    said = f"{closed.summary}; {done.summary}"
+    return Done(summary=said, target=done.target or closed.target, action_id=done.action_id or closed.action_id)
 
 
 def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> judging.Rule:

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from lumen_tui.store.layout import Layout
 
 __all__ = [
-    "ALL", "CHECKPOINT", "DECISION", "DISCOVERY", "EDGES", "HANDOFF", "NODES", "NOTE", "PENDING", "SESSION", "SIGNALS",
-    "SUMMARY", "Trail", "path",
+    "ALL", "CHECKPOINT", "DECISION", "DISCOVERY", "EDGES", "HANDOFF", "KINDS", "NODES", "NOTE", "PENDING", "SESSION",
+    "SIGNALS", "SUMMARY", "Trail", "path",
 ]  # fmt: skip
 
 DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY = "discovery", "checkpoint", "session", "note", "summary"
 PENDING, DECISION, HANDOFF = "pending", "decision", "handoff"  # of notes: a question, an answered one, for the next
+KINDS = (DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY, PENDING, DECISION, HANDOFF)
 
 
 def _fields(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any]:

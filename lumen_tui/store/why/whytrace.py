@@ -11,6 +11,7 @@ from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.model.whytrace import Hop, Trace
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.store.index.trail import KINDS, Trail
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
@@ -200,10 +201,19 @@ class _Known:
     def _unit(self, name: str) -> Hop | None:
         unit = work.read_unit(self._layout, name)
         if unit is None:
-            return None
+            return self._mentioned(name)
         return Hop(
             name, "work", one_line(unit.title, _TITLE), safe(unit.status), safe(unit.created_at), safe(unit.created_by)
         )
+
+    def _mentioned(self, name: str) -> Hop | None:
+        """A work unit without a file, of which records tell: an import brings such."""
+        with Trail(self._layout) as trail:
+            if not trail.knows(name):
+                return None
+            node, signal = trail.newest(name, KINDS, 1, any_state=True)[:1], trail.signals(name, 1)[:1]
+        newest = node[0].id if node else signal[0].id if signal else ""
+        return Hop(name, "work", f"only records about it, such as {newest}", "no file")
 
     def _signal(self, name: str) -> Hop | None:
         found = nodes.find(self._layout.signals, [name])
