@@ -8,6 +8,7 @@ import pytest
 from lumen_tui.store import files
 from lumen_tui.store.signals import compaction, receipts
 from lumen_tui.store.signals.signalindex import SignalIndex
+from lumen_tui.store.why import presence
 
 
 def gone(desk) -> list[str]:
@@ -316,3 +317,61 @@ def test_modes_stay_private(desk):
     finally:
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in (desk.root / "memory").glob("*.jsonl")} == {0o600}
+
+
+def test_what_its_addressee_has_not_read_stays_however_old_and_however_many(desk):
+    theirs = desk.signals(30, age=300, target_agent="bo", sender="cy")
+    desk.read("ana", desk.signals(1)[0])
+    desk.do("cleanup.signals", max_entries=5, ttl="0s", unread_ttl="0s")
+    assert set(theirs) <= set(desk.unread("bo"))
+    desk.read("bo", theirs[-1])
+    desk.do("cleanup.signals", max_entries=5)
+    assert gone(desk) == theirs
+
+
+def test_a_fresh_signal_to_all_is_there_for_who_looks_for_the_first_time(desk):
+    """Somebody whom nobody knows yet finds the day's signals, whoever has read them and however many they are."""
+    sent = desk.signals(700)
+    desk.read("ana", sent[-1])
+    assert desk.do("cleanup.signals").target == ""
+    assert len(desk.unread("bo")) == 700
+    desk.now += 86_400
+    desk.do("cleanup.signals")
+    assert desk.unread("bo") == sent[200:], "a day later the newest 500 of what every known reader has read"
+
+
+@pytest.mark.parametrize("known_by", ["inbox", "room", "session"])
+def test_what_a_known_reader_has_not_read_stays_its_time(desk, known_by):
+    reader = "bo"
+    if known_by == "inbox":
+        desk.read("bo", desk.signals(1)[0])
+    elif known_by == "room":
+        presence.write(desk.layout, "bo", desk.now)
+    else:
+        reader = desk.do("session.start", wu_id="WU-001", by="bo").target
+    sent = desk.signals(600, age=20, sender="cy")
+    desk.read("ana", sent[-1])
+    desk.do("cleanup.signals")
+    assert set(sent) <= set(desk.unread(reader))
+    desk.now += 11 * 86_400
+    desk.do("cleanup.signals")
+    assert not set(sent) & set(desk.unread(reader)), "a month is the time of a signal to all"
+
+
+def test_a_session_that_is_over_holds_nothing_back(desk):
+    session = desk.do("session.start", wu_id="WU-001", by="bo").target
+    to_it, to_all = desk.signals(3, age=8, target_agent=session), desk.signals(3, age=8)
+    desk.read("ana", to_all[-1])
+    desk.do("cleanup.signals")
+    assert gone(desk) == []
+    desk.do("session.end", session=session)
+    desk.do("cleanup.signals")
+    assert gone(desk) == to_it + to_all
+
+
+def test_a_session_has_read_what_it_sent(desk):
+    session = desk.do("session.start", wu_id="WU-001", by="bo").target
+    own = desk.signals(2, age=8, session_id=session)
+    desk.read("ana", own[-1])
+    desk.do("cleanup.signals")
+    assert gone(desk) == own

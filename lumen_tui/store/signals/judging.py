@@ -17,10 +17,10 @@ from lumen_tui.store.units import lanes
 from lumen_tui.store.units.work import list_units
 
 # One byte a line. What is greater than NO_SIGNAL leaves.
-READ, UNREAD, ACTIVE_READ, ACTIVE_UNREAD, NO_SIGNAL, OLD_READ, OLD_UNREAD, OVER = range(8)
+READ, UNREAD, ACTIVE_READ, ACTIVE_UNREAD, TO_ALL, NO_SIGNAL, OLD_READ, OLD_UNREAD, OVER = range(9)
 REASONS = {
     OLD_READ: "read, and its time is over", OLD_UNREAD: "unread, but old and not about active work",
-    OVER: "read, beyond the number kept",
+    OVER: "read by its addressee, beyond the number kept",
 }  # fmt: skip
 
 Watch = Callable[[float], None]  # is told the share that is done, 0 to 1
@@ -31,11 +31,17 @@ def unwatched(_: float) -> None:
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """How long signals stay, in seconds; of those that are read and not about active work, how many at most."""
+    """How long signals stay, in seconds; of those that their addressee has read, how many at most.
+
+    What its addressee has not read stays, however old and however many. A signal to all has no list of addressees:
+    it stays until every known reader has read it or the time of what is unread is over, and for a day in any case, for
+    whoever looks for the first time. What is about active work stays.
+    """
 
     read: float = 7 * DAY
     unread: float = 30 * DAY
     most_read: int = 500
+    to_all: float = DAY  # so young a signal to all counts towards no number
 
 
 class Counts(msgspec.Struct):
@@ -65,9 +71,9 @@ class Judged:
     @property
     def counts(self) -> Counts:
         """How many of each."""
-        of = [self.fates.count(fate) for fate in range(8)]
+        of = [self.fates.count(fate) for fate in range(OVER + 1)]
         return Counts(
-            kept=of[READ] + of[UNREAD] + of[ACTIVE_READ] + of[ACTIVE_UNREAD], unread=of[UNREAD] + of[ACTIVE_UNREAD],
+            kept=sum(of[:NO_SIGNAL]), unread=of[UNREAD] + of[ACTIVE_UNREAD],
             active=of[ACTIVE_READ] + of[ACTIVE_UNREAD], removed_read=of[OLD_READ], removed_unread=of[OLD_UNREAD],
             removed_over=of[OVER],
         )  # fmt: skip
@@ -110,6 +116,7 @@ class _Judge:
         self._lanes = {lane for unit in units if (lane := unit.lane) and lanes.holders(layout, lane)}
         self._state, self._floor = state, state.floor
         self._read_before, self._unread_before = _moment(now - rule.read), _moment(now - rule.unread)
+        self._fresh_from = _moment(now - rule.to_all)
 
     def fates(self, signals: Sequence[Slim | None], first: int) -> list[int]:
         """One for each; `first` is the number of the first line."""
@@ -117,12 +124,15 @@ class _Judge:
         return [NO_SIGNAL if one is None else fate(one, number) for number, one in enumerate(signals, first)]
 
     def _fate(self, signal: Slim, ordinal: int) -> int:
-        read = (ordinal <= self._floor and not signal.target_agent) or self._state.is_read(signal, ordinal)
+        to = self._state.addressee(signal)
+        read = (ordinal <= self._floor and not to) or self._state.is_read(signal, ordinal)
         if signal.wu_id in self._units or signal.lane in self._lanes:
             return ACTIVE_READ if read else ACTIVE_UNREAD
-        if signal.created_at < (self._read_before if read else self._unread_before):
-            return OLD_READ if read else OLD_UNREAD
-        return READ if read else UNREAD
+        if not read:
+            return OLD_UNREAD if signal.created_at < self._unread_before and not to else UNREAD
+        if not to and signal.created_at > self._fresh_from:
+            return TO_ALL
+        return OLD_READ if signal.created_at < self._read_before else READ
 
 
 def _moment(seconds: float) -> datetime:

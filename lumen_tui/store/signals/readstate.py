@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
@@ -11,10 +12,12 @@ import msgspec
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import EVERYONE, Receipt
+from lumen_tui.store import rawjson
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.linemap import LineMap, holds
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.units import opensessions
 
 _receipt = msgspec.json.Decoder(Receipt).decode
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -29,6 +32,7 @@ class Slim(msgspec.Struct, gc=False):
     lane: str = ""
     sender: str = ""
     target_agent: str = ""
+    session_id: str = ""
     read: bool = False
 
 
@@ -39,6 +43,7 @@ class _Loose(msgspec.Struct):
     lane: str = ""
     sender: str = ""
     target_agent: str = ""
+    session_id: str = ""
     read: bool = False
 
 
@@ -56,7 +61,9 @@ def slim(line: bytes) -> Slim | None:
         created = datetime.fromtimestamp(times.parse_iso(found.created_at), UTC)
     except (ValueError, OverflowError, OSError):
         created = _NEVER
-    signal = Slim(found.id, created, found.wu_id, found.lane, found.sender, found.target_agent, found.read)
+    signal = Slim(
+        found.id, created, found.wu_id, found.lane, found.sender, found.target_agent, found.session_id, found.read
+    )
     return signal if found.id else None
 
 
@@ -87,11 +94,23 @@ def locate(fd: int, receipts: Iterable[Receipt]) -> dict[str, int]:
     return found | {name: offset for name, (offset, _) in others.items()}
 
 
+def _present(layout: Layout, since: float) -> set[str]:
+    """Sessions that are open, and operators who have looked into the room, since that moment."""
+    root = os.fspath(layout.root)
+    found = {one.session_id for one in opensessions.live(root) if times.epoch(one.started_at) >= since}
+    for name in opensessions.names(f"{root}/sessions/operators"):
+        seen = rawjson.read(f"{root}/sessions/operators/{name}.json") or {}
+        if isinstance(seen.get("operator"), str) and times.epoch(str(seen.get("last_seen"))) >= since:
+            found.add(seen["operator"])
+    return found
+
+
 class ReadState:
     """What every reader has read of the signals in an open file.
 
-    A signal to one agent is read when that agent read it. Any other is read when each reader did who has
-    looked into the inbox since `active_since`; a legacy receipt without a reader counts for everybody.
+    A signal to one agent is read when that agent read it. Any other is read when every known reader did: who has
+    looked into the inbox or the room since `active_since`, and the sessions that are open. A legacy receipt without a
+    reader counts for everybody. A session that is over is no reader any more, and what was sent to it is to all.
     """
 
     def __init__(self, layout: Layout, fd: int, lines: LineMap, active_since: float) -> None:
@@ -109,8 +128,10 @@ class ReadState:
                 self._single.setdefault(receipt.reader, set()).add(receipt.signal_id)
             last[receipt.reader] = max(last.get(receipt.reader, 0.0), times.epoch(receipt.read_at))
         self._cover(fd, lines, upto)
-        known = [reader for reader in last if reader != EVERYONE]
-        self._readers = [reader for reader in known if last[reader] >= active_since] or known
+        self._over = frozenset(opensessions.names(f"{layout.root}/sessions/ended"))
+        known = [reader for reader in last if reader != EVERYONE and reader not in self._over]
+        recent = {reader for reader in known if last[reader] >= active_since} | _present(layout, active_since)
+        self._readers = list(recent or known)
         by_all = min((self._reach.get(reader, -1) for reader in self._readers), default=-1)
         self.floor = max(by_all, self._reach.get(EVERYONE, -1))  # up to this line everybody has read what is for all
 
@@ -125,10 +146,18 @@ class ReadState:
         """Whether nobody misses this signal any more; `ordinal` is its line's number from 0."""
         if signal.read or self._has_read(EVERYONE, signal, ordinal):
             return True
-        readers = [signal.target_agent] if signal.target_agent else self._readers
+        to = self.addressee(signal)
+        readers = [to] if to else self._readers
         return bool(readers) and all(
-            reader == signal.sender or self._has_read(reader, signal, ordinal) for reader in readers
+            reader in (signal.sender, signal.session_id) or self._has_read(reader, signal, ordinal)
+            for reader in readers
         )
+
+    def addressee(self, signal: Slim) -> str:
+        """The one reader that a signal is for; nothing where it is for all. What is read inline was to that one."""
+        if signal.read:
+            return EVERYONE
+        return "" if signal.target_agent in self._over else signal.target_agent
 
     def _has_read(self, reader: str, signal: Slim, ordinal: int) -> bool:
         return ordinal <= self._reach.get(reader, -1) or signal.id in self._single.get(reader, ())
