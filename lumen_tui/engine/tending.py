@@ -22,9 +22,10 @@ from lumen_tui.store.people.putaside import PutAside
 from lumen_tui.store.store import Store
 from lumen_tui.store.sweeping import sweep
 from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.store.tasks.taskindex import TaskIndex
 from lumen_tui.store.tasks.taskread import has_worker, read_json
-from lumen_tui.store.tasks.waits import waited
+from lumen_tui.store.tasks.waits import died_waiting, waited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ class Tending:
         how = self.starter.ended_how(view.id)
         how = f": {how}" if how else ""
         self._deaths.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
-        again, repeatable = view.attempt <= self.config.workers.retries, self._repeatable(view.spec.role)
+        again = view.attempt - died_waiting(folder) <= self.config.workers.retries
+        repeatable = self._repeatable(view.spec.role, folder, view.attempt)
         if again and repeatable:
             workers.put_aside(folder, view.attempt)
             text = f"attempt {view.attempt} ended without a word{how}; trying again"
@@ -144,10 +146,11 @@ class Tending:
             workers.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
             self._log.add("lost", reason, now, task_id=view.id)
 
-    def _repeatable(self, role_name: str) -> bool:
-        """Only what changes nothing may run twice."""
+    def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
+        """Only what changes nothing may run twice, or what has changed nothing yet."""
         role = role_or_why(self._store.layout, role_name)
-        return isinstance(role, Role) and not role.write and role.shell != "any"
+        reads = isinstance(role, Role) and not role.write and role.shell != "any"
+        return reads or (isinstance(role, Role) and nothing_begun(folder, attempt))
 
     def _collect(self, view: TaskView, tended: Tended, now: float) -> None:
         """Take a result in exactly once, then archive it. A failed task stays until a person has dealt with it."""

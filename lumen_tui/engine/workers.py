@@ -71,7 +71,7 @@ def start(
         return None
     held = [lock]
     try:
-        run = Run(attempt=next_attempt(folder), started_at=iso(now), epoch=epoch)
+        run = Run(attempt=next_attempt(folder), started_at=iso(now), epoch=epoch, notes_begun=True)
         files.replace(folder / "run.json", msgspec.json.encode(run))
         started = _launch(folder, held, env, zygote if zygote and zygote.usable(kind) else None)
         started.leader = me = process.identify(started.pid)

@@ -84,6 +84,7 @@ class Run(Struct, frozen=True, omit_defaults=True):
     start_ticks: int = 0
     boot_id: str = ""
     epoch: int = 0
+    notes_begun: bool = False  # its worker notes in begun.json when a call begins that must not be made twice
     schema: int = 1
 
 

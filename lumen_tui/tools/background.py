@@ -147,6 +147,7 @@ def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     argv = unchecked(arguments.command)
     admission = admit(context, arguments.command, cwd, checked=False)
     name = f"job-{len(_jobs(context)) + 1}"
+    context.begins("shell_start")
     with context.guard():
         pipeline = Pipeline(admission, [argv], cwd, {**process.environment(context), "PWD": cwd})
         ends = context.monotonic() + arguments.seconds

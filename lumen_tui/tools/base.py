@@ -98,6 +98,7 @@ class Context:
     environ: Mapping[str, str] = field(default_factory=dict)
     guard: Callable[[], AbstractContextManager[None]] = nullcontext  # nothing inside it is interrupted
     progress: Callable[[str], None] = _ignore  # called now and then while a call lasts
+    begins: Callable[[str], None] = _ignore  # told the tool right before a call that must not be made twice by itself
     ask: Callable[[Request], Answer] = _nobody  # blocks until a person has decided; raises Stopped
     rules: Rules = field(default_factory=Rules)
     kept: Kept = field(default_factory=Kept)

@@ -29,6 +29,7 @@ class Asked(Struct, frozen=True):
     arguments: Any  # as the tool takes them
     canonical: dict[str, Any]  # as they are shown and hashed
     call: Call
+    allowed_once: bool = False  # by a person, or by a rule that one saved
 
 
 def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Asked:

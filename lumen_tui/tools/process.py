@@ -151,6 +151,8 @@ def started(
     named = checked and not any(reads_at_large(argv, cwd) for argv in commands)
     admission = admit(context, _words(commands), cwd, checked=named)
     pipeline: Pipeline | None = None
+    if not checked:
+        context.begins("shell")
     try:
         with context.guard():
             pipeline = Pipeline(admission, commands, cwd, env)

@@ -140,7 +140,7 @@ class Toolbox:
         except (ToolError, StoreError, OSError) as error:
             return self._refuse(error)
         self._refused = 0
-        return self._carry_out(asked, dataclasses.replace(self._context, ask=ask))
+        return self._carry_out(asked, ask)
 
     def permit(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Whether a back end may make this call by itself; it counts as one. Blocks where a person is asked.
@@ -182,6 +182,7 @@ class Toolbox:
         ask = self._asker(asked)
         if found.say == "ask":
             self._get_word(asked, found.reason, ask)
+            asked = msgspec.structs.replace(asked, allowed_once=True)
         return asked, ask
 
     def _get_word(self, asked: Asked, why: str, ask: Callable[[Request], Answer]) -> None:
@@ -226,9 +227,11 @@ class Toolbox:
             risk=risk, unwalled=unwalled, rule=calls.narrow_rule(asked.call, unwalled=unwalled),
         )  # fmt: skip
 
-    def _carry_out(self, asked: Asked, context: Context) -> ToolResult:
-        name = asked.tool.name
+    def _carry_out(self, asked: Asked, ask: Callable[[Request], Answer]) -> ToolResult:
+        name, context = asked.tool.name, dataclasses.replace(self._context, ask=ask)
         try:
+            if asked.allowed_once or "write" in asked.call.groups:
+                context.begins(name)
             result = self._outputs.limit(asked.tool.run(context, asked.arguments))
             result = msgspec.structs.replace(result, material=name not in fence.OWN_WORDS)
         except (ToolError, StoreError, OSError) as error:

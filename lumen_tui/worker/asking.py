@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from lumen_tui.model.approvals import Approval, Decision, call_hash
+from lumen_tui.model.approvals import Acted, Approval, Decision, call_hash
 from lumen_tui.model.folding import brief
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
@@ -12,6 +12,7 @@ from lumen_tui.model.times import iso
 from lumen_tui.store import process
 from lumen_tui.store.people import approvals
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.tools.base import Answer, Request, Stopped, ToolError
 from lumen_tui.worker.masking import masked
 from lumen_tui.worker.record import Recorder
@@ -63,8 +64,12 @@ class Asking:
             return True
         acted = approvals.acted(self._layout, known.id)
         if answer.allowed or answer.ended == "withdrawn":
-            return answer.allowed and acted is None
+            return answer.allowed and (acted is None or self._was_lost(acted))
         return not answer.ended or acted is None or acted.attempt == self._attempt
+
+    def _was_lost(self, acted: Acted) -> bool:
+        """Whether an earlier attempt took a yes and came to its end before the call began."""
+        return acted.attempt < self._attempt and nothing_begun(self._world.folder, self._attempt)
 
     def _new(self, approval_id: str, call: str, request: Request) -> Approval:
         now, me = self._world.now(), process.myself()

@@ -37,6 +37,7 @@ from lumen_tui.store.journal import Journal
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import begun
 from lumen_tui.tools import deposit
 from lumen_tui.tools.acts import acts
 from lumen_tui.tools.agent import earlier
@@ -120,8 +121,13 @@ class Task:
             role=self._role, spec=self.spec, store=world.store, folder=world.folder, now=world.now,
             monotonic=world.monotonic, stopped=world.stopper.stopped, redact=world.redact, environ=world.environ,
             guard=world.stopper.guard, progress=lambda text: self._events.event("note", text),
-            ask=Asking(world, self.spec, self._events, self._tally.attempt).ask,
+            begins=self._begins, ask=Asking(world, self.spec, self._events, self._tally.attempt).ask,
         )  # fmt: skip
+
+    def _begins(self, tool: str) -> None:
+        """A call begins that must not be made twice: should this worker die, it is not taken up again by itself."""
+        with self._world.stopper.guard():
+            begun.note(self._world.folder, self._tally.attempt, tool, self._world.now())
 
     @property
     def seconds(self) -> float:

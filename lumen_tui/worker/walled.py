@@ -10,6 +10,7 @@ import msgspec
 from lumen_tui.providers.base import Launched, ProviderError
 from lumen_tui.providers.claude_program import end, not_started
 from lumen_tui.store import filing
+from lumen_tui.store.files import StoreError
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below
 from lumen_tui.tools.process import tell
@@ -58,10 +59,14 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
         raise ProviderError(found.why)
     context.progress(f"{os.path.basename(argv[0])} runs {_told(found.tier)}")
     try:
+        if context.rules.write:
+            context.begins(os.path.basename(argv[0]))
         walls = _walls(context, cwd, argv[0], own)
         with context.guard():
             return Walled(context, _start(found.tier, walls, argv, cwd, env))
     except ToolError as error:
+        raise ProviderError(str(error)) from error
+    except StoreError as error:
         raise ProviderError(str(error)) from error
     except (OSError, ValueError) as error:
         raise not_started(argv[0], error) from error

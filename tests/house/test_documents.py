@@ -44,6 +44,7 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
     known = layout_names(root)
     task_files = {
         "acts.jsonl",
+        "begun.json",
         "collected.json",
         "deposit.json",
         "sleep.json",

@@ -18,6 +18,12 @@ def waits_for_person(event: TaskEvent | None) -> bool:
     return event.kind == "waiting" or (event.kind == "wait" and event.data.get("person") is True)
 
 
+def died_waiting(folder: Path) -> int:
+    """How many attempts said nothing more after they began to wait for a person."""
+    last = {event.attempt: event for event in tail_events(folder, _EVENTS, _BYTES)}
+    return sum(waits_for_person(event) for event in last.values())
+
+
 def waited(folder: Path, attempt: int, now: float) -> float:
     """Seconds of an attempt between an event that it waits and the next one, or `now` where none came."""
     total, since = 0.0, 0.0

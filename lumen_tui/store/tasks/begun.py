@@ -1,0 +1,50 @@
+"""Whether a task has begun a call that must not be made twice by itself: a change, or what a person allowed once.
+
+Its worker notes it right before the first such call. So a task without that note can be taken up again whatever its
+role may do. Where a worker did not keep such notes nobody knows, and that counts as begun.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.tasks import Run
+from lumen_tui.model.times import iso
+from lumen_tui.store import files
+from lumen_tui.store.tasks.taskread import read_json
+
+_NAME = "begun.json"
+
+
+class Begun(Struct, frozen=True):
+    """tasks/<id>/begun.json: the first call that cannot be made as if nothing had been."""
+
+    at: str
+    attempt: int
+    tool: str
+
+
+def note(folder: Path, attempt: int, tool: str, now: float) -> None:
+    """Note that such a call begins now. StoreError where it cannot be: make no call then."""
+    if not os.path.lexists(folder / _NAME):
+        files.replace(folder / _NAME, msgspec.json.encode(Begun(iso(now), attempt, tool)))
+
+
+def nothing_begun(folder: Path, attempt: int) -> bool:
+    """Whether no attempt up to this one began such a call."""
+    if os.path.lexists(folder / _NAME):
+        return False
+    runs = (_run(folder, number) for number in range(1, attempt + 1))
+    return all(run is not None and run.notes_begun for run in runs)
+
+
+def _run(folder: Path, attempt: int) -> Run | None:
+    """The record of an attempt: the present one's, or that of one that was put aside."""
+    present = read_json(folder / "run.json", Run)
+    if present is not None and present.attempt == attempt:
+        return present
+    return read_json(folder / f"run.{attempt}.json", Run)

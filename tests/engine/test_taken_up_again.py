@@ -1,0 +1,191 @@
+"""A worker that may change something dies: what it had not begun goes on, what it had begun is left to a person.
+
+Real engines, workers and kills; a local server speaks for the model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lumen_apiserver import text, tool
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.tasks import Run
+from lumen_tui.store import locks, process
+from lumen_tui.store.people import approvals
+from lumen_tui.store.store import Store
+from lumen_tui.store.tasks.taskread import read_json
+
+ROLE = """+++
+purpose = "p"
+shell = "any"
+write = true
+tools = ["shell", "write_file", "list_dir"]
+
+[[rules]]
+kind = "requires_approval"
+tool = "shell"
++++
+
+Work.
+"""
+
+
+def until(check: Callable[[], Any], seconds: float = 40.0) -> None:
+    ends = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < ends, "it did not happen in time"
+        time.sleep(0.02)
+
+
+class Site:
+    """A state folder whose engine and worker can be killed."""
+
+    def __init__(self, root: Path, environ: dict[str, str]) -> None:
+        self.store, self._environ = Store(root), {**os.environ, **environ}
+        self.layout = self.store.layout
+        self.layout.create()
+        self.layout.role("builder").write_text(ROLE)
+        self.layout.config.write_text("[heartbeat]\nsettle_seconds = 0.2\n[workers]\nwarm_minutes = 0\n")
+        self.engines: list[subprocess.Popen[bytes]] = []
+        self.id = self.do("task.new", objective="do it", role="builder").target
+        self.folder = self.layout.task(self.id)
+
+    def do(self, verb: str, **arguments: Any) -> Any:
+        return perform(self.store, verb, arguments, by="ann", now=time.time())
+
+    def start(self) -> None:
+        words = [sys.executable, "-m", "lumen_tui", "--engine-only", "--state", str(self.store.root)]
+        quiet = subprocess.DEVNULL
+        self.engines.append(
+            subprocess.Popen(words, env=self._environ, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+        )
+
+    def question(self, attempt: int = 1) -> Approval:
+        """The one question, once the worker of that attempt waits for its answer."""
+        until(lambda: any(event["kind"] == "waiting" and event.get("attempt", 1) == attempt for event in self.events()))
+        (request,) = approvals.undecided(self.layout)
+        return request
+
+    def kill(self) -> None:
+        """End engine and worker, at once."""
+        self.engines[-1].kill()
+        self.engines[-1].wait()
+        run = read_json(self.folder / "run.json", Run)
+        if run is not None and run.pid and locks.is_locked(self.folder / "run.lock"):
+            os.kill(run.pid, signal.SIGKILL)
+        until(lambda: not locks.is_locked(self.folder / "run.lock"))
+
+    def place(self) -> Path:
+        return self.folder if self.folder.exists() else next(self.layout.archive.glob(f"*/*/{self.id}"))
+
+    def events(self) -> list[dict[str, Any]]:
+        path = self.folder / "events.jsonl"
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    def ended(self) -> str:
+        """How it ended, once it has."""
+        until(lambda: any(self.layout.archive.glob(f"*/*/{self.id}/exit.json")) or (self.folder / "exit.json").exists())
+        status: str = json.loads((self.place() / "exit.json").read_bytes())["status"]
+        return status
+
+    def made(self) -> str:
+        path = self.place() / "files" / "made"
+        return path.read_text() if path.exists() else ""
+
+    def close(self) -> None:
+        for engine in self.engines:
+            engine.kill()
+            engine.wait()
+        process.kill_lock_holders(str(self.folder / "run.lock"))
+
+
+@pytest.fixture
+def site(tmp_path: Path, api: Any) -> Iterator[Site]:
+    made = Site(tmp_path / "state", api.anthropic_env)
+    api.otherwise(lambda asked: text("ok") if asked.results else tool("shell", command="echo made >> made"))
+    yield made
+    made.close()
+
+
+def asked(site: Site) -> int:
+    return len(approvals.every(site.layout, done=True))
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_answer_outlives_both_that_wait_for_it_however_often(site, times):
+    for attempt in range(1, times + 1):
+        site.start()
+        request = site.question(attempt)
+        site.kill()
+    site.do("approval.allow", approval_ids=request.id, hash=request.hash)
+    site.start()
+    assert (site.ended(), site.made(), asked(site)) == ("done", "made\n", 1)
+
+
+def test_a_no_outlives_them_too(site):
+    site.start()
+    request = site.question()
+    site.kill()
+    site.do("approval.deny", approval_ids=request.id, reason="not today")
+    site.start()
+    assert (site.ended(), site.made(), asked(site)) == ("done", "", 1)
+
+
+def test_an_answer_that_was_taken_but_not_acted_on_counts(site):
+    site.start()
+    request = site.question()
+    site.kill()
+    site.do("approval.allow", approval_ids=request.id, hash=request.hash)
+    assert approvals.take(site.layout, request, 1, time.time())  # by the worker, which died right then
+    site.start()
+    assert (site.ended(), site.made(), asked(site)) == ("done", "made\n", 1)
+
+
+def test_what_had_only_looked_goes_on(site, api):
+    hangs = [30.0]
+    api.otherwise(
+        lambda asked: tool("list_dir", path="/") if not asked.results else hangs.pop() if hangs else text("ok")
+    )
+    site.start()
+    until(lambda: not hangs)
+    site.kill()
+    site.start()
+    assert site.ended() == "done"
+
+
+@pytest.mark.parametrize("call", ["shell", "write_file"])
+def test_what_had_begun_a_change_is_left_to_a_person(site, api, call):
+    calls = {
+        "shell": tool("shell", command="echo made >> made; touch went-on; sleep 60"),
+        "write_file": tool("write_file", path="made", text="made\n"),
+    }
+    api.otherwise(lambda asked: 30.0 if asked.results else calls[call])
+    site.start()
+    if call == "shell":
+        request = site.question()
+        site.do("approval.allow", approval_ids=request.id, hash=request.hash)
+    until(lambda: (site.folder / "files" / ("went-on" if call == "shell" else "made")).exists())
+    site.kill()
+    site.start()
+    assert (site.ended(), site.made()) == ("lost", "made\n")
+
+
+def test_of_a_worker_that_kept_no_notes_nobody_knows(site):
+    site.start()
+    site.question()
+    site.kill()
+    path = site.folder / "run.json"
+    path.write_text(path.read_text().replace(',"notes_begun":true', ""))
+    site.start()
+    assert site.ended() == "lost"
