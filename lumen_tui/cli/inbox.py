@@ -7,7 +7,7 @@ import sys
 
 from lumen_tui.cli import light
 from lumen_tui.engine.actions import fields
-from lumen_tui.model import times
+from lumen_tui.model import lanes, times
 from lumen_tui.store import files
 from lumen_tui.store.signals import inbox
 from lumen_tui.store.signals.inbox import Page
@@ -42,7 +42,7 @@ class Wish:
     def _passes(self, signal: dict[str, Any]) -> bool:
         if self.wu_id and signal.get("wu_id") != self.wu_id:
             return False
-        if self.lane and signal.get("lane") != self.lane:
+        if self.lane and lanes.key(str(signal.get("lane", ""))) != lanes.key(self.lane):
             return False
         return not self.since or light.epoch(str(signal.get("created_at"))) >= self.since
 

@@ -13,6 +13,7 @@ from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.actions import checks, lanes
 from lumen_tui.engine.actions.work import TYPES
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import lanes as names
 from lumen_tui.model.records import RELATION_TYPES
 from lumen_tui.store.units import lanes as lane_files
 from lumen_tui.store.units import work
@@ -85,11 +86,11 @@ def _declare_link(commands: Group) -> None:
 
 def run_list(session: Session, args: Namespace) -> int:
     units, problems = work.list_units(session.layout)
-    lanes = {unit.lane for unit in units}
-    if args.lane and args.lane not in lanes:
+    wanted, lanes = names.key(args.lane), {unit.lane for unit in units}
+    if wanted and wanted not in map(names.key, lanes):
         near = checks.nearest(args.lane, lanes)
         raise ActionError(f"there is no lane {args.lane!r}", candidates=near, missing=not near)
-    chosen = [unit for unit in units if args.lane in ("", unit.lane) and args.status in ("", unit.status)]
+    chosen = [unit for unit in units if wanted in ("", names.key(unit.lane)) and args.status in ("", unit.status)]
     for problem in problems:
         talk(f"{problem.where}: {problem.what}")
     if args.json:
@@ -150,17 +151,18 @@ def _shell() -> int:
 
 def run_lanes(session: Session, args: Namespace) -> int:
     rules = lanes.config_of(session.store).lanes
-    names = sorted({unit.lane for unit in lane_files.list_units(session.layout) if unit.lane})
-    held = {name: lanes.in_lane(session.store, name) for name in names}
+    found = {names.key(unit.lane): unit.lane for unit in lane_files.list_units(session.layout) if unit.lane}
+    every = sorted(found.values())
+    held = {name: lanes.in_lane(session.store, name) for name in every}
     if args.json:
-        document([{"lane": name, "limit": rules.limit(name), "holders": held[name]} for name in names])
+        document([{"lane": name, "limit": rules.limit(name), "holders": held[name]} for name in every])
         return 0
-    for name in names:
+    for name in every:
         say(f"{name}  {len(held[name])} of {rules.limit(name)}")
         for one in held[name]:
             stale = "  (stale)" if lanes.is_stale(session.store, one, rules, now=session.now) else ""
             say(f"  {lanes.told(one, session.now)}{stale}")
-    if not names:
+    if not every:
         talk("no lanes")
     return 0
 

@@ -14,6 +14,7 @@ from lumen_tui.model import agent
 from lumen_tui.model.config import Config
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.queueing import in_lanes, lane_full
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.providers.choose import key_names
@@ -113,9 +114,12 @@ class Starter:
         for view in self._index.queued():
             if len(started) >= free:
                 break
+            if lane_full(view, in_lanes(alive), config.lanes):
+                continue
             if self._start(view, by_role, now):
                 started.append(view.id)
                 by_role.append(view.spec.role)
+                alive.append(view)
         return started
 
     def start_loop(self, task_id: str, now: float) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from lumen_tui.model import lanes
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.modelsconfig import ModelsConfig as ModelsConfig
@@ -104,7 +105,7 @@ class ProgressSignalsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LanesConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """[lanes]: how many work units may be in progress in one lane."""
+    """[lanes]: how many work units may be in progress in one lane, and how many tasks of it at work."""
 
     wip: Annotated[int, Meta(ge=1, le=1000)] = 1
     stale_hours: Annotated[float, Meta(ge=0, le=8760)] = (
@@ -113,8 +114,9 @@ class LanesConfig(Struct, frozen=True, forbid_unknown_fields=True):
     limits: dict[str, Annotated[int, Meta(ge=1, le=1000)]] = field(default_factory=dict)  # lane name -> its own limit
 
     def limit(self, lane: str) -> int:
-        """The limit of one lane."""
-        return max(1, self.limits.get(lane, self.wip))
+        """The limit of one lane, in whatever case it is written."""
+        own = {lanes.key(name): limit for name, limit in self.limits.items()}
+        return max(1, own.get(lanes.key(lane), self.wip))
 
 
 class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from lumen_tui.model import agent, ids, times
+from lumen_tui.model import agent, ids, lanes, times
+from lumen_tui.model.config import LanesConfig
 from lumen_tui.model.tasks import Status, TaskView
+
+
+def in_lanes(alive: Iterable[TaskView]) -> dict[str, tuple[str, ...]]:
+    """Who is at work in which lane. Tasks on one work unit have one place together; a task on none has its own."""
+    found: dict[str, set[str]] = {}
+    for view in alive:
+        if view.spec.lane:
+            found.setdefault(lanes.key(view.spec.lane), set()).add(view.spec.wu_id or view.id)
+    return {lane: tuple(sorted(names)) for lane, names in found.items()}
+
+
+def lane_full(view: TaskView, taken: Mapping[str, Sequence[str]], rules: LanesConfig) -> str:
+    """Why the task has no place in its lane now; nothing where it has."""
+    there = taken.get(lanes.key(view.spec.lane), ()) if view.spec.lane else ()
+    limit = rules.limit(view.spec.lane)
+    if len(there) < limit or (view.spec.wu_id or view.id) in there:
+        return ""
+    held = ", ".join(ids.short(one) for one in there[:3])
+    return f"lane {view.spec.lane} has {len(there)} at work ({held}), and its limit is {limit}"
 
 
 class Standing(Struct, frozen=True):
@@ -20,6 +40,8 @@ class Standing(Struct, frozen=True):
     limit: int = 0  # workers at the same time; 0: not known
     alive: dict[str, int] = field(default_factory=dict)  # workers by role, without the main agent's session
     at_once: dict[str, int] = field(default_factory=dict)  # by role, where its limit is not the engine's
+    in_lanes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # who is at work, as the function has it
+    lanes: LanesConfig = field(default_factory=LanesConfig)
     retired: tuple[str, ...] = ()
     full: str = ""  # why today's budget has no room
     full_roles: dict[str, str] = field(default_factory=dict)  # the same of single roles
@@ -71,6 +93,8 @@ def _waits(view: TaskView, standing: Standing) -> Iterator[Wait]:
     if full := standing.full or standing.full_roles.get(role, ""):
         yield Wait("budget full", f"{full}; {lifts(standing)}")
     yield from _crowded(role, standing)
+    if words := lane_full(view, standing.in_lanes, standing.lanes):
+        yield Wait("lane busy", words)
     if standing.engine:
         yield Wait("no engine", standing.engine)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from lumen_tui.model import agent, budget
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.queueing import Standing
+from lumen_tui.model.queueing import Standing, in_lanes
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView
 from lumen_tui.model.spendbook import Book
@@ -30,13 +30,15 @@ def standing(
     book: Book, killed: str, paused: dict[str, str], now: float,
 ) -> Standing:  # fmt: skip
     """The picture of one moment. `tasks` are those that are not archived."""
-    alive = Counter(view.spec.role for view in tasks if view.status.alive and view.spec.role != agent.ROLE)
+    begun = [view for view in tasks if view.status.alive and view.spec.role != agent.ROLE]
+    alive = Counter(view.spec.role for view in begun)
     day = budget.day_of(now, config.budget.day_starts)
     costs = engine.heartbeat is None or engine.heartbeat.brain != "offline"
     names = [role.name for role in roles] if costs else []
     full = {name: why for name in names if (why := budget.blocked(book, config.budget, day, name))}
     return Standing(
         engine=_engine(engine), killed=killed, paused=paused, limit=config.workers.limit, alive=dict(alive),
+        in_lanes=in_lanes(begun), lanes=config.lanes,
         at_once={role.name: role.limits.at_once for role in roles if role.limits.at_once}, retired=tuple(retired),
         full=budget.blocked(book, config.budget, day) if costs else "", full_roles=full,
         next_day=budget.day_ends(now, config.budget.day_starts),

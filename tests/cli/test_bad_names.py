@@ -36,7 +36,7 @@ def known(shell, furnished):
         (("signal", "x", "--wu", "WU-024"), "did you mean: WU-042"),
         (("signal", "x", "--wu", "42"), "write it as WU-042"),
         (("signal", "x", "--lane", "Framework: Coer"), "did you mean: Framework: Core"),
-        (("signal", "x", "--lane", "framework: core"), "did you mean: Framework: Core"),
+        (("signal", "x", "--lane", "framework:core"), "did you mean: Framework: Core"),
         (("signal", "x", "--priority", "P7"), "one of P0, P1, P2, P3"),
         (("inbox", "--wu", "WU-024"), "did you mean: WU-042"),
         (("inbox", "--lane", "Framework Core"), "did you mean: Framework: Core"),

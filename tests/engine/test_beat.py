@@ -183,6 +183,27 @@ async def test_cancel_of_a_queued_task(world):
     assert world.status(task_id) == "cancelled"
 
 
+async def test_a_lane_has_no_more_tasks_at_work_than_its_limit_and_those_of_one_work_unit_count_once(world):
+    world.do("wu.new", title="t", lane="Core", id="WU-001")
+    first = world.task(wu_id="WU-001")
+    holder = hold_as_worker(world.layout.task(first), world.clock.now())
+    same, other = world.task(wu_id="WU-001"), world.task(lane="core")
+    elsewhere = world.task(lane="UI")
+    await world.beat()
+    assert world.status(first) == "running"
+    assert [world.status(one) for one in (other,)] == ["queued"], "the lane has one place"
+    assert world.status(same) != "queued", "the work unit has that place"
+    assert world.status(elsewhere) != "queued"
+    holder.kill()
+    holder.wait()
+    for task in (same, elsewhere):
+        await finish(world, task)
+    world.do("task.cancel", task_id=first)
+    await world.beat()
+    await world.beat()
+    assert world.status(other) != "queued", "there is a place again"
+
+
 async def test_a_worker_that_ignores_everything_is_killed_in_the_end(world):
     task_id = world.task("Hang", role="builder")
     folder = world.layout.task(task_id)

@@ -29,7 +29,7 @@ NOW = 1_800_000_000.0
 
 
 def queued(role: str = "builder", **more: Any) -> TaskView:
-    return TaskView(Spec(id="tsk-7f2k0000", objective="x", role=role), Status.QUEUED, **more)
+    return TaskView(Spec(id="tsk-7f2k0000", objective="x", role=role, lane="Core"), Status.QUEUED, **more)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,7 @@ def queued(role: str = "builder", **more: Any) -> TaskView:
         (Standing(full_roles={"builder": "its budget is used up"}), "budget full", "its budget is used up"),
         (Standing(alive={"builder": 1}, at_once={"builder": 1}), "role busy", "its limit is 1"),
         (Standing(alive={"builder": 2, "analyst": 1}, limit=3), "workers busy", "3 workers are at work"),
+        (Standing(in_lanes={"core": ("WU-001",)}), "lane busy", "lane Core has 1 at work (WU-001), and its limit is 1"),
         (Standing(engine="no engine is running"), "no engine", "no engine is running"),
     ],
 )

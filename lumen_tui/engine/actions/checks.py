@@ -8,15 +8,16 @@ from pathlib import Path
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.refusal import ambiguous
-from lumen_tui.model import ids
+from lumen_tui.model import ids, lanes
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.settings import roles
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.units import lanenames
 
 _ALIKE = 80  # percent of likeness from which an id may be meant by another
-_NEARLY = 0.9  # likeness from which a new lane is taken for a slip of the keyboard
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
@@ -118,13 +119,19 @@ def role_name(layout: Layout, text: str) -> str:
     raise ActionError(f"there is no role {text!r} in force", candidates=near or tuple(known[:4]), missing=True)
 
 
-def lane(known: Iterable[str], text: str) -> str:
-    """A lane, new or known; one that differs from a known one by a slip is refused."""
+def known_lanes(layout: Layout) -> list[str]:
+    """The lanes of all work units, and those that have a limit of their own in the settings."""
+    return sorted({*lanenames.known(layout.root), *load_config(layout)[0].lanes.limits})
+
+
+def lane(layout: Layout, text: str) -> str:
+    """A lane, new or known, in the spelling in which it is known; one that is nearly a known one is refused."""
     name = ids.check_label(text.strip(), "lane")
-    lanes = set(known)
-    near = difflib.get_close_matches(name.lower(), [one.lower() for one in lanes], 3, _NEARLY)
-    if name in lanes or not near:
+    known = known_lanes(layout)
+    if same := [one for one in known if lanes.key(one) == lanes.key(name)]:
+        return name if name in same else same[0]
+    near = tuple(one for one in known if lanes.is_slip(name, one))
+    if not near:
         return name
-    alike = tuple(one for one in sorted(lanes) if one.lower() in near)
-    hint = "use that, or make the new lane with `wu new --lane`"
-    raise ActionError(f"lane {name!r} is new and nearly {alike[0]!r}: {hint}", candidates=alike)
+    hint = "use that; a lane that is really called so has its limit in lumen.toml, [lanes] limits"
+    raise ActionError(f"lane {name!r} is new and nearly {near[0]!r}: {hint}", candidates=near[:3])

@@ -12,6 +12,7 @@ from typing import Any
 from lumen_tui.engine.actions import checks, edits, relations, undo
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model import lanes as names
 from lumen_tui.model import times
 from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.handoff import Holder, Tracked
@@ -46,7 +47,8 @@ def unit_of(store: Store, text: str) -> Tracked:
 def in_lane(store: Store, lane: str) -> list[Holder]:
     """Who holds a place in the lane: the units that are in progress there, with what the lock says of each."""
     known = {one.wu_id: one for one in lanes.holders(store.layout, lane)}
-    units = [unit for unit in lanes.list_units(store.layout) if unit.lane == lane and unit.status == IN_PROGRESS]
+    every = lanes.list_units(store.layout)
+    units = [unit for unit in every if names.key(unit.lane) == names.key(lane) and unit.status == IN_PROGRESS]
     return [_holder(unit, known.get(unit.id)) for unit in units]
 
 
@@ -132,7 +134,7 @@ def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now:
 def _lane_for(store: Store, unit: Tracked, lane: str) -> str:
     if not lane.strip():
         return unit.lane
-    return checks.lane({one.lane for one in lanes.list_units(store.layout) if one.lane}, lane)
+    return checks.lane(store.layout, lane)
 
 
 def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, *, now: float) -> None:

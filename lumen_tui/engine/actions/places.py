@@ -90,12 +90,14 @@ def lane_at(root: StrPath, text: str) -> str:
     """A lane, known or new; one that differs from a known one by a slip is refused. Nothing stays nothing."""
     if not text:
         return ""
-    known = lanenames.known(root)
-    if text in known:
+    if text in lanenames.known(root):
         return text
-    from lumen_tui.engine.actions import checks
+    from pathlib import Path
 
-    return checks.lane(known, text)
+    from lumen_tui.engine.actions import checks
+    from lumen_tui.store.layout import Layout
+
+    return checks.lane(Layout(Path(root)), text)
 
 
 def named(store: Folder, text: str) -> SessionView:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import attention, checks, edits, engine, fields, uncancel
+from lumen_tui.engine.actions import attention, checks, edits, engine, fields, places, uncancel
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
@@ -79,10 +79,17 @@ def _checked(store: Store, spec: Spec) -> Spec:
         context=fields.prose(spec.context, "context") if spec.context else "",
         constraints=tuple(fields.prose(one, "constraint") for one in spec.constraints),
         wu_id=checks.known_unit(store.layout, spec.wu_id),
-        lane=fields.label(spec.lane, "lane"),
+        lane=_lane(store, spec),
         priority=fields.priority(spec.priority),
         key=fields.label(spec.key, "key"),
     )
+
+
+def _lane(store: Store, spec: Spec) -> str:
+    """The lane that is named, else that of the work unit."""
+    if not spec.lane.strip():
+        return places.lane_of(store.root, spec.wu_id.upper())
+    return checks.lane(store.layout, spec.lane)
 
 
 def _worker_role(store: Store, name: str) -> str:

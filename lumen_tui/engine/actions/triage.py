@@ -34,7 +34,7 @@ def promote(
     if len(found) > 1 and (title or wu_id):
         raise ActionError("a title or a work unit id fits one discovery only: promote them one by one")
     wanted = ids.check_wu(wu_id.upper()) if wu_id else ""
-    where = checks.lane({unit.lane for unit in work.list_units(store.layout)[0] if unit.lane}, lane)
+    where = checks.lane(store.layout, lane)
     actions: list[Action] = []
     units: list[WorkUnit] = []
 

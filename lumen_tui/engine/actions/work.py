@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from lumen_tui.engine.actions import edits, fields
+from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
@@ -55,7 +55,7 @@ def new(
     wanted = WorkUnit(
         id=ids.check_wu(id.upper()) if id else "",
         title=" ".join(fields.prose(title, "title").split())[:200],
-        lane=fields.label(lane.strip(), "lane"),
+        lane=checks.lane(store.layout, lane) if lane.strip() else "",
         type=type,
         priority=fields.priority(priority) or "P2",
         created_at=times.iso(now),

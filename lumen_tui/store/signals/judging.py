@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from lumen_tui.model import lanes as names
 from lumen_tui.model.records import Receipt
 from lumen_tui.model.times import DAY
 from lumen_tui.store.layout import Layout
@@ -113,7 +114,7 @@ class _Judge:
     def __init__(self, layout: Layout, state: ReadState, rule: Rule, now: float) -> None:
         units, _ = list_units(layout)
         self._units = {unit.id for unit in units if unit.status != "done"}
-        self._lanes = {lane for unit in units if (lane := unit.lane) and lanes.holders(layout, lane)}
+        self._lanes = {names.key(lane) for unit in units if (lane := unit.lane) and lanes.holders(layout, lane)}
         self._state, self._floor = state, state.floor
         self._read_before, self._unread_before = _moment(now - rule.read), _moment(now - rule.unread)
         self._fresh_from = _moment(now - rule.to_all)
@@ -126,7 +127,7 @@ class _Judge:
     def _fate(self, signal: Slim, ordinal: int) -> int:
         to = self._state.addressee(signal)
         read = (ordinal <= self._floor and not to) or self._state.is_read(signal, ordinal)
-        if signal.wu_id in self._units or signal.lane in self._lanes:
+        if signal.wu_id in self._units or (signal.lane and names.key(signal.lane) in self._lanes):
             return ACTIVE_READ if read else ACTIVE_UNREAD
         if not read:
             return OLD_UNREAD if signal.created_at < self._unread_before and not to else UNREAD

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from lumen_tui.model import lanes
 from lumen_tui.model.views import HolderView, fields_of
 from lumen_tui.store import rawjson
 
@@ -37,4 +38,4 @@ def holders(layout: Layout, lane: str) -> list[HolderView]:
     """Who is entered in the lock of this lane; nothing where it cannot be read."""
     raw = (rawjson.read(lock_path(layout, lane)) or {}).get("holders")
     entries = [fields_of(HolderView, one) for one in raw if isinstance(one, dict)] if isinstance(raw, list) else []
-    return [HolderView(**one) for one in entries if one and one.get("lane") == lane]
+    return [HolderView(**one) for one in entries if one and lanes.key(one.get("lane", "")) == lanes.key(lane)]

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.model import ids
+from lumen_tui.model import lanes as names
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.handoff import Holder, Tracked
 from lumen_tui.store import files, filing, frontmatter, process
@@ -35,7 +36,7 @@ def _entries(layout: Layout, lane: str) -> list[Holder]:
 
 def holders(layout: Layout, lane: str) -> list[Holder]:
     """Who is entered in the lock of this lane."""
-    return [one for one in _entries(layout, lane) if one.lane == lane]
+    return [one for one in _entries(layout, lane) if names.key(one.lane) == names.key(lane)]
 
 
 def enter(layout: Layout, holder: Holder) -> None:
@@ -50,7 +51,7 @@ def leave(layout: Layout, lane: str, wu_id: str) -> None:
 
 
 def _rewrite(layout: Layout, lane: str, wu_id: str, more: list[Holder]) -> None:
-    kept = [one for one in _entries(layout, lane) if (one.lane, one.wu_id) != (lane, wu_id)]
+    kept = [one for one in _entries(layout, lane) if one.wu_id != wu_id or names.key(one.lane) != names.key(lane)]
     if not kept + more:
         filing.remove(lock_path(layout, lane))
         return
