@@ -13,8 +13,8 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.store.files import NotWritten
-from lumen_tui.store.importing import Part, Report
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory.importing import Part, Report
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -34,7 +34,7 @@ def declare(commands: Group) -> None:
 
 
 def run_lumenflow(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import importing
+    from lumen_tui.store.memory import importing
 
     folder = importing.lumenflow_folder(Path(args.path).expanduser())
     if folder is None:
@@ -85,6 +85,9 @@ def _tell_of_triage(session: Session) -> None:
 
 def _show(part: Part) -> None:
     name = Path(part.source).name
-    say(f"{name} → {part.target}: {part.read} read, {part.added} added, {part.present} there already")
+    say(
+        f"{name} → {part.target}: {part.read} read, {part.added} added, {part.present} there already"
+        + (f", {part.kept} kept as they are here" if part.kept else "")
+    )
     for problem in part.problems:
         talk(f"  {problem}")

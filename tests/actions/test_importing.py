@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import importing
 from lumen_tui.store.journal import Journal
-from lumen_tui.store.memory import beads, nodes
+from lumen_tui.store.memory import beads, importing, nodes
 
 AT = "2026-11-21T06:00:00.000Z"
 MEMORY = [
@@ -116,6 +115,44 @@ def issues(tmp_path: Path, *found: object) -> Path:
     path.parent.mkdir()
     path.write_text("".join(json.dumps(one) + "\n" for one in found))
     return path
+
+
+DECISIONS = {
+    "triage.archive": {"reason": "a double"},
+    "triage.promote": {"lane": "Core"},
+    "triage.keep": {"days": 7},
+    "decay.pin": {},
+}
+
+
+@pytest.mark.parametrize("verb", DECISIONS)
+@pytest.mark.parametrize("changed_at", ["2025-01-01T00:00:00Z", "2026-11-22T08:00:00Z", "2035-01-01T00:00:00Z"])
+def test_no_import_takes_back_what_a_person_decided(desk, tmp_path, verb, changed_at):
+    path = issues(tmp_path, ISSUE)
+    beads.import_beads(desk.store.layout, path, AT)
+    desk.do(verb, node_ids="bd-a3f8.1", **DECISIONS[verb])
+    before = desk.node("bd-a3f8.1")
+    path.write_text(json.dumps({**ISSUE, "title": "Lock is lost again", "updated_at": changed_at}) + "\n")
+    report = beads.import_beads(desk.store.layout, path, AT)
+    after = desk.node("bd-a3f8.1")
+    decided = {key: value for key, value in before["metadata"].items() if key not in ("beads", "priority")}
+    assert decided.items() <= after["metadata"].items()
+    newer = changed_at > "2030"
+    assert after["content"].startswith("Lock is lost again") == newer, "what is newer is taken over all the same"
+    nodes_part = report.parts[0]
+    assert nodes_part.kept == (not newer or "status" in decided), "it is said what does not take effect"
+    lines = list(desk.store.nodes.lines())
+    beads.import_beads(desk.store.layout, path, AT)
+    assert list(desk.store.nodes.lines()) == lines, "once more changes nothing"
+
+
+def test_an_older_export_of_another_tool_does_not_turn_back_a_newer_one(desk, tmp_path):
+    path = issues(tmp_path, {**ISSUE, "title": "Newer"})
+    beads.import_beads(desk.store.layout, path, AT)
+    path.write_text(json.dumps({**ISSUE, "updated_at": "2025-10-14T23:00:00Z"}) + "\n")
+    report = beads.import_beads(desk.store.layout, path, AT)
+    assert desk.node("bd-a3f8.1")["content"].startswith("Newer")
+    assert "ours is kept" in report.parts[0].problems[0]
 
 
 def test_an_open_issue_becomes_a_discovery_with_everything_kept(desk, tmp_path):

@@ -14,9 +14,10 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import short_hash
-from lumen_tui.store import files, importing
-from lumen_tui.store.importing import Report, Source
+from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import importing
+from lumen_tui.store.memory.importing import Report, Source
 
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 _IN_THE_NODE = ("id", "title", "description", "created_at", "updated_at")

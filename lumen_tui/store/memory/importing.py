@@ -9,15 +9,18 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.reconcile import Settled, settle
 from lumen_tui.store import files, filing
 from lumen_tui.store.damage import Quarantined, known_lines
 from lumen_tui.store.journal import Journal, whole_lines
 from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import nodes
 
 _CHUNK = 1024 * 1024
 _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
@@ -40,6 +43,7 @@ class Part(msgspec.Struct):
     read: int = 0
     added: int = 0
     present: int = 0  # there already
+    kept: int = 0  # ours, which are newer or decided on, were kept
     quarantined: int = 0
     problems: list[str] = []  # the first of them, with file and line
 
@@ -118,7 +122,7 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
     bad: list[Source] = []
     with files.locked_log(target) as fd:
         there = Counter(map(_digest, whole_lines(fd)))
-        fresh: list[bytes] = []
+        fresh: list[Source] = []
         for one in sources:
             part.read += 1
             if one.reason:
@@ -127,12 +131,28 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
                 there[digest] -= 1  # the same line may stand twice: an older state that came back
                 part.present += 1
             else:
-                fresh.append(one.line + b"\n")
-        if fresh:
-            files.append_locked(fd, b"".join(fresh))
-    part.added = len(fresh)
+                fresh.append(one)
+        lines = [one.line for one in fresh] if target != layout.memory else _settled(fd, part, fresh)
+        if lines:
+            files.append_locked(fd, b"".join(line + b"\n" for line in lines))
+    part.added = len(lines)
     _quarantine(layout, part, bad, now)
     return part
+
+
+def _settled(fd: int, part: Part, fresh: list[Source]) -> list[bytes]:
+    """The lines of nodes to append: of those that are here already only what is newer, and no decision undone."""
+    records = [msgspec.json.decode(one.line, type=dict[str, Any]) for one in fresh]
+    ours = nodes.newest(fd, {record["id"] for record in records})
+    lines = []
+    for one, record in zip(fresh, records, strict=True):
+        settled = settle(ours[record["id"]][1], record) if record["id"] in ours else Settled(record)
+        if settled.told:
+            part.kept += 1
+            part.problems += [f"{part.source}:{one.number}: {settled.told}"] if len(part.problems) < _MOST_NAMED else []
+        if settled.record is not None:
+            lines.append(one.line if settled.record is record else msgspec.json.encode(settled.record))
+    return lines
 
 
 def _digest(line: bytes) -> bytes:
