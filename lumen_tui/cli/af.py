@@ -14,7 +14,7 @@ from lumen_tui.model.text import one_line, safe
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
     from lumen_tui.engine.actions.agentfile import Plan
-    from lumen_tui.model.agentfile import AfMessage
+    from lumen_tui.model.agentmessages import AfMessage
     from lumen_tui.store.memory.agentfile import Clean
 
 _NONE = "none"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.engine.actions.facts import AGENT_PROGRAM
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import plain
@@ -57,7 +58,7 @@ class Session:
     @property
     def judge(self) -> str:
         """Who decides: an agent's own program may speak for itself, and decides nothing in the operator's name."""
-        return "system" if by_agent() else self.operator
+        return AGENT_PROGRAM if by_agent() else self.operator
 
     def must_exist(self) -> None:
         """Refuse a folder that is not there or not to be trusted, with what to do."""

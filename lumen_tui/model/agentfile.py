@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.agentmessages import AfMessage, read_messages, text_of
 from lumen_tui.model.archive import KINDS
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
@@ -45,25 +46,6 @@ class AfBlock(Struct, frozen=True):
     limit: int = 0  # 0: the file says none
     description: str = ""
     read_only: bool = False
-
-
-class AfCall(Struct, frozen=True):
-    id: str
-    name: str
-    arguments: dict[str, Any] = {}
-
-
-class AfMessage(Struct, frozen=True):
-    """One message. `answers` is the id of the call that a tool's message gives the result of."""
-
-    role: str
-    text: str
-    at: str = ""
-    model: str = ""
-    thinking: str = ""
-    calls: tuple[AfCall, ...] = ()
-    answers: str = ""
-    ok: bool = True
 
 
 class AfPassage(Struct, frozen=True):
@@ -114,28 +96,30 @@ def _decode(data: bytes) -> Any:
 
 
 def _chosen(agents: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
-    names = [_text(one, "name") or _text(one, "id") for one in agents]
+    names = [text_of(one, "name") or text_of(one, "id") for one in agents]
     if not agents:
         raise BadAgentFile("there is no agent in the file")
     if not wanted and len(agents) > 1:
         said = ", ".join(one_line(name, 60) for name in names[:20])
         raise BadAgentFile(f"the file has {len(agents)} agents: choose one with --agent", (said,))
     for one, name in zip(agents, names, strict=True):
-        if not wanted or wanted in (name, _text(one, "id")):
+        if not wanted or wanted in (name, text_of(one, "id")):
             return one
     raise BadAgentFile(f"there is no agent {one_line(wanted, 60)!r} in the file", tuple(names[:8]))
 
 
 def _new(whole: dict[str, Any], agent: dict[str, Any]) -> AgentFile:
-    blocks = {_text(one, "id"): one for one in _list(whole, "blocks", "block")}
-    tools = {_text(one, "id"): _text(one, "name") for one in _list(whole, "tools", "tool")}
+    blocks = {text_of(one, "id"): one for one in _list(whole, "blocks", "block")}
+    tools = {text_of(one, "id"): text_of(one, "name") for one in _list(whole, "tools", "tool")}
     chosen = [blocks[name] for name in _names(agent, "block_ids") if name in blocks]
     named = [tools[name] for name in _names(agent, "tool_ids") if name in tools]
     passages = [*_passages(whole), *_passages(agent), *_files(whole)]
+    messages, empty = read_messages(_list(agent, "messages", "message"))
     return AgentFile(
-        name=_text(agent, "name"), shape="new", description=_text(agent, "description"),
-        blocks=_blocks([*chosen, *_list(agent, "memory_blocks", "block")]), messages=_messages(agent),
-        passages=tuple(passages), tools=(*named, *_names(agent, "tools")), left_out=tuple(_left(whole, agent)),
+        name=text_of(agent, "name"), shape="new", description=text_of(agent, "description"),
+        blocks=_blocks([*chosen, *_list(agent, "memory_blocks", "block")]), messages=messages,
+        passages=tuple(passages), tools=(*named, *_names(agent, "tools")),
+        left_out=tuple(_left(whole, agent, empty)),
     )  # fmt: skip
 
 
@@ -143,11 +127,12 @@ def _old(agent: dict[str, Any]) -> AgentFile:
     version = agent.get("version")
     if not isinstance(version, str) or not _OLD_VERSION.fullmatch(version):
         raise BadAgentFile(f"version {one_line(str(version), 40)!r} of an agent file is unknown: 0.x is understood")
-    tools = [_text(one, "name") for one in _list(agent, "tools", "tool")]
+    tools = [text_of(one, "name") for one in _list(agent, "tools", "tool")]
+    messages, empty = read_messages(_list(agent, "messages", "message"))
     return AgentFile(
-        name=_text(agent, "name"), shape="old", description=_text(agent, "description"),
-        blocks=_blocks(_list(agent, "core_memory", "block")), messages=_messages(agent),
-        passages=tuple(_passages(agent)), tools=tuple(filter(None, tools)), left_out=tuple(_left({}, agent)),
+        name=text_of(agent, "name"), shape="old", description=text_of(agent, "description"),
+        blocks=_blocks(_list(agent, "core_memory", "block")), messages=messages,
+        passages=tuple(_passages(agent)), tools=tuple(filter(None, tools)), left_out=tuple(_left({}, agent, empty)),
     )  # fmt: skip
 
 
@@ -168,11 +153,6 @@ def _names(table: dict[str, Any], key: str) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
-def _text(table: dict[str, Any], key: str) -> str:
-    value = table.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _blocks(found: Iterable[dict[str, Any]]) -> tuple[AfBlock, ...]:
     made = []
     for one in found:
@@ -180,68 +160,22 @@ def _blocks(found: Iterable[dict[str, Any]]) -> tuple[AfBlock, ...]:
         if not isinstance(label, str) or not label.strip() or not isinstance(value, str):
             raise BadAgentFile("a memory block has no label or no value")
         size = limit if type(limit) is int and limit > 0 else 0
-        made.append(AfBlock(label, value, size, _text(one, "description"), one.get("read_only") is True))
+        made.append(AfBlock(label, value, size, text_of(one, "description"), one.get("read_only") is True))
     if twice := {one.label for one in made if [other.label for other in made].count(one.label) > 1}:
         raise BadAgentFile(f"two memory blocks are called {one_line(sorted(twice)[0], 60)!r}")
     return tuple(made)
 
 
-def _messages(agent: dict[str, Any]) -> tuple[AfMessage, ...]:
-    return tuple(_message(one) for one in _list(agent, "messages", "message"))
-
-
-def _message(one: dict[str, Any]) -> AfMessage:
-    parts = one.get("content")
-    texts, thinking = [], []
-    if isinstance(parts, str):
-        texts.append(parts)
-    for part in parts if isinstance(parts, list) else ():
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind == "text":
-            texts.append(_text(part, "text"))
-        elif kind == "reasoning":
-            thinking.append(_text(part, "reasoning"))
-        elif kind not in ("tool_call", "tool_return", "redacted_reasoning", "omitted_reasoning", None):
-            texts.append(f"[{one_line(str(kind), 40)} left out]")
-    given = one.get("tool_returns")
-    returns = [r for r in given if isinstance(r, dict)] if isinstance(given, list) else []
-    if not texts:
-        texts = [_text(r, "func_response") for r in returns]
-    return AfMessage(
-        role=_text(one, "role"), text="\n".join(text for text in texts if text), at=_text(one, "created_at"),
-        model=_text(one, "model"), thinking="\n".join(thinking), calls=tuple(_calls(one.get("tool_calls"))),
-        answers=_text(one, "tool_call_id"), ok=all(r.get("status") != "error" for r in returns),
-    )  # fmt: skip
-
-
-def _calls(found: Any) -> Iterator[AfCall]:
-    for one in found if isinstance(found, list) else ():
-        function = one.get("function") if isinstance(one, dict) else None
-        if isinstance(function, dict):
-            yield AfCall(_text(one, "id"), _text(function, "name"), _arguments(function.get("arguments")))
-
-
-def _arguments(given: Any) -> dict[str, Any]:
-    """What a call was given: JSON in a text, as the API has it; a text that is none stays a text."""
-    if isinstance(given, dict):
-        return given
-    try:
-        value = msgspec.json.decode(given) if isinstance(given, str) else {}
-    except UNDECODABLE:
-        value = given
-    return value if isinstance(value, dict) else {"arguments": value}
-
-
 def _passages(table: dict[str, Any]) -> Iterator[AfPassage]:
     for key in ("passages", "archival_passages", "archival_memory"):
         for one in _list(table, key, "passage"):
-            if text := _text(one, "text") or _text(one, "content"):
+            if text := text_of(one, "text") or text_of(one, "content"):
                 kind, importance = _ours(one.get("metadata"))
                 yield AfPassage(
                     text,
                     tuple(_names(one, "tags")),
-                    _text(one, "created_at"),
-                    _text(one, "file_name"),
+                    text_of(one, "created_at"),
+                    text_of(one, "file_name"),
                     kind,
                     importance,
                 )
@@ -251,27 +185,29 @@ def _ours(metadata: Any) -> tuple[str, float]:
     """Kind and importance, where an export of ours says them."""
     table = metadata if isinstance(metadata, dict) else {}
     try:
-        importance = float(_text(table, "importance"))
+        importance = float(text_of(table, "importance"))
     except ValueError:
         importance = -1.0
-    kind = _text(table, "kind")
+    kind = text_of(table, "kind")
     return kind if kind in KINDS else "", importance if 0.0 <= importance <= 1.0 else -1.0
 
 
 def _files(whole: dict[str, Any]) -> Iterator[AfPassage]:
     """Files whose content the file carries: what the agent could look up is what the archive is for."""
     for one in _list(whole, "files", "file"):
-        name = _text(one, "original_file_name") or _text(one, "file_name")
-        if text := _text(one, "content"):
-            yield AfPassage(text, ("file",), _text(one, "file_creation_date"), name)
+        name = text_of(one, "original_file_name") or text_of(one, "file_name")
+        if text := text_of(one, "content"):
+            yield AfPassage(text, ("file",), text_of(one, "file_creation_date"), name)
 
 
 def _count(value: Any) -> int:
     return len(value) if isinstance(value, (list, dict)) else 1 if value else 0
 
 
-def _left(whole: dict[str, Any], agent: dict[str, Any]) -> Iterator[str]:
-    """What has no place here. Of secrets only how many there are."""
+def _left(whole: dict[str, Any], agent: dict[str, Any], empty: int) -> Iterator[str]:
+    """What has no place here. Of secrets only how many there are; `empty` messages had nothing to take over."""
+    if empty:
+        yield "1 message with nothing in it" if empty == 1 else f"{empty:,} messages with nothing in them"
     for key, what in _NO_PLACE.items():
         if value := agent.get(key):
             size = f" ({len(value):,} characters)" if isinstance(value, str) else ""
@@ -282,7 +218,7 @@ def _left(whole: dict[str, Any], agent: dict[str, Any]) -> Iterator[str]:
         if count := _count(whole.get(key)):
             yield f"{count} {what}"
     tools = _list(whole or agent, "tools", "tool")
-    if code := sum(bool(_text(one, "source_code")) for one in tools):
+    if code := sum(bool(text_of(one, "source_code")) for one in tools):
         yield f"the code of {code} tools: never stored and never run"
     if others := len(_list(whole, "agents", "agent")) - 1 if whole else 0:
         yield f"{others} other agents in the file"

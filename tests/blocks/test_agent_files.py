@@ -110,6 +110,62 @@ def test_an_agent_file_is_taken_in(memory: Memory, run: Run, tmp_path: Path, sha
     assert not (memory.layout.blocks / "stray.md").exists()
 
 
+def part(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, **fields}
+
+
+NEWER = [
+    {"role": "user", "content": "go on", "created_at": "2026-03-01T10:00:00Z"},
+    {"role": "approval",
+     "content": [part("summarized_reasoning", id="r", summary=[{"index": 0, "text": "It must go."}])],
+     "tool_calls": [{"id": "c-1", "type": "function", "function": {"name": "rm", "arguments": '{"path": "x"}'}}]},
+    {"role": "approval", "content": [], "approvals": [
+        {"type": "approval", "tool_call_id": "c-1", "approve": False, "reason": "not that one"}]},
+    {"role": "approval", "content": [], "approve": True, "approval_request_id": "message-1"},
+    {"role": "assistant", "content": [
+        part("text", text="I look."), part("tool_call", id="c-2", name="ls", input={"a": 1}),
+        part("tool_call", id="c-3", name="ls", input={})]},
+    {"role": "tool", "content": [], "tool_returns": [
+        {"tool_call_id": "c-2", "status": "success", "func_response": "hosts"},
+        {"tool_call_id": "c-3", "status": "error", "stderr": ["no such folder"]}]},
+    {"role": "tool", "content": [part("tool_return", tool_call_id="c-4", content="late", is_error=False)]},
+    {"role": "assistant", "content": []},
+]  # fmt: skip
+
+
+def test_every_message_of_a_newer_file_is_taken_over_or_counted_as_left_out(
+    memory: Memory, run: Run, tmp_path: Path
+) -> None:
+    whole = new_shape()
+    whole["agents"][0]["messages"] = NEWER
+    code, out, err = run("af", "import", write(tmp_path / "ida.af", whole))
+    assert code == 0, err
+    assert "no place here: 1 message with nothing in it" in out
+    (path,) = memory.layout.transcripts.glob("*.jsonl")
+    kept = messages(memory.layout, path.stem)
+    assert [(one.role, one.answers) for one in kept if one.role == "tool"] == [
+        ("tool", "c-2"), ("tool", "c-3"), ("tool", "c-4")
+    ]  # fmt: skip
+    assert [call.id for one in kept for call in one.calls] == ["c-1", "c-2", "c-3"]
+    said = "\n".join(one.text + one.thinking for one in kept)
+    for words in ("It must go.", "call c-1 was denied: not that one", "was approved", "I look.", "hosts",
+                  "no such folder", "late"):  # fmt: skip
+        assert words in said
+    assert [one.ok for one in kept if one.role == "tool"] == [True, False, True]
+
+
+def test_an_empty_block_is_made_and_goes_out_again(memory: Memory, run: Run, tmp_path: Path) -> None:
+    whole = new_shape()
+    whole["blocks"].append({"id": "block-3", "label": "plans", "value": "", "limit": 700, "description": "what comes"})
+    whole["agents"][0]["block_ids"].append("block-3")
+    code, out, _ = run("af", "import", write(tmp_path / "ida.af", whole))
+    assert (code, "plans" in out) == (0, True)
+    assert memory.block("plans").fields.limit == 700
+    assert run("af", "export", str(tmp_path / "out.af"))[0] == 0
+    blocks = json.loads((tmp_path / "out.af").read_text())["blocks"]
+    assert ("plans", "") in [(one["label"], one["value"]) for one in blocks]
+
+
 def test_a_second_import_changes_nothing(memory: Memory, run: Run, tmp_path: Path) -> None:
     name = write(tmp_path / "ida.af", new_shape())
     assert run("af", "import", name)[0] == 0

@@ -85,7 +85,7 @@ def test_a_key_makes_one_and_belongs_to_one_text(desk) -> None:
 def test_a_person_releases_drops_and_takes_both_back(desk) -> None:
     desk.submit("first", 0)
     held = desk.submit("second", 0, "agent-b")
-    for name in ("lumen", "researcher", "system"):
+    for name in ("lumen", "Lumen", "researcher", "system", "agent", "agent-c", "ses-1", "tsk-1", "assistant"):
         with pytest.raises(ActionError, match="only a person"):
             desk.do("relay.release", name, ids=held.id)
     done = desk.do("relay.release", ids=held.id[:8])
@@ -104,6 +104,15 @@ def test_a_person_releases_drops_and_takes_both_back(desk) -> None:
     assert desk.box.by_id[held.id].status is Status.HELD
     desk.do("redo")
     assert desk.box.by_id[held.id].status is Status.DROPPED
+
+
+def test_nobody_releases_what_they_wrote_themselves(desk) -> None:
+    desk.submit("first", 0)
+    held = desk.submit("second", 0, "bob")
+    with pytest.raises(ActionError, match="your own"):
+        desk.do("relay.release", "bob", ids=held.id)
+    desk.do("relay.drop", "bob", ids=held.id)
+    assert desk.box.by_id[held.id].status is Status.DROPPED, "to take it back is theirs"
 
 
 def test_a_position_is_never_given_twice(desk) -> None:
@@ -192,7 +201,9 @@ def test_the_contributor_is_told_on_its_own_command_line(desk, tmp_path: Path, m
     assert main(["relay", "held", "--json"]) == 0
     assert msgspec.json.decode(capsys.readouterr().out)[0]["id"] == answer["id"]
     monkeypatch.setenv("CLAUDECODE", "1")
+    capsys.readouterr()
     assert main(["relay", "release", answer["id"]]) == 2
+    assert "an agent's own program asks" in capsys.readouterr().err, "no name that nobody typed"
     monkeypatch.delenv("CLAUDECODE")
     assert main(["relay", "drop", answer["id"], "-r", "said before"]) == 0
     assert main(["relay", "held"]) == 3

@@ -17,7 +17,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import archive as notes
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile, BadAgentFile
-from lumen_tui.model.blocks import LIMIT, MOST_LIMIT, BadEdit, Block, Fields, check_fields
+from lumen_tui.model.blocks import LIMIT, MOST_LIMIT, STANDARD, BadEdit, Block, Fields, check_fields
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
@@ -116,7 +116,7 @@ def _block(store: Store, one: AfBlock, clean: Clean, replace: bool, raise_limits
 
 
 def _outcome(there: Block, text: str, replace: bool) -> tuple[str, str]:
-    if there.text == text and (there.at or not text):
+    if there.text == text and (there.at or there.name in STANDARD):
         return SAME, ""
     if there.problem or there.fields.locked or there.fields.read_only:
         return KEPT, there.problem or f"it is {'locked' if there.fields.locked else 'read-only'}"

@@ -28,18 +28,28 @@ if TYPE_CHECKING:
     from lumen_tui.tools.probes.batch import Job
 
 KIND = "confirmation"  # of a change
+AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 _PATIENCE = 10.0  # seconds that a person waits for probes
-_NOT_PEOPLE = ("system", "engine", "probe", "worker", "evolution")
+_NOT_PEOPLE = ("system", "engine", "probe", "worker", "evolution", "agent", "assistant", "model")
+_OF_AGENTS = ("tsk-", "loop-", "ses-", "agent-")  # how ids and names of what is no person begin
 
 
 def is_agent(store: Store, by: str) -> bool:
     """Whether a name is the agent's own: its word confirms nothing."""
     own = {
-        load_config(store.layout)[0].agent.name,
+        load_config(store.layout)[0].agent.name.casefold(),
         *_NOT_PEOPLE,
         *(role.name for role in roles.list_roles(store.layout)[0]),
     }
-    return by in own or by.startswith(("tsk-", "loop-"))
+    return by.casefold() in own or by.casefold().startswith(_OF_AGENTS)
+
+
+def must_be_person(store: Store, by: str, only: str) -> None:
+    """Refuse what is not asked by a person; `only` says who may. ActionError."""
+    if by == AGENT_PROGRAM:
+        raise ActionError(f"an agent's own program asks (CLAUDECODE is set): {only}")
+    if is_agent(store, by):
+        raise ActionError(f"{by!r} is a name of the agent, its roles or tasks: {only}")
 
 
 def add(
@@ -107,8 +117,7 @@ def known(store: Store, given: str | Iterable[str]) -> tuple[FactIndex, list[str
 
 def confirm(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], note: str = "") -> Done:
     """A person says that facts hold. Refused for the agent, and where a probe sees something else."""
-    if is_agent(store, by):
-        raise ActionError(f"{by!r} is the agent's own name: only a probe or a person confirms a fact")
+    must_be_person(store, by, "only a probe or a person confirms a fact")
     index, found = known(store, fact_ids)
     for one in found:
         _must_be_open(index, one)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumen_tui.engine.actions import checks, edits, fields
-from lumen_tui.engine.actions.facts import is_agent
+from lumen_tui.engine.actions.facts import must_be_person
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids, relay, times
@@ -80,8 +80,7 @@ def drop(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason:
 def _decide(
     store: Store, given: str | Sequence[str], status: Status, verb: str, said: str, *, by: str, now: float, note: str
 ) -> Done:
-    if is_agent(store, by):
-        raise ActionError(f"{by!r} is the agent's own name: only a person decides about what was held")
+    must_be_person(store, by, "only a person decides about what was held")
     [name, *others], wanted = _found(store, given)
     if others:
         raise ActionError(f"these belong to several relays ({', '.join([name, *others])}): one at a time")
@@ -92,6 +91,8 @@ def _decide(
         if one is None or one.status is not Status.HELD:
             became = f"{one.status} by {one.updated_by or one.by}" if one else "gone"
             raise ActionError(f"{one_id} is {became}: it does not wait any more", missing=True)
+        if status is Status.SENT and one.by == by:
+            raise ActionError(f"{one_id} is your own: somebody else releases it, or you submit it on what is there now")
         return status
 
     def actions(changed: Changed) -> bytes:

@@ -14,7 +14,8 @@ import msgspec
 from lumen_tui import __version__
 from lumen_tui.model import ids, times
 from lumen_tui.model import transcript as shape
-from lumen_tui.model.agentfile import AfCall, AfMessage, AgentFile
+from lumen_tui.model.agentfile import AgentFile
+from lumen_tui.model.agentmessages import AfCall, AfMessage
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Block, description
 from lumen_tui.model.decoding import UNDECODABLE
@@ -181,7 +182,7 @@ def newest_session(layout: Layout) -> str:
 
 def document(layout: Layout, name: str, said: list[AfMessage], clean: Clean, now: float) -> dict[str, Any]:
     """An agent file in the newer shape. No key, no setting and no tool of ours is in it."""
-    found = [block for block in blocks.read_all(layout) if block.text]
+    found = [block for block in blocks.read_all(layout) if block.text or block.at]
     made = [_block_record(number, block) for number, block in enumerate(found)]
     spoken = [_message_record(number, one) for number, one in enumerate(said)]
     kept = [_passage_record(number, one) for number, one in enumerate(passages(layout))]

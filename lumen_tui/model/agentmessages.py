@@ -1,0 +1,159 @@
+"""The messages of an agent file, in the older and the newer shape: each is taken over, or counted as left out.
+
+Source of the fields: `MessageSchema` in Letta's letta/schemas/agent_file.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.text import one_line
+
+Raw = dict[str, Any]
+_SPEAKING = ("assistant", "approval")  # `approval` is an assistant whose call waits for a person, or the answer to it
+
+
+class AfCall(Struct, frozen=True):
+    id: str
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class AfMessage(Struct, frozen=True):
+    """One message. `answers` is the id of the call that a tool's message gives the result of."""
+
+    role: str
+    text: str
+    at: str = ""
+    model: str = ""
+    thinking: str = ""
+    calls: tuple[AfCall, ...] = ()
+    answers: str = ""
+    ok: bool = True
+
+
+def read_messages(found: Iterable[Raw]) -> tuple[tuple[AfMessage, ...], int]:
+    """The messages of an agent, and how many of the file have nothing in them that could be taken over."""
+    taken: list[AfMessage] = []
+    empty = 0
+    for record in found:
+        parts = [one for one in _message(record) if one.text or one.thinking or one.calls or one.answers]
+        taken += parts
+        empty += not parts
+    return tuple(taken), empty
+
+
+def _message(record: Raw) -> Iterator[AfMessage]:
+    role, at, model = text_of(record, "role"), text_of(record, "created_at"), text_of(record, "model")
+    content = record.get("content")
+    parts = _objects(content)
+    text = content if isinstance(content, str) else "\n".join(filter(None, map(_text_part, parts)))
+    results = _results(record, parts, text)
+    if role == "tool" or (results and role not in _SPEAKING):
+        for answers, said, ok in results or [(text_of(record, "tool_call_id"), text, True)]:
+            yield AfMessage("tool", said, at, model, answers=answers, ok=ok)
+        return
+    thinking = "\n".join(filter(None, map(_thought, parts)))
+    calls = {call.id or str(number): call for number, call in enumerate((*_calls(record), *_called(parts)))}
+    yield AfMessage("assistant" if role in _SPEAKING else role, text, at, model, thinking, tuple(calls.values()))
+    for said in _verdicts(record):
+        yield AfMessage("system", said, at)
+    for answers, said, ok in results if role in _SPEAKING else ():
+        yield AfMessage("tool", said, at, model, answers=answers, ok=ok)
+
+
+def _text_part(part: Raw) -> str:
+    """What a part of the content says; of a kind that has no place here, that it was left out."""
+    kind = part.get("type")
+    if kind == "text":
+        return text_of(part, "text")
+    known = ("reasoning", "summarized_reasoning", "redacted_reasoning", "omitted_reasoning", "tool_call", "tool_return")
+    return "" if kind in known or kind is None else f"[{one_line(str(kind), 40)} left out]"
+
+
+def _thought(part: Raw) -> str:
+    if part.get("type") == "reasoning":
+        return text_of(part, "reasoning")
+    summary = part.get("summary") if part.get("type") == "summarized_reasoning" else None
+    return (
+        "\n".join(text_of(one, "text") for one in summary if isinstance(one, dict)) if isinstance(summary, list) else ""
+    )
+
+
+def _results(record: Raw, parts: list[Raw], text: str) -> list[tuple[str, str, bool]]:
+    """(id of the call, what came back, whether it went well) of each result in a message."""
+    returns = _objects(record.get("tool_returns"))
+    call = text_of(record, "tool_call_id")
+    if len(returns) == 1:
+        return [(call or text_of(returns[0], "tool_call_id"), text or _returned(returns[0]), _went_well(returns[0]))]
+    found = [(text_of(one, "tool_call_id") or call, _returned(one), _went_well(one)) for one in returns]
+    return found or [
+        (text_of(part, "tool_call_id") or call, text_of(part, "content"), part.get("is_error") is not True)
+        for part in parts
+        if part.get("type") == "tool_return"
+    ]
+
+
+def _went_well(result: Raw) -> bool:
+    return result.get("status") != "error"
+
+
+def _returned(result: Raw) -> str:
+    streams = [line for key in ("stdout", "stderr") for line in _texts(result.get(key))]
+    return "\n".join(filter(None, (text_of(result, "func_response"), *streams)))
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _verdicts(record: Raw) -> Iterator[str]:
+    """The answers of a person to calls that waited for one, in words: they are no calls and no results."""
+    found = _objects(record.get("approvals"))
+    if not found and isinstance(record.get("approve"), bool):
+        found = [{"approve": record["approve"], "reason": text_of(record, "denial_reason")}]
+    for one in found:
+        if isinstance(one.get("approve"), bool):
+            reason = f": {text_of(one, 'reason')}" if text_of(one, "reason") else ""
+            call = f" {text_of(one, 'tool_call_id')}" if text_of(one, "tool_call_id") else ""
+            yield f"The call{call} was {'approved' if one['approve'] else 'denied'}{reason}"
+
+
+def _calls(record: Raw) -> Iterator[AfCall]:
+    for one in _objects(record.get("tool_calls")):
+        function = one.get("function")
+        if isinstance(function, dict):
+            yield AfCall(text_of(one, "id"), text_of(function, "name"), _arguments(function.get("arguments")))
+
+
+def _called(parts: list[Raw]) -> Iterator[AfCall]:
+    """Calls that stand in the content itself."""
+    for part in parts:
+        if part.get("type") == "tool_call":
+            yield AfCall(text_of(part, "id"), text_of(part, "name"), _arguments(part.get("input")))
+
+
+def _arguments(given: Any) -> Raw:
+    """What a call was given: JSON in a text, as the API has it; a text that is none stays a text."""
+    if isinstance(given, dict):
+        return given
+    try:
+        value = msgspec.json.decode(given) if isinstance(given, str) else {}
+    except UNDECODABLE:
+        value = given
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def _objects(value: Any) -> list[Raw]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def text_of(table: Raw, key: str) -> str:
+    """The text under a key; empty where there is none."""
+    value = table.get(key)
+    return value if isinstance(value, str) else ""
