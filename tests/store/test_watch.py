@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -94,3 +96,20 @@ def test_where_no_notices_are_to_be_had_it_looks_at_intervals(layout: Layout, ki
         pytest.skip(f"no user namespace with limits of its own: {done.stderr.strip()}")
     assert "inotify" in done.stdout.splitlines()[0], done.stdout + done.stderr
     assert done.stdout.splitlines()[1] == "3"
+
+
+def test_watchfiles_is_not_loaded_where_inotify_answers(tmp_path: Path) -> None:
+    script = """
+import sys, threading
+from pathlib import Path
+from lumen_tui.store import watch
+from lumen_tui.store.layout import Layout
+
+layout, stop = Layout(Path(sys.argv[1])), threading.Event()
+layout.create()
+waiting = watch.wait_for_changes(layout, stop, lambda: True)
+next(waiting)
+print("lumen_tui.store.notices" in sys.modules, "watchfiles" in sys.modules)
+"""
+    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert ran.stdout == "True False\n", ran.stderr
