@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
+import lumen_bare
 import msgspec
 import pytest
 
@@ -190,3 +193,28 @@ def test_the_filter_is_well_formed(kind):
 def test_bubblewrap_is_found_on_the_path(tmp_path):
     assert bubblewrap.program(str(tmp_path)) == ""
     assert bubblewrap.program(fake_bwrap(tmp_path / "bin", "exit 0")).endswith("/bin/bwrap")
+
+
+@pytest.mark.parametrize("settings", [{"require": "bubblewrap"}, {"tier": "bubblewrap"}])
+def test_taking_programs_off_the_path_never_loosens_what_is_required(unwalled, settings):
+    """What lets tests run as on a bare machine could be done to an engine as well."""
+    (bare := unwalled.top / "bare").mkdir()
+    path = lumen_bare.links(bare, os.environ["PATH"], ["bwrap", "strace"])
+    wanted = SandboxConfig(**settings)
+    assert choose(wanted, tiers.test_all(unwalled.store.layout.index, path, wanted)).tier == REFUSED
+    lines = "".join(f'{name} = "{value}"\n' for name, value in settings.items())
+    unwalled.store.layout.config.write_text(f"[sandbox]\n{lines}")
+    box = unwalled.box()
+    object.__setattr__(box._context, "environ", {**box._context.environ, "PATH": path})
+    result = box.call("shell", {"command": "echo ran > here"})
+    assert not result.ok
+    assert "no command is run" in result.text
+    assert unwalled.asked == []
+    assert not (unwalled.files / "here").exists()
+
+
+def test_a_bare_machine_has_neither_the_programs_nor_landlock(tmp_path):
+    script = "import shutil; from lumen_tui.tools.sandbox import landlock; print(shutil.which('bwrap'), landlock.abi())"
+    words = ["--without", "bwrap", "--no-landlock", "--", sys.executable, "-c", f"{script}; raise SystemExit(7)"]
+    ran = subprocess.run([sys.executable, lumen_bare.__file__, *words], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.returncode) == ("None 0\n", 7), ran.stderr

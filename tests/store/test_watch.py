@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
