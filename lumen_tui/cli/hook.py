@@ -1,7 +1,7 @@
 """`hook EVENT`: what an agent's program calls at each event. It notes the event and leaves the work to others.
 
-On the path of the hot verbs. The agent waits for it, so it always exits 0; what went wrong is said on standard
-error and, where the journal can be written, in the journal.
+On the path of the hot verbs. The agent waits for it and goes on whatever comes of it: 0, or 1 where what came in was no
+event. That is said on standard error and counted in the journal as a failure, never as an event.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST = 1024 * 1024  # bytes of the JSON that are looked at
 _DRAIN = 64 * 1024 * 1024  # bytes read and dropped behind that, so that the writer is not cut off
-_SILENCE = 1.0  # seconds without a byte after which no more is waited for
+_SILENCE = 5.0  # seconds without a byte after which no more is waited for
 _LOG = 256 * 1024  # bytes of the log beyond which nothing is added to it
 _TESTS = (
     "pytest", "unittest", "tox", "npm test", "npm run test", "pnpm test", "yarn test", "vitest", "jest", "cargo test",
@@ -33,10 +33,17 @@ _TESTS = (
 )  # fmt: skip
 
 
+class NoEvent(Exception):
+    """What came in is not what an agent's program says of an event; the text says what is wrong with it."""
+
+
 def run(argv: list[str], state: dict[str, str]) -> int:
-    """Note one event; returns 0 whatever happens."""
+    """Note one event; returns 1 where what came in was none, else 0 whatever happens."""
     try:
         _arrive(argv, state)
+    except NoEvent as error:
+        print(f"lumen-tui hook: {error}", file=sys.stderr)
+        return 1
     except Exception as error:  # noqa: BLE001 - an edge: the agent's work never stops over its bookkeeping
         print(f"lumen-tui hook: {error}", file=sys.stderr)
     return 0
@@ -44,10 +51,14 @@ def run(argv: list[str], state: dict[str, str]) -> int:
 
 def _arrive(argv: list[str], state: dict[str, str]) -> None:
     event, root = _words(argv, state)
-    given = _given(_stdin())
+    data = _stdin()
+    given = _given(data)
     if not light.usable(root):
         raise ValueError(f"there is no usable state folder at {root}: `lumen-tui hooks status` says more")
     now = time.time()
+    if why := _no_event(event, given, data):
+        _note_failure(root, why, now)
+        raise NoEvent(why)
     record = _record(root, event or str(given.get("hook_event_name") or ""), given, now)
     rule = known.rule(root)
     asked = _note(root, record, rule)
@@ -90,10 +101,35 @@ def _stdin() -> bytes:
     return b"".join(parts)
 
 
+def _no_event(event: str, given: Raw, data: bytes) -> str:
+    """Why what came in is not this event, or the empty string."""
+    name = _label(event, 40) or "a hook"
+    if not data.strip():
+        return f"{name} came with nothing on standard input: the agent's program writes its event there as JSON"
+    if not isinstance(session := given.get("session_id"), str) or not session:
+        return f"{name} came with something else than an event: a JSON object with a session_id is needed"
+    said = given.get("hook_event_name")
+    if event and said and said != event:
+        return f"{name} came with the event {_label(said, 40) or 'of no name'}"
+    tool = given.get("tool_name")
+    if (event or said) in hookjournal.CALLS and not (isinstance(tool, str) and tool):
+        return f"{name} came without the name of a tool: tool_name is needed"
+    return ""
+
+
+def _note_failure(root: str, why: str, now: float) -> None:
+    """Count it as a failure, with the reason, where `hooks status` and the room look for such."""
+    record = {"at": times.iso(now), "event": hookjournal.OUTCOME, "ok": False, "said": why, "answers": [], "schema": 1}
+    with files.locked_log(f"{root}/{hookjournal.NAME}") as fd:
+        files.append_locked(fd, files.check_line(light.line(record)))
+
+
 def _given(data: bytes) -> Raw:
-    """The fields of the JSON; of one that is cut or broken those that stand first and are plain texts."""
+    """The fields of the JSON object; of one that was too long to be read whole those that stand first."""
     if found := decode(data):
         return found
+    if len(data) < _MOST:
+        return {}
     text = data.decode(errors="replace")
     return {name: _early(text, name) for name in ("session_id", "cwd", "tool_name", "hook_event_name")}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -79,16 +80,22 @@ def test_of_thirty_tool_calls_the_last_makes_a_checkpoint_and_each_session_is_co
     assert agent.lumen("ready", "--wu", "WU-042").stdout.count("30 tool calls") == 1
 
 
+def twenty(agent) -> list[subprocess.Popen[bytes]]:
+    """Twenty hooks at once, each with its event there from the start."""
+    running = []
+    for _ in range(20):
+        with tempfile.TemporaryFile() as data:
+            data.write(agent.sample("SubagentStop"))
+            data.seek(0)
+            command = agent.command("SubagentStop")
+            running.append(subprocess.Popen(command, stdin=data, env=agent.environ, cwd=agent.project))
+    return running
+
+
 def test_many_hooks_at_once_start_one_process_and_each_request_is_answered(agent):
     lock = locks.try_lock(agent.root / hookjournal.LOCK)
-    data = agent.sample("SubagentStop")
-    running = [
-        subprocess.Popen(agent.command("SubagentStop"), stdin=subprocess.PIPE, env=agent.environ, cwd=agent.project)
-        for _ in range(20)
-    ]
-    for one in running:
-        one.communicate(data, timeout=60)
-        assert one.returncode == 0
+    for one in twenty(agent):
+        assert one.wait(60) == 0
     assert len(agent.lines("SubagentStop")) == 20
     assert agent.lines("outcome") == []  # somebody held the lock: none of them started a process
     files.os.close(lock)
@@ -101,12 +108,8 @@ def test_many_hooks_at_once_start_one_process_and_each_request_is_answered(agent
 
 
 def test_twenty_hooks_that_race_lose_no_request(agent):
-    running = [
-        subprocess.Popen(agent.command("SubagentStop"), stdin=subprocess.PIPE, env=agent.environ, cwd=agent.project)
-        for _ in range(20)
-    ]
-    for one in running:
-        one.communicate(agent.sample("SubagentStop"), timeout=60)
+    for one in twenty(agent):
+        one.wait(60)
     agent.wait(lambda: not hookjournal.pending(str(agent.root), time.time()))
     answered = [request for line in agent.lines("outcome") for request in line["answers"]]
     assert len(answered) == len(set(answered)) == 20
@@ -154,15 +157,34 @@ def test_the_cost_of_a_hook_does_not_grow_with_the_journal(agent):
     assert sum(reads) < 1_000_000
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"{", b"null", b"[1]", b"\xff\xfe", b'{"session_id": 7, "cwd": ["x"], "tool_name": {}}', b'{"a":' * 5000],
-)
-def test_what_is_no_json_is_noted_all_the_same(agent, data):
-    ran = agent.raw("PostToolUse", data)
-    assert (ran.returncode, ran.stdout) == (0, b"")
-    (line,) = agent.lines("PostToolUse")
-    assert line["wu"] == "WU-042"  # the folder it runs in says so
+GARBAGE = (
+    b"", b"\n", b"garbage\n", b"{", b"null", b"[1]", b"7", b'"PostToolUse"', b"\xff\xfe", b"{}", b'{"a":' * 5000,
+    b'{"session_id": 7, "cwd": ["x"], "tool_name": {}}', b'{"session_id": "", "tool_name": "Edit"}',
+    b'[{"session_id": "s", "tool_name": "Edit"}]', b'{"tool_name": "Edit"}', b"x" * 2_000_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("event", hookjournal.EVENTS)
+def test_what_is_no_event_is_counted_as_a_failure_and_never_as_an_event(agent, event):
+    for number, data in enumerate(GARBAGE, start=1):
+        ran = agent.raw(event, data)
+        assert (ran.returncode, ran.stdout) == (1, b""), data[:40]
+        assert event.encode() in ran.stderr and b"Traceback" not in ran.stderr
+        hooks = HookEvents(agent.layout)
+        hooks.refresh()
+        assert (hooks.view.failures, hooks.view.events, hooks.counts) == (number, 0, {})
+    assert any(event in problem.what for problem in hooks.problems(time.time()))
+
+
+@pytest.mark.parametrize("event", hookjournal.EVENTS)
+def test_another_event_than_was_called_for_is_a_failure_too(agent, event):
+    other = next(name for name in hookjournal.EVENTS if name != event)
+    assert agent.raw(event, agent.sample(other)).returncode == 1
+    if event in hookjournal.CALLS:
+        assert agent.raw(event, agent.sample(event, tool_name="")).returncode == 1
+    assert {line["event"] for line in agent.lines()} == {"outcome"}
+    status = agent.lumen("hooks", "status")
+    assert status.returncode == 1 and f"{event} came with" in status.stdout
 
 
 def test_a_huge_answer_of_a_tool_still_counts_for_its_session(agent):
