@@ -226,7 +226,7 @@ def _paint_early(words: list[str]) -> FirstPaint | None:
         return None
     from lumen_tui.tui.first_paint import FirstPaint
 
-    painted = FirstPaint(root)
+    painted = FirstPaint(root, lean="--lean" in words or os.environ.get("TERM") == "dumb")
     painted.show()
     return painted
 

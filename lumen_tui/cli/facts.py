@@ -123,10 +123,9 @@ def _iso(seconds: float) -> str:
 
 def _row(state: FactState, now: float) -> tuple[str, ...]:
     fact, phase = state.fact, state.phase(now)
-    confirmed = f"{times.age(now - state.confirmed)} {state.confirmed_by}" if state.confirmed else "never"
     last = state.failing or state.evidence
     return (
-        freshness.FILLS[phase], fact.id, fact.title[:80], f"confirmed {confirmed}",
+        freshness.FILLS[phase], fact.id, fact.title[:80], f"{state.confirmed_words(now)} {state.confirmed_by}".rstrip(),
         f"written {times.age(now - fact.written)}", last,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
-from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.loop import EngineEvent, event_line
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.tasks import STATES, tally, tally_words
 from lumen_tui.store import layout as layouts
@@ -155,4 +155,4 @@ def run_events(session: Session, args: Namespace) -> int:
 
 
 def _text_line(event: EngineEvent) -> None:
-    say(f"{event.at}  {event.kind:<12} {event.text}".rstrip())
+    say(f"{event.at}  {event.kind:<12} {event_line(event)}".rstrip())

@@ -126,9 +126,9 @@ def _decided(packets: Sequence[Packet]) -> list[str]:
 
 def _session(one: WorkSession, now: float) -> str:
     touched = f", {len(one.files_touched)} files, last {one.files_touched[-1]}" if one.files_touched else ""
-    active = times.ago(now - times.epoch(one.last_activity or one.started_at, now))
+    active = times.stamp(times.epoch(one.last_activity or one.started_at, now))
     place = " ".join(part for part in (one.active_wu, one.lane) if part) or "no work unit"
-    return f"{one.agent or one.session_id} on {place}, active {active}{touched}"
+    return f"{one.agent or one.session_id} on {place}, last active {active}{touched}"
 
 
 def _projects(units: Iterable[WorkUnit], config: Config) -> list[str]:
@@ -153,7 +153,7 @@ def _lane(lane: str, counts: Counter[tuple[str, str]], config: Config) -> str:
 
 def _loop_line(packet: Packet, now: float) -> str:
     """One loop: how it went, what it left, what it cost."""
-    when = times.ago(now - times.epoch(packet.completed_at, now))
+    when = times.stamp(times.epoch(packet.completed_at, now))
     said = [f"failed: {packet.failed}"] if packet.failed else []
     said += [f"made {one_line(', '.join(one.title or one.path for one in packet.made), 90)}"] if packet.made else []
     said += packet_words.changes(packet, but=("artifacts",))

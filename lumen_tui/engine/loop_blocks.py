@@ -36,7 +36,7 @@ def entries(layout: Layout, now: float, mark: str) -> list[str]:
 def _entry(layout: Layout, block: Block, now: float, mark: str, most: int) -> str:
     facts = [
         f"block {block.name}, step {block.step}", f"by {block.by or 'nobody known'}",
-        f"{times.age(now - times.epoch(block.at, now))} old", f"{block.size} characters",
+        f"written {times.stamp(times.epoch(block.at, now))}", f"{block.size} characters",
         _WORDS.get(block.trust, _WORDS["untrusted"]), block.source if block.doubtful else "",
     ]  # fmt: skip
     lines = [f"- {block.name}: {description(block.name, block.fields)}".rstrip(": ")]

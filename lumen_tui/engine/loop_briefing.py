@@ -95,7 +95,7 @@ def _wake(facts: Facts) -> list[str]:
     wake = facts.picture.wake
     if not wake.text.strip():
         return ["There is none yet: this is your first loop."]
-    return [f"Written {times.ago(facts.now - wake.written)}.\n\n{wake.text.strip()}"]
+    return [f"Written {times.stamp(wake.written)}.\n\n{wake.text.strip()}"]
 
 
 def _before(packets: tuple[Packet, ...]) -> list[str]:
@@ -121,7 +121,7 @@ def _capsule(facts: Facts) -> list[str]:
 
 def _signal(facts: Facts, one: Signal) -> str:
     about = [one.id, f"from {one.sender}", f"to {one.target_agent}" if one.target_agent else "", one.wu_id,
-             one.priority, f"{times.age(facts.now - times.epoch(one.created_at, facts.now))} old"]  # fmt: skip
+             one.priority, f"sent {times.stamp(times.epoch(one.created_at, facts.now))}"]  # fmt: skip
     text = bounded(one.message, _MESSAGE, f"grep {one.id} in {facts.layout.signals}")
     return fence(text, "signal " + ", ".join(part for part in about if part), facts.mark)
 

@@ -70,6 +70,12 @@ class FactState(Struct, frozen=True):
             return Phase.DRIFTED
         return phase_of(now - self.confirmed, self.fact.span) if self.confirmed else Phase.EXPIRED
 
+    def confirmed_words(self, now: float) -> str:
+        """`confirmed 5 min`, `never confirmed`, and `never held` of what a probe has denied from the start."""
+        if self.confirmed:
+            return f"confirmed {times.age(now - self.confirmed)}"
+        return "never held" if self.drifted else "never confirmed"
+
     @property
     def alarming(self) -> bool:
         """Whether it drifted, something current relies on it, and nobody has dealt with it."""

@@ -9,6 +9,8 @@ from msgspec import Struct, field
 from lumen_tui.model import times
 from lumen_tui.model.tasks import Usage
 
+_BAD = ("fail", "lost", "error", "refuse", "problem", "degraded")  # in the kind of an event
+
 
 class Artifact(Struct, frozen=True, omit_defaults=True):
     """The last thing a loop made."""
@@ -176,6 +178,23 @@ class EngineEvent(Struct, frozen=True, omit_defaults=True):
     task_id: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     schema: int = 1
+
+
+def event_line(event: EngineEvent) -> str:
+    """An event in words for a log; of a task also how it ended, and why."""
+    status = event.data.get("status")
+    if event.kind != "task_ended" or not isinstance(status, str):
+        return event.text
+    reason = event.data.get("reason")
+    why = f": {reason}" if status != "done" and isinstance(reason, str) and reason else ""
+    return f"{status}  {event.text}{why}"
+
+
+def went_wrong(event: EngineEvent) -> bool:
+    """Whether an event tells of something bad."""
+    if event.kind == "task_ended":
+        return event.data.get("status") not in ("done", "cancelled")
+    return any(word in event.kind for word in _BAD)
 
 
 class Command(Struct, frozen=True, omit_defaults=True):

@@ -20,6 +20,11 @@ def iso(seconds: float) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{rest:03d}Z"
 
 
+def stamp(seconds: float) -> str:
+    """`2023-11-14 22:13 UTC`: for text that is kept and read later, where an age would soon be wrong."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+
+
 def parse_iso(text: str) -> float:
     """Seconds since 1970 of an ISO-8601 date; a date without a zone is taken as UTC. ValueError otherwise."""
     import datetime  # the module: to import names from it takes longer than all the rest here

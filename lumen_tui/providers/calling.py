@@ -177,4 +177,8 @@ class Caller:
 
 
 def _too_long(error: Failure, wait: float) -> Failure:
-    return Failure(f"{error}; the server asks to wait {span(wait)}", elsewhere=error.elsewhere)
+    """The server's own word where it gave one; what is added so that not all come back at once is ours."""
+    asked = f"the next try would come after {span(wait)}"
+    if error.after is not None:
+        asked = f"the server asks to wait {span(error.after)}"
+    return Failure(f"{error}; {asked}", elsewhere=error.elsewhere)

@@ -29,7 +29,7 @@ class _Tally:
     def __init__(self, root: str, top: int, name: str) -> None:
         self._root, self._top, self._name = root, top, name
         self._linked: set[tuple[int, int]] = set()
-        self._heap: list[tuple[int, str]] = []
+        self._heap: list[tuple[int, int, str]] = []  # on disk, apparent, path
         self._folders: dict[str, list[int]] = {}
         self.files = self.folders = self.links = self.bytes = self.allocated = 0
 
@@ -51,33 +51,38 @@ class _Tally:
                 return
             self._linked.add(identity)
         self.files += 1
+        allocated = found.st_blocks * _BLOCK
         self.bytes += found.st_size
-        self.allocated += found.st_blocks * _BLOCK
-        self._rank(path, found.st_size)
-        self._charge(path, found.st_size)
+        self.allocated += allocated
+        self._rank((allocated, found.st_size, path))
+        self._charge(path, allocated, found.st_size)
 
-    def _rank(self, path: str, size: int) -> None:
+    def _rank(self, file: tuple[int, int, str]) -> None:
         if len(self._heap) < self._top:
-            heapq.heappush(self._heap, (size, path))
-        elif size > self._heap[0][0]:
-            heapq.heapreplace(self._heap, (size, path))
+            heapq.heappush(self._heap, file)
+        elif file > self._heap[0]:
+            heapq.heapreplace(self._heap, file)
 
-    def _charge(self, path: str, size: int) -> None:
+    def _charge(self, path: str, allocated: int, size: int) -> None:
         """Add a file to the folder directly below the root in which it stands."""
         head, slash, _ = path[len(self._root.rstrip("/")) + 1 :].partition("/")
         if slash:
-            sums = self._folders.setdefault(head, [0, 0])
-            sums[0] += size
+            sums = self._folders.setdefault(head, [0, 0, 0])
+            sums[0] += allocated
             sums[1] += 1
+            sums[2] += size
 
     def largest(self) -> list[dict[str, Any]]:
-        ranked = sorted(self._heap, key=lambda item: (-item[0], item[1]))
-        return [{"path": path, "bytes": size} for size, path in ranked]
+        ranked = sorted(self._heap, key=lambda item: (-item[0], -item[1], item[2]))
+        return [{"path": path, "bytes": size, "allocated": allocated} for allocated, size, path in ranked]
 
     def by_folder(self) -> list[dict[str, Any]]:
         ranked = sorted(self._folders.items(), key=lambda item: (-item[1][0], item[0]))[: self._top]
         base = self._root.rstrip("/")
-        return [{"path": f"{base}/{name}", "bytes": sums[0], "files": sums[1]} for name, sums in ranked]
+        return [
+            {"path": f"{base}/{name}", "bytes": sums[2], "allocated": sums[0], "files": sums[1]}
+            for name, sums in ranked
+        ]
 
 
 def disk_usage(context: Context, arguments: UsageArguments) -> ToolResult:
@@ -94,20 +99,23 @@ def disk_usage(context: Context, arguments: UsageArguments) -> ToolResult:
         "links": tally.links, "bytes": tally.bytes, "allocated": tally.allocated, "largest": tally.largest(),
         "by_folder": tally.by_folder(), **walk.facts,
     }  # fmt: skip
-    summary = f"{size_text(tally.bytes)} in {plural(tally.files, 'file')}"
+    summary = f"{size_text(tally.allocated)} on disk in {plural(tally.files, 'file')}"
     return ToolResult(_render(data, walk.notes), data=data, summary=summary)
 
 
 def _render(data: dict[str, Any], notes: list[str]) -> str:
     lines = [
-        f"{data['path']}: {data['bytes']:,} bytes ({size_text(data['bytes'])}) in {plural(data['files'], 'file')}, "
-        f"{plural(data['folders'], 'folder')}; {size_text(data['allocated'])} on disk",
+        f"{data['path']}: {size_text(data['allocated'])} on disk in {plural(data['files'], 'file')}, "
+        f"{plural(data['folders'], 'folder')}; {data['bytes']:,} bytes ({size_text(data['bytes'])}) by apparent size",
         *notes,
-        "largest files:",
-        *(f"{item['bytes']:>16,}  {item['path']}" for item in data["largest"]),
+        "largest files, by bytes on disk (allocated blocks):",
+        *(f"{item['allocated']:>16,}  {item['path']}" for item in data["largest"]),
     ]
     if data["by_folder"]:
-        lines += ["folders:", *(f"{item['bytes']:>16,}  {item['path']}" for item in data["by_folder"])]
+        lines += [
+            "folders, by bytes on disk:",
+            *(f"{item['allocated']:>16,}  {item['path']}" for item in data["by_folder"]),
+        ]
     return "\n".join(lines)
 
 

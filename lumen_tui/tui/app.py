@@ -140,7 +140,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if self.read_only or self.is_headless or not self.room.snapshot.root or self.room.snapshot.loading < 1:
             return
         lines = [strip.text.rstrip() for strip in self.room._compositor.render_strips()]
-        lastframe.save(self.room.snapshot.root, (self.size.width, self.size.height), lines, self.clock())
+        lastframe.save(
+            self.room.snapshot.root, (self.size.width, self.size.height), lines, self.clock(), lean=self.lean
+        )
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture."""
@@ -218,6 +220,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             self.theme = name
         self.look = theme.look(self.current_theme, self.lean, self.mono)
         self.set_class(self.lean, "lean")
+        self.set_class(self.mono, "mono")
 
     @contextmanager
     def suspend(self) -> Iterator[None]:

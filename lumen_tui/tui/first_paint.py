@@ -24,8 +24,8 @@ _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H", "\x1b[0m\x1b[?25h\x1b[?104
 class FirstPaint:
     """Takes the terminal early, and gives it back as it was."""
 
-    def __init__(self, root: str) -> None:
-        self._root = root
+    def __init__(self, root: str, *, lean: bool) -> None:
+        self._root, self._lean = root, lean
         self._attributes: list[Any] | None = None
 
     def show(self) -> None:
@@ -40,8 +40,8 @@ class FirstPaint:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, quiet)
         except (OSError, termios.error, ValueError):
             return
-        lines, kept = lastframe.load(self._root, (size.columns, size.lines))
-        self._write(_ENTER + frame(lines, kept, time.time(), size.columns, size.lines))
+        lines, kept = lastframe.load(self._root, (size.columns, size.lines), lean=self._lean)
+        self._write(_ENTER + frame(lines, kept, time.time(), size.columns, size.lines, lean=self._lean))
 
     def give_back(self, *, leave: bool = False) -> None:
         """Restore the terminal's own settings; with `leave` the screen as well (Textual has not taken it over)."""
@@ -57,11 +57,12 @@ class FirstPaint:
         os.write(sys.stdout.fileno(), text.encode())
 
 
-def frame(lines: list[str], kept: float, now: float, columns: int, rows: int) -> str:
+def frame(lines: list[str], kept: float, now: float, columns: int, rows: int, *, lean: bool) -> str:
     """The bytes of the first screen: a header that tells the age, then the lines in grey."""
-    age = f"as it was {ago(now - kept)} · opening …" if lines else "opening …"
+    sep, dots = ("-", "...") if lean else ("·", "…")
+    age = f"as it was {ago(now - kept)} {sep} opening {dots}" if lines else f"opening {dots}"
     head = f" lumen   {age}"[:columns]
-    colour, plain = ("", "") if os.environ.get("NO_COLOR") else (_GREY, _PLAIN)
+    colour, plain = ("", "") if lean or os.environ.get("NO_COLOR") else (_GREY, _PLAIN)
     # `isprintable` knows every control, format and private character; `re`, which `safe` needs, costs 5 ms
     shown = [line[:columns] if line.isprintable() else "" for line in lines[1:rows]]
     return "\r\n".join([head, *(f"{colour}{line}{plain}" for line in shown)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import sqlite3
 from typing import Any
 
@@ -229,3 +230,15 @@ def test_a_readonly_folder_is_searched_in_memory(filled: Any) -> None:
         os.chmod(filled.layout.index, 0o500)
     found = filled.ask("certificate")
     assert len(found.hits) == 3 and IN_MEMORY in found.notes
+
+
+def test_the_folder_of_the_index_may_be_deleted_at_any_time(filled):
+    shutil.rmtree(filled.layout.index)
+    searcher = Searcher(filled.layout)
+    try:
+        assert searcher.search(parse("queue", 1.9e9), 1.9e9).notes == ()
+        shutil.rmtree(filled.layout.index)
+        assert searcher.search(parse("queue", 1.9e9), 1.9e9).notes == ()
+    finally:
+        searcher.close()
+    assert (filled.layout.index / "search.db").exists()

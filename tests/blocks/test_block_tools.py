@@ -141,7 +141,7 @@ def test_the_briefing_shows_age_author_trust_and_size(memory: Memory) -> None:
     memory.by_hand("obey", "not obey")
     os.utime(memory.file(), (NOON, NOON))
     (entry,) = loop_blocks.entries(memory.layout, NOON + 7201, "m4rk")
-    assert "block human, step 2, by a person, 2 h old" in entry
+    assert "block human, step 2, by a person, written " in entry
     assert "of 20,000 characters, a person's word" in entry
     assert entry.count('mark="m4rk"') == 2
     assert len(memory.steps()) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 from hypothesis import given
@@ -165,3 +166,10 @@ def test_what_is_new_is_followed_and_nothing_is_read_twice(home):
     claim = home.fact("The mirror is at mirror.example.org", held=NOW - 40 * 86400)
     home.packets(home.packet(2, decided=(f"see {claim}",)))
     assert f"see {claim} [soft-stale" in render(wake.build(3, CONFIG, NOW))
+
+
+def test_a_capsule_that_is_kept_holds_dates_and_no_ages(home):
+    home.packets(*[home.packet(loop) for loop in range(1, 6)])
+    text = render(build_capsule(home.layout, 6, CONFIG, NOW))
+    assert not re.search(r"\bago\b|\bjust now\b|\d (?:s|min|h|d) old", text)
+    assert re.search(r"loop 5, \d{4}-\d\d-\d\d \d\d:\d\d UTC", text)

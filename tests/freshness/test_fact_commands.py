@@ -90,12 +90,12 @@ async def test_the_screen_shows_both_clocks_and_acts(world, tmp_path: Path) -> N
         await until(pilot, lambda: isinstance(app.screen, FreshnessScreen) and "2 facts" in text(app))
         shown = text(app)
         assert ("▮▮▮▯  a marker stands" in shown, "▯▯▯▯  [/]" in shown) == (True, True)
-        assert ("confirmed 40 d" in shown, "confirmed never" in shown, "\x1b" in shown) == (True, True, False)
+        assert ("confirmed 40 d" in shown, "never confirmed" in shown, "\x1b" in shown) == (True, True, False)
         await pilot.press("c")
         await until(pilot, lambda: "the sky is blue” confirmed" in text(app))
         assert world.state(fact).confirmed_by == "ann"
         await pilot.press("u")
-        await until(pilot, lambda: "undone:" in text(app) and "confirmed never" in text(app))
+        await until(pilot, lambda: "undone:" in text(app) and "never confirmed" in text(app))
         assert not world.state(fact).confirmed
         app.screen.rows.select_key(gone)
         await pilot.press("p")
@@ -117,3 +117,15 @@ def test_a_new_probe_is_looked_at_and_takes_a_path_from_here(world, shell, tmp_p
     assert f"it does not hold now: file {tmp_path}/gone: {tmp_path}/gone is not there" in err
     for wrong in ("port 99999", "port abc", "http ftp://x", "text app.conf"):
         assert shell("fact", "add", "wrong", "-p", wrong)[0] == 2
+
+
+async def test_what_never_held_was_confirmed_by_nobody_until_it_holds(world, tmp_path):
+    fact = world.fact("a file stands here", f"file {tmp_path / 'late'}", by="ann")
+    assert world.state(fact).confirmed_words(world.clock.wall) == "confirmed now", "by the word of ann"
+    await world.beat()
+    assert world.state(fact).drifted
+    assert world.state(fact).confirmed_words(world.clock.wall) == "never held"
+    (tmp_path / "late").touch()
+    world.clock.wall += 60
+    world.do("fact.check", fact_ids=fact)
+    assert world.state(fact).confirmed_words(world.clock.wall) == "confirmed now"

@@ -9,7 +9,10 @@ import pytest
 from lumen_apiserver import fail, held, huge, rubbish, text, think, tool, tools, use
 
 from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
+from lumen_tui.providers.calling import _too_long
+from lumen_tui.providers.failing import Failure
 from lumen_tui.providers.prices import cost
+from lumen_tui.providers.waiting import back_off
 
 PLAIN = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 
@@ -143,6 +146,14 @@ def test_a_wait_that_is_too_long_ends_the_task(desk, api):
     talk = desk.talk()
     assert talk.waits == []
     assert "asks to wait 2 h" in talk.error
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+def test_what_the_server_asks_for_is_told_as_it_asked(chance):
+    asked = Failure("the rate limit was reached (429)", after=86_400.0)
+    assert str(_too_long(asked, back_off(1, asked.after, chance))).endswith("the server asks to wait 24 h 0 m")
+    own = Failure("the rate limit was reached (429)")
+    assert "the server asks" not in str(_too_long(own, 90.0))
 
 
 def test_a_server_that_says_not_to_try_again_is_believed(desk, api):

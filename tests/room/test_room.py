@@ -148,7 +148,7 @@ async def test_the_filter_narrows_while_it_is_typed_and_escape_drops_it(open_roo
         await pane.press("slash", *"token", "enter")
         assert "Refresh token" in pane.text
         assert "Race condition" not in pane.text
-        assert "1 of 1 open" in pane.text
+        assert "1 of 1 found · 7 open · /" in pane.text
         await pane.press("escape")
         assert "Race condition" in pane.text
 

@@ -42,7 +42,7 @@ def test_the_first_task(make_task, data):
     assert task.result.startswith("# The 5 largest files in ")
     sizes = [line.split("|")[3].strip() for line in task.result.splitlines() if line.startswith("| ") and "`" in line]
     assert sizes == ["8,000", "7,000", "6,000", "5,000", "4,000"]
-    assert "8 files with 35.2 KiB (36,000 bytes) in 2 folders" in task.result
+    assert "35.2 KiB (36,000 bytes) by apparent size, in 2 folders" in task.result
     kinds = [event["kind"] for event in task.events]
     assert kinds == ["started", "note", "call", "result", "call", "result", "finished"]
     assert all(event["attempt"] == 2 for event in task.events)
@@ -53,7 +53,7 @@ def test_the_first_task(make_task, data):
 @pytest.mark.parametrize(
     ("objective", "brain", "wanted"),
     [
-        ("How big is {data}?", "disk-usage", "**35.2 KiB** (36,000 bytes)"),
+        ("How big is {data}?", "disk-usage", "35.2 KiB (36,000 bytes) by apparent size"),
         ("How many files are in {data}?", "count", "**8 files**"),
         ('Search for "needle" in {data}', "search-text", "0 lines in 0 of 8 text files"),
         ("How many lines are in {data}/log?", "count", "**3 lines**"),

@@ -160,8 +160,15 @@ def _changed_since(store: Store, change: Change, now: float, who: str = "", when
     last = history.last_change(store.layout, change.kind, change.key)
     if last is not None and not who:
         who, when = last.by, last.at
-    age = f"{times.ago(now - times.epoch(when))}, {when}" if when else "at an unknown time"
-    return ActionError(f"{change.key} was changed since by {who or 'somebody'} ({age}): nothing was done")
+    at = times.epoch(when)
+    age = f"{times.ago(now - at)}, {times.stamp(at)}" if when else "at an unknown time"
+    return ActionError(f"{_called(store, change)} was changed since by {who or 'somebody'} ({age}): nothing was done")
+
+
+def _called(store: Store, change: Change) -> str:
+    """The title of a node; of anything else its own name."""
+    found = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
+    return edits.quoted(found[change.key][1]) if change.key in found else change.key
 
 
 def _work_now(store: Store, change: Change) -> Side:

@@ -10,21 +10,21 @@ from lumen_tui.providers.playbooks.shape import Play, Report, call, code, line, 
 
 def _total(data: dict[str, Any]) -> str:
     return (
-        f"In all {many(data['files'], 'file')} with {size(data['bytes'])} ({data['bytes']:,} bytes) "
-        f"in {many(data['folders'] + 1, 'folder')}."
+        f"In all {many(data['files'], 'file')} with {size(data['allocated'])} on disk (allocated blocks), "
+        f"{size(data['bytes'])} ({data['bytes']:,} bytes) by apparent size, in {many(data['folders'] + 1, 'folder')}."
     )
 
 
 def _files(data: dict[str, Any], number: int) -> str:
     rows = [
-        [str(rank), size(item["bytes"]), f"{item['bytes']:,}", code(item["path"])]
+        [str(rank), size(item["allocated"]), f"{item['bytes']:,}", code(item["path"])]
         for rank, item in enumerate(data["largest"][:number], start=1)
     ]
-    return table(("#", "size", "bytes", "path"), rows, right=(0, 1, 2))
+    return table(("#", "on disk", "size in bytes", "path"), rows, right=(0, 1, 2))
 
 
 def largest_files(plan: Plan) -> Play:
-    """The largest files below a folder, by apparent size."""
+    """The largest files below a folder, by the blocks that they take on the disk."""
     reply = yield from call("disk_usage", path=plan.path, top=plan.number, name=plan.name)
     data, shown = reply.data, len(reply.data["largest"])
     kind = f"{plan.name} file" if plan.name else "file"
@@ -41,13 +41,14 @@ def disk_usage(plan: Plan) -> Play:
     """Total, largest folders and largest files."""
     reply = yield from call("disk_usage", path=plan.path, top=plan.number, name=plan.name)
     data = reply.data
-    body = [f"**{size(data['bytes'])}** ({data['bytes']:,} bytes); {size(data['allocated'])} on disk. {_total(data)}"]
+    body = [f"**{size(data['allocated'])}** on disk. {_total(data)}"]
     if data["by_folder"]:
         rows = [
-            [size(item["bytes"]), _share(item["bytes"], data["bytes"]), f"{item['files']:,}", code(item["path"])]
+            [size(item["allocated"]), _share(item["allocated"], data["allocated"]), f"{item['files']:,}",
+             code(item["path"])]
             for item in data["by_folder"]
-        ]
-        body += ["## Largest folders", table(("size", "share", "files", "path"), rows, right=(0, 1, 2))]
+        ]  # fmt: skip
+        body += ["## Largest folders", table(("on disk", "share", "files", "path"), rows, right=(0, 1, 2))]
     if data["largest"] and data["is_folder"]:
         body += ["## Largest files", _files(data, plan.number)]
     return Report(f"Disk usage of {line(plan.path)}", "\n\n".join(body), tuple(walk_notes(data)))

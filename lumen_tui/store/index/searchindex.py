@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.store import files, locks
+from lumen_tui.store import files, filing, locks
 from lumen_tui.store.index import searchindex_take as take
 from lumen_tui.store.index.searchindex_tables import is_passing, opened, throw_away
 
@@ -51,6 +51,7 @@ class SearchIndex:
 
     def _open(self) -> sqlite3.Connection:
         try:
+            filing.make_folder(self._layout.index)  # whoever deletes it may go on
             with self._turn():
                 db = opened(self._path)
                 self._stamp = _stamp(self._path)

@@ -177,6 +177,8 @@ class FactIndex:
         last = max(lines, key=lambda line: line.at, default=None)
         failing = [line.evidence for line in lines if line.outcome == Outcome.FAILED]
         first = min(off, key=lambda pair: pair[0], default=None)
+        if first is not None and not found.held and person_at <= first[0]:
+            person_at, person = 0.0, ""  # what never held was not confirmed by whoever claimed it
         return FactState(
             fact, max(person_at, by_probes), person if person_at > by_probes else "probe" if by_probes else "",
             times.epoch(last.at) if last else 0.0, first[0] if first else 0.0, first[1].value if first else "",

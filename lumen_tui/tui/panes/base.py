@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual import on
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
@@ -14,9 +15,11 @@ from textual.widget import Widget
 
 from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.text import one_line
+from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.theme import NO_LOOK, Look
 from lumen_tui.tui.widgets.cells import spread
 from lumen_tui.tui.widgets.line_list import LineList
+from lumen_tui.tui.widgets.lines import ScrolledLines
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
@@ -76,6 +79,14 @@ class Pane(Vertical):
         """The list inside, where there is one."""
         return next((child for child in self.children if isinstance(child, LineList)), None)
 
+    def empty_words(self) -> str:
+        """What an empty pane says: what fills it, and the keys in force that do."""
+        return ""
+
+    def key(self, action: str) -> str:
+        """The key that carries a command out, as the operator has it."""
+        return shown_key(BY_ACTION[action], self.snapshot.config.keys)
+
     def revision(self, revisions: Revisions) -> object:
         """The counters this pane depends on."""
         raise NotImplementedError
@@ -132,6 +143,12 @@ class Pane(Vertical):
         """The selected row in full."""
         return None
 
+    @on(ScrolledLines.Moved)
+    def scrolled(self, event: ScrolledLines.Moved) -> None:
+        """Another part of the text is in the window."""
+        event.stop()
+        self.caption(self.title_words(), self.subtitle_words())
+
     def caption(self, title: str, subtitle: str) -> None:
         """Write into the frame, and repaint only that part of it."""
         width, height = self.content_size
@@ -163,10 +180,11 @@ def place_of(rows: LineList[Any], what: str) -> str:
     if not count and not rows.filter_text:
         return ""
     parts = [f"{len(rows.marks.keys)} marked"] if rows.marks.keys else []
-    where = f"{rows.model.cursor + 1} of {count} {what}" if count else f"0 {what}"
-    parts.append(where)
+    where = f"{rows.model.cursor + 1} of {count}" if count else "none"
     if rows.filter_text:
-        parts.append(f"/{rows.filter_text}")
+        parts += [f"{where} found", f"{len(rows.model.rows)} {what}", f"/{rows.filter_text}"]
+    else:
+        parts.append(f"{where} {what}")
     if rows.sifter.share < 1:
         parts.append(f"{int(rows.sifter.share * 100)} % searched")
     return " · ".join(parts)

@@ -19,8 +19,6 @@ from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import spread, wrap
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
-_EMPTY = "No loop yet. The engine runs one when there is something to do: t gives it a task, B asks for a beat."
-
 
 class LoopPane(Pane):
     """Pane 1."""
@@ -34,6 +32,12 @@ class LoopPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield self._facts
+
+    def empty_words(self) -> str:
+        return (
+            "No loop yet. The engine runs one when there is something to do: "
+            f"{self.key('new_task')} gives it a task, {self.key('beat')} asks for a beat."
+        )
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.loop, revisions.tasks, revisions.facts
@@ -49,6 +53,9 @@ class LoopPane(Pane):
         return f"1 Loop {words.number(loop.loop)}" if loop else "1 Loop"
 
     def subtitle_words(self) -> str:
+        return " · ".join(part for part in (self._facts.more_words(), self._age()) if part)
+
+    def _age(self) -> str:
         if session := self.snapshot.session:
             return times.clock(self.now - session.started)
         loop = self.snapshot.loop
@@ -58,7 +65,7 @@ class LoopPane(Pane):
         loop = self.snapshot.loop
         if loop is None:
             return "no loop yet", False
-        return f"{words.number(loop.loop)} · {self.subtitle_words()} · {loop.health.status}", loop.health.status != "ok"
+        return f"{words.number(loop.loop)} · {self._age()} · {loop.health.status}", loop.health.status != "ok"
 
     def detail(self) -> Detail | None:
         if not self.snapshot.packets:
@@ -74,6 +81,6 @@ class LoopPane(Pane):
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink
         if self.snapshot.loop is None and self.snapshot.session is None:
-            return [spread(width, [(text, ink.muted)], []) for text in wrap(_EMPTY, width)]
+            return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
         rows = loop_rows(self.snapshot, self.now, self.look, width)
         return [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in rows]

@@ -19,7 +19,6 @@ from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.line_list import LineList
 
-_EMPTY = "No signals yet. Agents leave notes for each other here; i sends one."
 _LOOKED_AT = 50  # rows that decide which columns are shown
 _WU, _LANE, _SENDER, _AGE = 7, 6, 8, 6
 
@@ -38,7 +37,7 @@ class SignalRows:
         ink = look.ink
         side = ink.muted
         urgent = signal.priority == "P0"
-        flag = signal.priority if row.unread and signal.priority else look.shapes.dot if row.unread else ""
+        flag = signal.priority or (look.shapes.dot if row.unread else "")
         cells = [Cell(flag, (ink.loud if urgent else ink.accent) if row.unread else side, 2)]
         if width >= 60 and self._pane.with_wu:
             cells.append(Cell(signal.wu_id or look.shapes.dash, side, _WU))
@@ -75,11 +74,14 @@ class SignalsPane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
-        self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=_EMPTY)
+        self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=self.empty_words)
         self.with_wu = self.with_lane = False  # whether any signal near the front names one
 
     def compose(self) -> ComposeResult:
         yield self._list
+
+    def empty_words(self) -> str:
+        return f"No signals yet. Agents leave notes for each other here; {self.key('send_signal')} sends one."
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.signals

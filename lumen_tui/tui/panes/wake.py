@@ -20,7 +20,6 @@ from lumen_tui.tui.widgets.bindings import bindings
 from lumen_tui.tui.widgets.cells import spread, wrap
 from lumen_tui.tui.widgets.lines import ScrolledLines
 
-_EMPTY = "No wake-state yet. The agent writes one at the end of each loop; B asks for a beat now."
 _LIMIT = 100_000  # characters that are laid out
 
 
@@ -37,6 +36,11 @@ class WakePane(Pane):
     def compose(self) -> ComposeResult:
         yield self._text
 
+    def empty_words(self) -> str:
+        return (
+            f"No wake-state yet. The agent writes one at the end of each loop; {self.key('beat')} asks for a beat now."
+        )
+
     def revision(self, revisions: Revisions) -> object:
         return revisions.wake, revisions.loop, revisions.tasks
 
@@ -44,6 +48,10 @@ class WakePane(Pane):
         self._text.redraw()
 
     def subtitle_words(self) -> str:
+        return " · ".join(part for part in (self._text.more_words(), self._written()) if part)
+
+    def _written(self) -> str:
+        """For which loop, and how old."""
         wake, loop = self.snapshot.wake, self.snapshot.loop
         if not wake.text:
             return ""
@@ -52,7 +60,7 @@ class WakePane(Pane):
         return " · ".join(part for part in (purpose, age) if part)
 
     def short(self) -> tuple[str, bool]:
-        return self.subtitle_words() or "not written yet", False
+        return self._written() or "not written yet", False
 
     def detail(self) -> Detail | None:
         return Detail("wake-state", (), self.snapshot.wake.text) if self.snapshot.wake.text else None
@@ -67,14 +75,19 @@ class WakePane(Pane):
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink
         if not self.snapshot.wake.text.strip():
-            return [spread(width, [(text, ink.muted)], []) for text in wrap(_EMPTY, width)]
+            return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
         since = self._since()
         lines = [spread(width, [(text, ink.accent)], []) for text in wrap(since, width)] if since else []
-        for text in safe(self.snapshot.wake.text[:_LIMIT]).strip().split("\n"):
+        for text in safe(_shown(self.snapshot.wake.text)).strip().split("\n"):
             body, style, indent = _styled(text.expandtabs(4), ink)
             pieces = wrap(body, width - len(indent))
             lines += [spread(width, [((indent if i else "") + piece, style)], []) for i, piece in enumerate(pieces)]
         return lines
+
+
+def _shown(text: str) -> str:
+    left = len(text) - _LIMIT
+    return text if left <= 0 else f"{text[:_LIMIT]}\n… {left} more characters in wake-state.md"
 
 
 def _styled(text: str, ink: Ink) -> tuple[str, Style, str]:

@@ -26,9 +26,10 @@ from lumen_tui.tui.widgets.cells import Cell, line
 from lumen_tui.tui.widgets.line_list import LineList
 from lumen_tui.tui.widgets.lines import Lines
 
-_EMPTY = "No tasks yet. t gives a worker something to do, such as: the 5 largest files in /usr/lib"
+_SUCH_AS = "the 5 largest files in /usr/lib"
 _TAIL_FROM = 7  # lines of the pane from which the last words have room
 _ID, _ROLE, _MODEL = 4, 10, 7
+_ENDED_BADLY = (Status.FAILED, Status.LOST)
 _LOUD = ("asks", "stalled", "failed", "lost")
 
 
@@ -52,8 +53,10 @@ class TaskRows:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
         if width >= 68:
             cells.append(Cell(self._pane.model_of(row), ink.muted, _MODEL, gap=1))
+        if row.status in _ENDED_BADLY and self._pane.tells(row):
+            right = str(row.status)  # its last words, below the list, are the reason
         cells.append(Cell(words.short_paths(row.spec.objective), body))
-        cells.append(Cell(right, right_style, min(len(right), max(9, width // 3)), right=True))
+        cells.append(Cell(right, right_style, min(len(right), max(9, width // 4)), right=True))
         return line(width, cells)
 
     def more(self, row: TaskView, width: int) -> list[Segment]:
@@ -109,7 +112,7 @@ def outcome(row: TaskView, now: float, ink: Ink, standing: Standing = queueing.N
         return f"silent {times.clock(now - (row.last_event or row.started))}", ink.accent
     if row.status is Status.QUEUED:
         return next((one.short for one in queueing.waits(row, standing)), "queued"), ink.muted
-    if row.status in (Status.FAILED, Status.LOST):
+    if row.status in _ENDED_BADLY:
         return one_line(row.reason, 60) or str(row.status), ink.bad
     if row.status is Status.CANCELLED:
         return "cancelled", ink.muted
@@ -139,7 +142,7 @@ class WorkersPane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
-        self._list: LineList[TaskView] = LineList(TaskRows(self), empty=_EMPTY)
+        self._list: LineList[TaskView] = LineList(TaskRows(self), empty=self.empty_words)
         self._tail = Lines(self._tail_lines, id="tail")
         self._counts: Counter[str] = Counter()
         self._tiers: dict[str, str] = {}  # by role
@@ -148,6 +151,9 @@ class WorkersPane(Pane):
     def compose(self) -> ComposeResult:
         yield self._list
         yield self._tail
+
+    def empty_words(self) -> str:
+        return f"No tasks yet. {self.key('new_task')} gives a worker something to do, such as: {_SUCH_AS}"
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.tasks, revisions.roles
@@ -163,6 +169,11 @@ class WorkersPane(Pane):
     def model_of(self, row: TaskView) -> str:
         """The model or tier a task asks for, else its role's tier."""
         return row.spec.model or self._tiers.get(row.spec.role, "")
+
+    def tells(self, row: TaskView) -> bool:
+        """Whether the last words of a task stand below the list."""
+        task = shown_task(self._list) if self._tail.display else None
+        return task is not None and task.id == row.id
 
     def tick(self, now: float) -> None:
         super().tick(now)

@@ -49,7 +49,7 @@ class FactRows(Rows[FactState]):
         if width < _SLIM:
             return line(width, [*cells, Cell(confirmed, clock, 7, right=True)])
         cells += [
-            Cell(f"confirmed {confirmed}", clock, 17),
+            Cell(row.confirmed_words(self.now), clock, 17),
             Cell(f"written {words.age(self.now - row.fact.written)}", ink.muted, 15),
         ]
         if width >= _NARROW:

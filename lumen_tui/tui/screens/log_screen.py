@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
-from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
@@ -20,7 +20,6 @@ from lumen_tui.tui.screens.rows import Rows, look_of
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _LIMIT = 2000  # events that are read at most
-_BAD = ("fail", "lost", "error", "refuse", "problem", "degraded")
 
 
 class EventRows(Rows[EngineEvent]):
@@ -31,16 +30,15 @@ class EventRows(Rows[EngineEvent]):
 
     def line(self, row: EngineEvent, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
-        bad = any(word in row.kind for word in _BAD)
         cells = (
             Cell(date(times.epoch(row.at))[5:19], ink.muted, 14),
-            Cell(row.kind, ink.bad if bad else ink.muted, 16),
-            Cell(row.text, ink.strong if selected else ink.text),
+            Cell(row.kind, ink.bad if went_wrong(row) else ink.muted, 16),
+            Cell(event_line(row), ink.strong if selected else ink.text),
         )
         return line(width, cells)
 
     def words(self, row: EngineEvent) -> str:
-        return one_line(f"{row.at} {row.kind} {row.task_id} {row.text}")
+        return one_line(f"{row.at} {row.kind} {row.task_id} {event_line(row)}")
 
     def fields(self, row: EngineEvent) -> dict[str, str]:
         return {"kind": row.kind, "task": row.task_id}
@@ -65,4 +63,4 @@ class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
         if row.task_id:
             facts.append(("task", row.task_id))
         facts += [(name, json.dumps(value, ensure_ascii=False, default=str)) for name, value in row.data.items()]
-        self.app.push_screen(ReadingScreen(f"Event {row.seq}", row.text, facts))
+        self.app.push_screen(ReadingScreen(f"Event {row.seq}", event_line(row), facts))

@@ -69,7 +69,9 @@ class LineList(Pointed, Generic[R], can_focus=True):
     class Selected(Told):
         """The row under the cursor was opened."""
 
-    def __init__(self, view: RowView[R], *, empty: str = "", two_lines: bool = False, id: str | None = None) -> None:
+    def __init__(
+        self, view: RowView[R], *, empty: str | Callable[[], str] = "", two_lines: bool = False, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self.view = view
         self.empty = empty
@@ -130,7 +132,8 @@ class LineList(Pointed, Generic[R], can_focus=True):
     def _strip(self, y: int) -> Strip:
         look = getattr(self.app, "look", NO_LOOK)
         if not len(self.model):
-            text = "Nothing fits the filter; esc shows all rows." if self.filter_text else self.empty
+            empty = self.empty if isinstance(self.empty, str) else self.empty()
+            text = "Nothing fits the filter; esc shows all rows." if self.filter_text else empty
             return empty_strip(text, y, self.size.width, look)
         return row_strip(self, y, look)
 

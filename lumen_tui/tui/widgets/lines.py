@@ -87,6 +87,23 @@ class ScrolledLines(Pointed, Lines, can_focus=True):
     class Opened(Message):
         """Enter was pressed."""
 
+    class Moved(Message):
+        """Another part of the lines is in the window, or another number of them."""
+
+    @property
+    def below(self) -> int:
+        """How many lines stand below the window."""
+        return max(0, len(self.strips()) - self.top - self.size.height) if self.size.height else 0
+
+    def more_words(self) -> str:
+        """`12 more lines below`; empty where the end is in sight."""
+        count = self.below
+        return f"{count} more line{'' if count == 1 else 's'} below" if count else ""
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.post_message(self.Moved())
+
     def action_row(self, name: str) -> None:
         """Move the window; marks mean nothing here."""
         if name == "open":
@@ -103,3 +120,4 @@ class ScrolledLines(Pointed, Lines, can_focus=True):
         if top != self.top:
             self.top = top
             self.refresh()
+            self.post_message(self.Moved())

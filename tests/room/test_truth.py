@@ -1,0 +1,108 @@
+"""What stands on the screen is so: names of keys, priorities, counts, ends, the focus, the first frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from lumen_tui.model.config import Config
+from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
+from lumen_tui.model.snapshot import Snapshot, WakeState
+from lumen_tui.store import lastframe
+from lumen_tui.tui.first_paint import frame
+
+
+@pytest.mark.parametrize(
+    ("pane", "action", "key"),
+    [
+        ("workers", "new_task", "ctrl+t"), ("signals", "send_signal", "ctrl+n"), ("loop", "beat", "f9"),
+        ("loop", "new_task", "ctrl+t"), ("wake", "beat", "f9"),
+    ],
+)  # fmt: skip
+async def test_an_empty_pane_names_the_key_in_force(
+    open_room: Any, empty_snapshot: Snapshot, pane: str, action: str, key: str
+) -> None:
+    moved = msgspec.structs.replace(empty_snapshot, config=Config(keys={action: key}))
+    async with open_room(moved) as room:
+        shown = " ".join(room.pane(pane).text.replace("│", " ").split())
+        assert any(f"{key} {verb}" in shown for verb in ("gives", "sends", "asks"))
+
+
+async def test_a_signal_that_was_read_keeps_its_priority(open_room: Any, busy_snapshot: Snapshot) -> None:
+    read = tuple(msgspec.structs.replace(row, unread=False) for row in busy_snapshot.signals)
+    async with open_room(msgspec.structs.replace(busy_snapshot, signals=read)) as room:
+        assert "P0 WU-100" in " ".join(room.pane("signals").text.split())
+
+
+async def test_a_filter_that_leaves_nothing_says_how_many_there_are(open_room: Any) -> None:
+    async with open_room() as room:
+        await room.pane("discoveries").focus().press("slash", *"zzqq", "enter")
+        assert "none found · 7 open · /zzqq" in room.pane("discoveries").text
+
+
+async def test_text_that_goes_on_below_its_pane_says_so_until_its_end(open_room: Any, busy_snapshot: Snapshot) -> None:
+    long = WakeState("## Next\n" + "\n".join(f"- step {number}" for number in range(40)), busy_snapshot.taken)
+    async with open_room(msgspec.structs.replace(busy_snapshot, wake=long)) as room:
+        pane = room.pane("wake").focus()
+        assert "more lines below" in pane.text
+        await pane.press("G")
+        assert "step 39" in pane.text
+        assert "below" not in pane.text
+
+
+async def test_the_reason_of_a_failure_stands_once_and_leaves_the_objective_its_row(
+    open_room: Any, busy_snapshot: Snapshot
+) -> None:
+    why = "the rate limit was reached (429): try again later"
+    last = busy_snapshot.tasks[1].tail[-1]
+    tasks = list(busy_snapshot.tasks)
+    tasks[4] = msgspec.structs.replace(tasks[4], reason=why, tail=(msgspec.structs.replace(last, text=why),))
+    async with open_room(msgspec.structs.replace(busy_snapshot, tasks=tuple(tasks))) as room:
+        pane = room.pane("workers").focus()
+        await pane.press("j", "j", "j", "j")
+        assert pane.text.count("the rate limit") == 1
+        assert "fetch the status page" in pane.text
+
+
+@pytest.mark.parametrize("lean", [True, False])
+async def test_the_focus_is_seen_without_colour(open_room: Any, monkeypatch: pytest.MonkeyPatch, lean: bool) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with open_room(lean=lean) as room:
+        for pane, title in (("discoveries", "5 Discoveries"), ("loop", "1 Loop")):
+            room.pane(pane).focus()
+            await room.settle()
+            marked = [
+                segment.text.strip()
+                for strip in room.app.screen._compositor.render_strips()
+                for segment in strip
+                if segment.style is not None and segment.style.reverse
+            ]
+            assert [text for text in marked if text.startswith(title)]
+            assert len([text for text in marked if text[:2] in ("1 ", "2 ", "3 ", "4 ", "5 ", "6 ")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "wrong"),
+    [
+        ({"status": "done"}, "done  builder: do it", False),
+        ({"status": "failed", "reason": "429"}, "failed  builder: do it: 429", True),
+        ({"status": "lost", "reason": "gone"}, "lost  builder: do it: gone", True),
+        ({"status": "cancelled"}, "cancelled  builder: do it", False),
+        ({}, "builder: do it", True),
+    ],
+)
+def test_the_log_says_how_a_task_ended(data: dict[str, Any], line: str, wrong: bool) -> None:
+    event = EngineEvent(1, "2026-01-01T00:00:00Z", "task_ended", "builder: do it", data=data)
+    assert event_line(event) == line
+    assert went_wrong(event) is wrong
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_the_first_frame_is_of_the_kind_of_the_room(tmp_path: Any, lean: bool) -> None:
+    (tmp_path / "index").mkdir()
+    lastframe.save(str(tmp_path), (80, 24), ["top", "a row"], 5.0, lean=lean)
+    assert lastframe.load(str(tmp_path), (80, 24), lean=lean) == (["top", "a row"], 5.0)
+    assert lastframe.load(str(tmp_path), (80, 24), lean=not lean) == ([], 0.0)
+    assert frame(["top", "a row"], 5.0, 70.0, 80, 24, lean=lean).isascii() is lean
