@@ -85,7 +85,7 @@ def usable(root: str) -> bool:
         found = os.stat(root)
     except OSError:
         return False
-    return found.st_uid == os.geteuid() and not found.st_mode & 0o022 and os.path.isdir(f"{root}/memory")
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o022 and _is_own_folder(f"{root}/memory")
 
 
 def epoch(text: str) -> float:
@@ -119,3 +119,7 @@ def one_line(text: str) -> str:
 def join(parts: Iterable[str]) -> str:
     """The parts that say something, with two spaces between them."""
     return "  ".join([part for part in parts if part])
+
+
+def _is_own_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)

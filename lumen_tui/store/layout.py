@@ -168,6 +168,8 @@ class Layout:
         which its settings tell, was one from the beginning for whoever uses it: of its first use nothing is said.
         """
         new, there, seed = not self.exists(), self.root.is_dir(), os.path.lexists(self.config)
+        if why := _misled(self.root, within_reach=False):
+            raise files.Refused(why)
         filing.make_folder(self.root)
         if new:
             filing.close_to_others(self.root)
@@ -196,6 +198,37 @@ def distrust(root: Path) -> str:
         return f"{root} belongs to user {found.st_uid}, not to you"
     if found.st_mode & 0o022:
         return f"{root} can be written by other users: chmod go-w {root}"
+    return _replaceable(root) or _misled(root, within_reach=bool(found.st_mode & 0o011))
+
+
+def _replaceable(root: Path) -> str:
+    """Why other users could put another folder in the place of this one: they may rename what is in one above it."""
+    for above in Path(os.path.realpath(root)).parents:
+        try:
+            mode = os.stat(above).st_mode
+        except OSError:
+            continue  # closed to us, and so to them
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return f"{above}, in which {root} stands, can be written by other users: chmod o-w {above}"
+    return ""
+
+
+def _misled(root: Path, *, within_reach: bool) -> str:
+    """Why a folder in it must not be used: it is none of its own, or others who get as far as it may write there."""
+    for name in FOLDERS:
+        path = f"{root}/{name}"
+        try:
+            found = os.lstat(path)
+        except OSError:
+            continue  # it is made where it is needed
+        if stat.S_ISLNK(found.st_mode):
+            return f"{path} is a link, and what is kept there would go elsewhere: put the folder itself in its place"
+        if not stat.S_ISDIR(found.st_mode):
+            return f"{path} is not a folder: move it away"
+        if found.st_uid != os.geteuid():
+            return f"{path} belongs to user {found.st_uid}, not to you: chown it"
+        if within_reach and found.st_mode & 0o022:
+            return f"{path} can be written by other users: chmod go-w {path}"
     return ""
 
 

@@ -129,6 +129,11 @@ def test_whatever_is_unusual_is_left_to_the_parser_and_writes_nothing(here, word
 def test_a_missing_or_shared_folder_is_left_to_the_parser(here, monkeypatch):
     here.root.chmod(0o777)
     assert hot.run(["signal", "x"]) is None
+    here.root.chmod(0o700)
+    assert hot.run(["signal", "x"]) == 0
+    (here.root / "memory").rename(here.root / "elsewhere")
+    (here.root / "memory").symlink_to(here.root / "elsewhere")
+    assert hot.run(["signal", "x"]) is None
     monkeypatch.setenv("LUMEN_STATE", str(here.root / "nowhere"))
     assert hot.run(["signal", "x"]) is None
 

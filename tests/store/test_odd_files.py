@@ -1,6 +1,7 @@
 """What somebody may have put where a state file belongs: refused at once, and never followed."""
 
 import os
+import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pytest
 
 from lumen_tui.store import backwards, files, filing, locks
 from lumen_tui.store.journal import Follower, Journal
+from lumen_tui.store.layout import FOLDERS, Layout, distrust
 
 AT_ONCE = 0.1  # seconds
 
@@ -159,8 +161,6 @@ def test_too_long_a_record_is_refused_before_anything_is_written(tmp_path: Path)
 
 
 def test_a_seed_that_the_group_may_write_becomes_a_private_state_folder(tmp_path):
-    from lumen_tui.store.layout import Layout, distrust
-
     seed = tmp_path / "state"
     seed.mkdir()
     seed.chmod(0o775)
@@ -169,3 +169,40 @@ def test_a_seed_that_the_group_may_write_becomes_a_private_state_folder(tmp_path
     seed.chmod(0o775)
     Layout(seed).create()
     assert "chmod" in distrust(seed)  # one that is in use is the operator's to mend
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_no_folder_of_a_state_folder_leads_elsewhere(tmp_path, name):
+    """Neither a verb that makes what is missing nor one that does not keeps anything behind a link."""
+    layout, elsewhere = Layout(tmp_path / "state"), tmp_path / "elsewhere"
+    layout.create()
+    elsewhere.mkdir()
+    shutil.rmtree(layout.root / name)
+    (layout.root / name).symlink_to(elsewhere)
+    assert f"{layout.root / name} is a link" in distrust(layout.root)
+    with pytest.raises(files.Refused, match="is a link"):
+        layout.create()
+    assert list(elsewhere.iterdir()) == []
+    (layout.root / name).unlink()
+    (layout.root / name).write_text("")
+    assert "is not a folder" in distrust(layout.root)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_that_others_can_get_to_and_write_is_refused(tmp_path, name):
+    layout = Layout(tmp_path / "state")
+    layout.create()
+    (layout.root / name).chmod(0o777)
+    assert distrust(layout.root) == "", "nobody else gets into a closed one"
+    layout.root.chmod(0o755)
+    assert f"chmod go-w {layout.root / name}" in distrust(layout.root)
+
+
+def test_a_state_folder_that_others_may_put_another_in_the_place_of_is_refused(tmp_path):
+    above = tmp_path / "shared"
+    layout = Layout(above / "mine" / "state")
+    layout.root.parent.mkdir(parents=True)
+    layout.create()
+    for mode, why in ((0o755, ""), (0o1777, ""), (0o777, f"chmod o-w {above}")):
+        above.chmod(mode)
+        assert why in distrust(layout.root) and bool(why) == bool(distrust(layout.root))
