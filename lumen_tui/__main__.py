@@ -81,18 +81,18 @@ def _stand_in() -> None:
 
 
 def _carry_out(words: list[str]) -> int:
-    from lumen_tui.cli import hot
+    from lumen_tui.cli import hot, light
 
     code = hot.run(words)
     if code is not None:
-        return code
+        return light.told_masked(code)
     verb = _verb(words)
     if verb == "run":
         return _run(words)
     if verb:
         from lumen_tui.cli.main import main as cli
 
-        return cli(words)
+        return light.told_masked(cli(words))
     return _room_or_engine(words)
 
 

@@ -15,6 +15,7 @@ from lumen_tui.model import times
 from lumen_tui.store.files import NotWritten
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory.importing import Part, Report
+from lumen_tui.store.redaction import PROCESS
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -59,7 +60,8 @@ def _run(session: Session, args: Namespace, take: Import, path: Path) -> int:
             f"{error.filename or path}: {error.strerror}; run the import again when that is mended"
         ) from error
     if args.json:
-        document({**msgspec.to_builtins(report), "added": report.added, "quarantined": report.quarantined})
+        document({**msgspec.to_builtins(report), "added": report.added, "quarantined": report.quarantined,
+                  "masked": PROCESS.rules})  # fmt: skip
         return _code(report)
     for part in report.parts:
         _show(part)

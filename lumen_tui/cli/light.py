@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from lumen_tui.model import times
 from lumen_tui.model.jsontext import dumps
@@ -114,6 +115,17 @@ def safe(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` made safe and on one line."""
     return " ".join(safe(text).split())
+
+
+def told_masked(code: int) -> int:
+    """The exit code of a command; says on stderr which secrets it masked in what it wrote, if it wrote anything."""
+    module = sys.modules.get("lumen_tui.store.redaction")  # loaded where there was something alone
+    rules = module.PROCESS.rules if module and code not in (2, 3) else []
+    if rules:
+        what = "1 secret" if len(rules) == 1 else f"{len(rules):,} secrets"
+        names = ", ".join(dict.fromkeys(rules))
+        print(f"lumen-tui: masked {what} ({names}); with --verbatim it is written as it is", file=sys.stderr)
+    return code
 
 
 def join(parts: Iterable[str]) -> str:

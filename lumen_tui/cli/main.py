@@ -8,14 +8,16 @@ from pathlib import Path
 
 from lumen_tui.cli import light, mem
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, Usage, build_parser
-from lumen_tui.cli.session import Session, talk
+from lumen_tui.cli.session import Session, by_agent, talk
 from lumen_tui.engine.actions.checks import nearest
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.ids import BadId
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import default_root, from_home
+from lumen_tui.store.redaction import PROCESS
 
+VERBATIM = "--verbatim"
 DONE, FAILED, BAD_INPUT, NOT_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -75,7 +77,7 @@ def _refuse(text: str, candidates: tuple[str, ...], code: int) -> int:
 
 
 def _take_common(argv: list[str]) -> tuple[dict[str, str], list[str]]:
-    """`--state` and `--operator`, which may stand before or after the verb, and the other words."""
+    """`--state`, `--operator` and `--verbatim`, which may stand before or after the verb, and the other words."""
     words: list[str] = []
     found: dict[str, str] = {}
     rest = iter(argv)
@@ -83,6 +85,8 @@ def _take_common(argv: list[str]) -> tuple[dict[str, str], list[str]]:
         name, equals, value = word.partition("=")
         if word == "--":
             words += [word, *rest]
+        elif word == VERBATIM:
+            _keep_verbatim()
         elif name not in ("--state", "--operator"):
             words.append(word)
         elif text := (value if equals else next(rest, "")):
@@ -90,6 +94,12 @@ def _take_common(argv: list[str]) -> tuple[dict[str, str], list[str]]:
         else:
             raise Usage(f"{name} needs a value")
     return found, words
+
+
+def _keep_verbatim() -> None:
+    if by_agent():
+        raise Usage(f"{VERBATIM} is the operator's word: an agent's secrets are masked")
+    PROCESS.verbatim = True
 
 
 def _root(named: str | None) -> Path:

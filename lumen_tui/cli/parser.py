@@ -113,6 +113,7 @@ def build_parser(verb: str = "") -> Parser:
         prog="lumen-tui",
         description="Drive a Lumen state folder from the shell.",
         epilog="--state DIR names the state folder (else $LUMEN_STATE, else ./state in a checkout).\n"
+        "--verbatim writes what you give as it is: else secrets in it are masked, and the command says so.\n"
         "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found",
     )
     commands = Group(parser, "COMMAND")

@@ -50,6 +50,7 @@ class Capsules:
         packets = _tried(lambda: capsules.recent_packets(self._layout, config.capsule.loops))
         parts = [
             Part("left_out", tuple(_left_out(packets))),
+            Part("asked", tuple(self._asked(now))),
             Part("threads", tuple(self._threads(packets, now))),
             Part("projects", tuple(_projects(self._units.value, config))),
             Part("decided", tuple(_decided(packets))),
@@ -77,20 +78,21 @@ class Capsules:
         return made
 
     def _threads(self, packets: Sequence[Packet], now: float) -> Iterator[str]:
-        """What is under way: decisions that are due first, then open sessions, then what the last loop meant to do."""
-        found = _tried(lambda: sessions.live(self._layout))[:_SESSIONS]
+        """What is under way: open sessions, then what the last loop meant to do."""
+        yield from (_session(one, now) for one in _tried(lambda: sessions.live(self._layout))[:_SESSIONS])
+        yield from (f"next, said loop {packets[-1].loop}: {one}" for one in (packets[-1].next if packets else ()))
+
+    def _asked(self, now: float) -> Iterator[str]:
+        """What a person is to decide. Of proposals only how many: their words are nobody's before they are accepted."""
         for one in _tried(lambda: approvals.undecided(self._layout)):
             if now < one.expires:
-                yield f"waits for a person: {one.role} asks {one.summary}"
-        view = self._learnt.value
-        if view.proposals:
-            yield f"waits for a person: {view.proposals} proposals, the newest: {view.newest}"
-        for session in found:
+                yield f"{one.role} asks {one.summary}"
+        if count := self._learnt.value.proposals:
+            yield "1 proposal of what to learn" if count == 1 else f"{count} proposals of what to learn"
+        for session in _tried(lambda: sessions.live(self._layout))[:_SESSIONS]:
             yield from (
                 f"to decide in {session.session_id}: {one.question}" for one in session.decisions if not one.answer
             )
-        yield from (_session(one, now) for one in found)
-        yield from (f"next, said loop {packets[-1].loop}: {one}" for one in (packets[-1].next if packets else ()))
 
 
 def build_capsule(layout: Layout, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:

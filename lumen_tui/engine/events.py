@@ -15,6 +15,7 @@ from lumen_tui.model.text import safe_all
 from lumen_tui.model.times import iso
 from lumen_tui.store import backwards, files, filing
 from lumen_tui.store.lines import split_lines
+from lumen_tui.store.redaction import clean
 from lumen_tui.store.store import Store
 
 _TAIL = 256 * 1024
@@ -54,7 +55,7 @@ class EventLog:
 
     def add(self, kind: str, text: str, now: float, *, task_id: str = "", **data: Any) -> EngineEvent:
         """Record one event durably and tell the listeners."""
-        event = EngineEvent(seq=self.seq + 1, at=iso(now), kind=kind, text=text, task_id=task_id, data=data)
+        event = EngineEvent(seq=self.seq + 1, at=iso(now), kind=kind, text=clean(text), task_id=task_id, data=data)
         self._store.events.append(event)
         self.seq = event.seq
         for listener in self._listeners:

@@ -19,7 +19,7 @@ from lumen_tui.model.briefing import Briefing, Section, assemble, bounded
 from lumen_tui.model.capsule import Capsule
 from lumen_tui.model.loop import EngineEvent, Packet
 from lumen_tui.model.records import Signal
-from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
@@ -29,6 +29,7 @@ from lumen_tui.tools.fence import fence
 
 INBOX = "Inbox"
 _MESSAGE, _EXCERPT = 700, 1200  # characters of one signal and of one result
+_ASKED = 1000  # characters of what waits for a person
 _NAMED = 40  # entries of one kind that are looked at at all
 _READ = 64 * 1024  # bytes of a result
 
@@ -70,7 +71,7 @@ def brief(facts: Facts) -> Briefing:
                 f"their folders below {facts.layout.tasks}"),
         Section("Tasks that wait or run", tuple(map(_task, _open(picture))), 1500, "tasks"),
         Section("Open discoveries", tuple(_discoveries(facts)), 1500, "discoveries"),
-        Section("What waits for a person", tuple(_needs(picture)), 1200, "things"),
+        Section("What waits for a person", tuple(_needs(facts)), 1200, "things"),
         Section("Roles that can be given work", tuple(_roles(picture)), 1500, "roles"),
     ])  # fmt: skip
 
@@ -110,13 +111,16 @@ def _before(packets: tuple[Packet, ...]) -> list[str]:
 
 
 def _capsule(facts: Facts) -> list[str]:
-    """What the agent wakes with. Claims may have been noted from anywhere: they stand behind a fence."""
+    """What the agent wakes with. What no person has accepted may be from anywhere: it stands behind a fence."""
     found = facts.capsule
-    own = tuple(part for part in found.parts if part.name != "claims")
-    text = capsule.render(msgspec.structs.replace(found, parts=own))
+    own = tuple(part for part in found.parts if part.name not in capsule.UNACCEPTED)
+    text = capsule.render(msgspec.structs.replace(found, parts=own, stalest=found.stalest_id))
     blocks = [text.partition("\n\n")[2].replace("\n## ", "\n### ")]
-    claims = [f"- {one}" for part in found.parts if part.name == "claims" for one in part.entries]
-    return blocks + ([fence("\n".join(claims), capsule.TITLES["claims"].lower(), facts.mark)] if claims else [])
+    others = [part for part in found.parts if part.name in capsule.UNACCEPTED and part.entries]
+    return blocks + [
+        fence("\n".join(f"- {one}" for one in part.entries), capsule.TITLES[part.name].lower(), facts.mark)
+        for part in others
+    ]
 
 
 def _signal(facts: Facts, one: Signal) -> str:
@@ -131,7 +135,7 @@ def _ended(facts: Facts, event: EngineEvent) -> str:
     status = one_line(str(event.data.get("status", "")), 20)
     head = f"- {event.task_id} {status}: {one_line(event.text, 300)}"
     if reason := one_line(str(event.data.get("reason", "")), 300):
-        head += f"\n  because: {reason}"
+        head += f"\n{fence(reason, f'why {event.task_id} ended', facts.mark)}"
     return f"{head}\n{_result(folder, facts.mark)}" if folder else head
 
 
@@ -173,8 +177,13 @@ def _discoveries(facts: Facts) -> list[str]:
     return [f"- {said}", fence("\n".join(top), "discoveries", facts.mark)]
 
 
-def _needs(picture: Snapshot) -> list[str]:
-    return [f"- {one.need}: {one_line(one.text, 160)}" for one in picture.attention[:_NAMED]]
+def _needs(facts: Facts) -> list[str]:
+    """Signals, questions, proposals: how many of each, and behind a fence what they say. No proposal says anything."""
+    found = facts.picture.attention[:_NAMED]
+    counts = Counter(one.need for one in found)
+    said = [f"- {one.need}: {one_line(one.text, 160)}" for one in found if one.need is not Need.PROPOSAL]
+    head = [f"- {', '.join(f'{count} {need}' for need, count in counts.items())}"] if counts else []
+    return head + ([fence(bounded("\n".join(said), _ASKED), "what waits for a person", facts.mark)] if said else [])
 
 
 def _roles(picture: Snapshot) -> list[str]:

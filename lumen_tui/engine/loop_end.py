@@ -11,6 +11,7 @@ from lumen_tui.model.config import BudgetConfig, Config
 from lumen_tui.model.loop import Artifact, LoopState, Packet, TokenBudget
 from lumen_tui.model.records import Receipt
 from lumen_tui.store import files
+from lumen_tui.store.redaction import clean, clean_line
 from lumen_tui.store.store import Store
 
 OFFLINE_NOTE = "Written without a model, from the engine's own records."
@@ -21,10 +22,10 @@ Today = Callable[[BudgetConfig, float], tuple[str, TokenBudget, float]]  # day, 
 def settle(store: Store, before: LoopState | None, packet: Packet, config: Config, today: Today) -> LoopState:
     """Write everything that follows from a packet; loop-state comes last and says that it is done."""
     if not packet.failed:
-        files.replace(store.layout.wake_state, wake_text(packet).encode())
+        files.replace(store.layout.wake_state, clean(wake_text(packet)).encode())
     store.receipts.append_all(receipts(packet, config.agent.name))
     state = next_state(before, packet, config, today)
-    files.replace(store.layout.loop_state, msgspec.json.format(msgspec.json.encode(state), indent=2))
+    files.replace(store.layout.loop_state, msgspec.json.format(clean_line(msgspec.json.encode(state)), indent=2))
     return state
 
 

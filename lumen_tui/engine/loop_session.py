@@ -28,6 +28,7 @@ from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files, filing
 from lumen_tui.store.reader import Reader
+from lumen_tui.store.redaction import clean, clean_line
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import taskfiles
 from lumen_tui.store.tasks.taskread import read_json
@@ -57,7 +58,7 @@ class LoopSession:
         )  # fmt: skip
         briefing = brief(facts)
         self.open = self._record(facts, briefing)
-        files.replace(layout.open_loop, msgspec.json.encode(self.open))
+        files.replace(layout.open_loop, clean_line(msgspec.json.encode(self.open)))
         taskfiles.add(layout, _spec(loop, briefing, now))
         self._tending.notice(now)
         self._start(now)
@@ -115,7 +116,7 @@ class LoopSession:
 
 def _spec(loop: int, briefing: Briefing, now: float) -> Spec:
     return Spec(
-        id=agent.task_id(loop), objective=_OBJECTIVE.format(loop), role=agent.ROLE, context=briefing.text,
+        id=agent.task_id(loop), objective=_OBJECTIVE.format(loop), role=agent.ROLE, context=clean(briefing.text),
         priority="P1", created_by="engine", created_at=times.iso(now),
     )  # fmt: skip
 

@@ -19,16 +19,19 @@ _ENTRY = 240  # characters of an entry
 _REPORT = 72  # bytes of one line of the report, at most
 TITLES = {
     "left_out": "Abandoned and decided against",
+    "asked": "Waits for a person",
     "threads": "Active threads",
     "projects": "Projects",
     "decided": "Decided",
     "loops": "Recent loops",
     "claims": "Claims that are not fresh",
 }
+UNACCEPTED = ("asked", "claims")  # parts in words that no person has accepted: a model gets them behind a fence
 # (part, how many entries it keeps), in the order in which parts are cut. What was left out goes last of all.
 CUTS = (
-    ("loops", 3), ("decided", 5), ("projects", 8), ("claims", 5), ("threads", 8), ("loops", 1), ("left_out", 10),
-    ("decided", 0), ("projects", 0), ("claims", 0), ("loops", 0), ("threads", 0), ("left_out", 0),
+    ("loops", 3), ("decided", 5), ("projects", 8), ("claims", 5), ("asked", 5), ("threads", 8), ("loops", 1),
+    ("left_out", 10), ("decided", 0), ("projects", 0), ("claims", 0), ("loops", 0), ("asked", 0), ("threads", 0),
+    ("left_out", 0),
 )  # fmt: skip
 
 

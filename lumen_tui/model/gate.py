@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lumen_tui.model import evolvedfiles, gatepatterns
 from lumen_tui.model.evolution import TARGETS, Kind, Observation, Status, Trust
+from lumen_tui.model.secrets.redaction import MASKED
 from lumen_tui.model.text import is_safe
 
 MOST_TEXT = 400  # characters of a statement
@@ -71,7 +72,7 @@ def forbidden(one: Observation, rules: Rules) -> tuple[str, ...]:
     for text in (one.text, one.quote):
         if not is_safe(text):
             found.append("invisible or acting characters")
-        if rules.redact(text) != text or "[redacted]" in text:
+        if rules.redact(text) != text or "[redacted]" in text or MASKED in text:
             found.append("a secret")
         found += gatepatterns.matches(text)
         flat = gatepatterns.flat(text)

@@ -19,6 +19,8 @@ import fcntl
 import os
 import stat
 
+from lumen_tui.model.secrets import screen
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,7 +172,11 @@ def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
 
 
 def check_line(line: bytes) -> bytes:
-    """`line` with its newline; LineTooLong where it is longer than a journal takes."""
+    """`line` with its newline and without secrets; LineTooLong where it is longer than a journal takes."""
+    if screen.may_hold(line):
+        from lumen_tui.store.redaction import clean_line  # where there may be something alone: the hot verbs come by
+
+        line = clean_line(line)
     if len(line) >= MAX_LINE:
         raise LineTooLong(f"the record has {len(line):,} bytes, a journal takes {MAX_LINE:,}: put the text in a file")
     return line + b"\n"

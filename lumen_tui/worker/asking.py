@@ -6,6 +6,7 @@ import time
 
 from lumen_tui.model.approvals import Acted, Approval, Decision, call_hash
 from lumen_tui.model.folding import brief
+from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
@@ -14,7 +15,6 @@ from lumen_tui.store.people import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.tools.base import Answer, Request, Stopped, ToolError
-from lumen_tui.worker.masking import masked
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import World
 
@@ -77,7 +77,7 @@ class Asking:
         minutes = load_config(self._layout)[0].approvals.expires_minutes
         return Approval(
             id=approval_id, task_id=self._spec.id, tool=request.tool, hash=call, role=self._spec.role,
-            asked_at=iso(now), expires_at=iso(now + minutes * 60), arguments=masked(request.arguments, redact),
+            asked_at=iso(now), expires_at=iso(now + minutes * 60), arguments=redact_value(request.arguments, redact),
             summary=brief(redact(request.summary), _SUMMARY), risk=safe(redact(request.risk)), why=safe(request.why),
             said=one_line(redact(self._events.said), _SAID), diff=safe(redact(request.diff)),
             rule=request.rule if redact(request.rule) == request.rule else "", folder=request.folder,

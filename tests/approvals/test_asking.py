@@ -139,5 +139,5 @@ def test_what_was_withdrawn_with_a_task_that_comes_back_is_asked_anew(waiting, s
 def test_keys_are_masked_in_the_question_and_the_hash_is_of_the_real_call(waiting, store):
     waiting.asks(lambda: waiting.say("deny"))
     (request,) = approvals.every(store.layout)
-    assert request.arguments == {"command": "make [redacted]"}
+    assert request.arguments == {"command": "make [masked: environment]"}
     assert b"hunter2" not in store.layout.approval(request.id).read_bytes()

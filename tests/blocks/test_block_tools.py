@@ -132,7 +132,7 @@ def test_a_person_who_is_asked_sees_what_would_change(memory: Memory, box: Box) 
 
 def test_keys_and_invisible_text_do_not_get_in(memory: Memory, box: Box) -> None:
     _call(box(), "block_append", block="human", text="key sk-ant-0123456789abcdefghij and \u202ereversed\x1b[2J")
-    assert memory.block().text == "key [redacted] and ·reversed␛[2J"
+    assert memory.block().text == "key [masked: api-key] and ·reversed␛[2J"
 
 
 def test_the_briefing_shows_age_author_trust_and_size(memory: Memory) -> None:

@@ -190,7 +190,7 @@ def test_the_words_of_a_candidate_stay_material_whatever_they_say(near: Mind, ap
     [mark] = {line.rpartition('mark="')[2] for line in begun}
     assert len(begun) == lines.count(f'</material mark="{mark}') == 3
     [row] = rows(api.asked[0])
-    assert row["quote"] == quote.replace(key, "[redacted]")
+    assert row["quote"] == quote.replace(key, "[masked: api-key]")
     assert "\u202e" not in api.asked[0].last_text
 
 

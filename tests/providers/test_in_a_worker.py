@@ -126,6 +126,7 @@ def test_no_key_is_in_any_file_even_where_the_server_says_it(work, api):
     assert work.run()["status"] == "failed"
     assert "was refused (401)" in work.exit["reason"]
     api.say(fail(403, words))
-    assert "may not do this (403): bad key [redacted] or [redacted]" in work.run()["reason"]
+    said = "may not do this (403): bad key [masked: environment] or [masked: anthropic-api-key]"
+    assert said in work.run()["reason"]
     assert key.encode() not in work.everything()
     assert BOX_KEY.encode() not in work.everything()

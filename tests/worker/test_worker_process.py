@@ -133,7 +133,7 @@ def test_secrets_are_masked_in_events_result_and_log(make_task, tmp_path):
     whole = b"".join(path.read_bytes() for path in task.folder.iterdir())
     assert b"ghp_" not in whole
     assert b"my-own-secret" not in whole
-    assert task.result.count("[redacted]") == 2
+    assert task.result.count("[masked: ") == 2
 
 
 def test_a_stop_file_ends_it_with_its_status_and_reason(make_task):

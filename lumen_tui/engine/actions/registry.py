@@ -46,6 +46,7 @@ from lumen_tui.engine.actions import (
 )
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids
+from lumen_tui.store.redaction import clean_value
 from lumen_tui.store.store import Store
 
 Verb = Callable[..., Done]
@@ -139,12 +140,15 @@ VERBS: dict[str, Verb] = {
 
 
 def perform(store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, now: float) -> Done:
-    """Carry out one verb durably. ActionError or StoreError where it could not be, and nothing was written then."""
+    """Carry out one verb durably. ActionError or StoreError where it could not be, and nothing was written then.
+
+    Its words are without secrets from here on, so that whatever it writes, counts or compares is.
+    """
     function = VERBS.get(verb)
     if function is None:
         raise ActionError(f"there is no verb {verb!r}", candidates=checks.nearest(verb, VERBS))
     try:
-        bound = inspect.signature(function).bind(store, by=by, now=now, **arguments)
+        bound = inspect.signature(function).bind(store, by=by, now=now, **clean_value(dict(arguments)))
     except TypeError as error:
         raise ActionError(f"{verb}: {error}") from error
     if why := store.layout.absent():

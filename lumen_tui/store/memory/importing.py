@@ -21,6 +21,7 @@ from lumen_tui.store.damage import Quarantined, known_lines
 from lumen_tui.store.journal import Journal, whole_lines
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.redaction import clean, clean_foreign
 
 _CHUNK = 1024 * 1024
 _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
@@ -123,7 +124,7 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
     with files.locked_log(target) as fd:
         there = Counter(map(_digest, whole_lines(fd)))
         fresh: list[Source] = []
-        for one in sources:
+        for one in map(_without_secrets, sources):
             part.read += 1
             if one.reason:
                 bad.append(one)
@@ -138,6 +139,10 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
     part.added = len(lines)
     _quarantine(layout, part, bad, now)
     return part
+
+
+def _without_secrets(one: Source) -> Source:
+    return one if one.reason else Source(one.number, clean_foreign(one.line))
 
 
 def _settled(fd: int, part: Part, fresh: list[Source]) -> list[bytes]:
@@ -218,10 +223,20 @@ def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> Par
             part.problems.append(f"{path}: {error}")
             continue
         if (present := files.read(place)) is None:
-            files.replace(place, data or b"")
+            files.replace(place, _clean_file(data or b""))
             part.added += 1
             continue
         part.present += 1
-        if present != data:
+        if present != _clean_file(data or b""):
             part.problems.append(f"{path}: ours is another and was kept")
     return part
+
+
+def _clean_file(data: bytes) -> bytes:
+    """A session or stamp file without secrets; one of other bytes than UTF-8 as it is."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    redacted = clean(text)
+    return data if redacted == text else redacted.encode()

@@ -1,0 +1,188 @@
+"""Values that are secret because of the name before them: `password=…`, `"api_key": "…"`, `DD_APP_KEY := …`.
+
+What is plainly something else stays: a variable, a path, an address, a call, a word, a placeholder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from lumen_tui.model.secrets.rules import UUID, Named, named_rules
+
+_QUOTE = r"(?:\\{0,3}[\"'`]|&quot;|%22)"
+_LOOKED_AT = 500  # characters of a value that it is judged by
+_NAME = r"(?<![A-Za-z0-9_.\-])(?P<name>[A-Za-z0-9_.\-]{2,80}+)"
+_VALUE = r"(?:[^\s\"'`<>\\&]|&(?!\w+=|quot;))"
+_ASSIGNED = re.compile(
+    rf"{_NAME}(?P<close>{_QUOTE}?\]?)[ \t]{{0,8}}(?P<sign>:{{1,3}}=|=>|[?.+]=|\|\||={{1,2}}|:|%3D|,|>)[ \t]{{0,8}}"
+    rf"(?P<open>[brfu@$]?{_QUOTE}|)(?P<value>{_VALUE}{{6,{_LOOKED_AT}}})"
+)
+_OPTION = re.compile(
+    rf"(?<!\S)(?=--){_NAME}(?P<close>)(?P<sign>[ \t]+)(?P<open>{_QUOTE}|)(?P<value>{_VALUE}{{6,{_LOOKED_AT}}})"
+)
+_REST = re.compile(f"{_VALUE}*")
+_PASSWORD = re.compile(r"passw(?:or)?d|passwort|passphrase|passcode|pwd|pswd|(?:^|_)pass(?=_|$)|userpass")
+_KEY = re.compile(
+    r"secret|token|credential|(?:api|access|private|account|auth|signing|encryption|encrypt|master|shared|service|app|"
+    r"application|admin|deploy|license|licence|storage|webhook|session|cookie|hmac|jwt|crypto|consumer|client|bot|user)"
+    r"_?keys?|apikey"
+)
+_ENDS = re.compile(  # what may follow the telling word in a name
+    r"(?:_?(?:value|val|prod|production|dev|test|live|staging|b64|base64|plain|plaintext|raw|new|old|current|env|"
+    r"default|main|primary|secondary|str|string|text|key|token|secret|\d{1,3}))*"
+)
+_MAY_TELL = re.compile(r"token|key|secret|pass|auth|cred|pat(?:_|$)|pwd|hmac|license")
+_OTHER_NAME = re.compile(
+    r"continuation|page|next|cursor|csrf|xsrf|sync|commit|hash(?!icorp)|digest|checksum|etag|cache|request|(?<!dyna)trace|idempoten|"
+    r"public|primary|foreign|sort|partition|span|fingerprint|cancel|sha\d"
+)
+_NO_VALUE = re.compile(
+    r"[$%@#*<{(\[|]|\.{0,2}/|~/|[a-z][a-z0-9+.-]*://|[a-z]:\\|\.\.\.|…|-{2,}[a-z]|[&*]{2}", re.IGNORECASE
+)
+_CODE = re.compile(r"[(){}\[\]]|\$\{|::|->|\|\|")
+_CHAIN = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
+_DIGEST = re.compile(rf"(?:[0-9a-fA-F]{{7,128}}|{UUID})")
+_VERSION = re.compile(r"v?\d+(?:[.\-:/T]\d+)+Z?|\d+(?:\.\d+)?(?:[a-zA-Z]{1,3})?")
+_WORDS = frozenset(  # what stands where a password would
+    (
+        "password", "passwd", "required", "optional", "string", "secret", "hidden", "invalid", "incorrect", "missing",
+        "unknown", "expired", "disabled", "enabled", "undefined", "example", "placeholder", "redacted", "masked",
+        "changed", "accepted", "failed", "rejected", "prompt", "confirm", "nothing", "default", "integer", "boolean",
+        "object", "username",
+    )
+)  # fmt: skip
+_TAIL = ",;)]}.:"
+
+
+class Assigned(NamedTuple):
+    """A secret value and where it stands."""
+
+    start: int
+    end: int
+    rule: str
+
+
+def assignments(text: str) -> Iterator[Assigned]:
+    """The secret values in `text` that a name gives away."""
+    for form in (_ASSIGNED, _OPTION) if "--" in text else (_ASSIGNED,):
+        place = 0
+        while found := form.search(text, place):
+            place = found.end("name") + 1
+            if kept := _judged(text, found):
+                yield kept
+                place = kept.end
+
+
+def _judged(text: str, found: re.Match[str]) -> Assigned | None:
+    name = re.sub(r"[-.]", "_", found["name"].lower()).strip("_")
+    if not _MAY_TELL.search(name) or not _joined(found):
+        return None
+    start, end = found.span("value")
+    quoted = found["open"][-1:] in ("'", '"', "`")
+    if quoted:
+        end = _closing(text, start, found["open"][-1])
+    value = text[start : min(end, start + _LOOKED_AT)]
+    rule = _rule(name, value if quoted else value.rstrip(_TAIL), found)
+    if not rule:
+        return None
+    if not quoted:
+        end = _REST.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing at least
+    return Assigned(start, start + len(text[start:end] if quoted else text[start:end].rstrip(_TAIL)), rule)
+
+
+def _joined(found: re.Match[str]) -> bool:
+    """Whether the sign gives the value to the name: a comma stands in lists of words too."""
+    if found["sign"] != ",":
+        return True
+    value = found["value"]
+    return bool(found["close"] and found["open"]) and "_" in found["name"] and not value.isalpha()
+
+
+def _closing(text: str, start: int, quote: str) -> int:
+    """Where a quoted value ends: at its quote, or with the line."""
+    line = text.find("\n", start)
+    end = text.find(quote, start, line if line >= 0 else len(text))
+    if end < 0:
+        return line if line >= 0 else len(text)
+    while end > start and text[end - 1] == "\\":
+        end -= 1
+    return end
+
+
+def _rule(name: str, value: str, found: re.Match[str]) -> str:
+    for rule in _vendors(name):
+        if rule.form.fullmatch(value) and _random(value):
+            return rule.name
+    if _told(_PASSWORD, name):
+        return "password" if _is_password(name, value, found) else ""
+    if _told(_KEY, name) and not _OTHER_NAME.search(name):
+        return "secret" if _is_key(value, found) else ""
+    return ""
+
+
+@lru_cache(2000)
+def _vendors(name: str) -> tuple[Named, ...]:
+    """The rules of the table for a name."""
+    return tuple(rule for rule in named_rules() if any(_holds(name, word) for word in rule.words))
+
+
+def _holds(name: str, word: str) -> bool:
+    if len(word) >= 5 and word[-1] != "_":
+        return word in name
+    return f"_{word}" in f"_{name}_" if word[-1] == "_" else f"_{word}_" in f"_{name}_" or name.startswith(word)
+
+
+def _told(words: re.Pattern[str], name: str) -> bool:
+    """Whether the name ends with one of the words: `token` does, `token_count` does not."""
+    ends = [found.end() for found in words.finditer(name)]
+    return bool(ends) and _ENDS.fullmatch(name[ends[-1] :]) is not None
+
+
+def _is_password(name: str, value: str, found: re.Match[str]) -> bool:
+    if _NO_VALUE.match(value) or value.lower() in _WORDS or value.lower().strip("_") == name:
+        return False
+    if found["open"]:
+        return len(set(value)) > 2 and not value.endswith((": ", ":", "?"))
+    if _CODE.search(value) or _CHAIN.fullmatch(value):
+        return False
+    if not value.replace("_", "").isalpha():
+        return value.isdigit() or (len(set(value)) > 2 and not _VERSION.fullmatch(value))
+    return found["sign"] == "=" and "_" not in value and _alone(found)
+
+
+def _alone(found: re.Match[str]) -> bool:
+    """Whether `name=value` stands as in a setting or an address, not among the arguments of a call."""
+    if found.end("name") + 1 != found.start("value"):
+        return False
+    text = found.string
+    before, after = text[max(0, found.start() - 2) : found.start()], text[found.end("value") : found.end("value") + 1]
+    return not before.endswith((", ", "(")) and found["value"][-1] not in ",)" and after in ("", " ", "\n", "&", "\\")
+
+
+def _is_key(value: str, found: re.Match[str]) -> bool:
+    if len(value) < 8 or _NO_VALUE.match(value) or _VERSION.fullmatch(value):
+        return False
+    if _CHAIN.fullmatch(value) and len(max(value.split("."), key=len)) < _LONG:
+        return False
+    if " " in value or (not found["open"] and _CODE.search(value)) or "://" in value:
+        return False
+    return _random(value)
+
+
+def _random(value: str) -> bool:
+    """Whether a value was drawn rather than written: letters and digits in one piece, or mixed case in a long one."""
+    if _DIGEST.fullmatch(value):
+        return any(c.isdigit() for c in value) and len(set(value)) > 5
+    pieces = [piece for piece in re.split(r"[_.:/\-]", value) if piece]
+    mixed = [p for p in pieces if not p.isalpha() and not p.isdigit() and not _ORDINAL.fullmatch(p)]
+    if any(len(piece) >= 6 for piece in mixed) or (mixed and len(value) >= 16 and len(mixed) * 2 >= len(pieces)):
+        return len(set(value)) > 5
+    longest = max(pieces, key=len, default="")
+    return len(longest) >= 20 and not longest.islower() and not longest.isupper() and len(set(longest)) > 9
+
+
+_LONG = 20  # characters, which few names have
+_ORDINAL = re.compile(r"[A-Za-z]{1,12}\d{1,3}|\d{1,4}[A-Za-z]{1,12}")  # utf8, sha256, 2nd, 30d

@@ -1,0 +1,44 @@
+"""Text and values without their secrets. Whoever writes a state file, a log or a transcript comes through here."""
+
+from __future__ import annotations
+
+from lumen_tui.model.secrets import screen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Redact = Callable[[str], str]
+
+MASKED = "[masked: "  # how every mask begins
+
+
+def redact(text: str, count: Callable[[str, str], None] | None = None) -> str:
+    """`text` with each secret replaced by the name of its rule; `count` is told the rule and the secret."""
+    if not screen.may_hold(text.encode("utf-8", "replace")):
+        return text
+    from lumen_tui.model.secrets.masking import masked  # the table: where there may be something alone
+
+    return masked(text, count)
+
+
+def redact_value(value: Any, redact: Redact, name: str = "") -> Any:
+    """A JSON value with every text in it redacted, names of fields as well; `name` is that of its field."""
+    if isinstance(value, str):
+        return _named(value, redact, name)
+    if isinstance(value, dict):
+        return {redact(str(key)): redact_value(inner, redact, str(key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_value(inner, redact, name) for inner in value]
+    return value
+
+
+def _named(text: str, redact: Redact, name: str) -> str:
+    """A text whose field says that it is secret is masked as if the name stood before it."""
+    if screen.telling(name):
+        before = f'{name}: "'
+        given = redact(before + text)
+        if given.startswith(before):
+            return given[len(before) :]
+    return redact(text)

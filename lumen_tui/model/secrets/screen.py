@@ -1,0 +1,160 @@
+"""Whether a text may hold a secret at all: a quick look that nearly every text passes, on the path of the hot verbs.
+
+It may say yes to a text that holds none, and never no to one that does: the tests hold it against the whole table.
+"""
+
+from __future__ import annotations
+
+_STARTS = b"""
+00D 4b1d A3- AAAAAAAAA ABIA ABSK ACCA AGE-SECRE AIza AKCp AKIA AKID API- AQE AQVN ASIA ATATT3 ATBB ATCTT3 ATTA
+BBDC- CCIPAT_ CFPAT- CLOJARS_ EAA EZAK EZTK FLWSECK- FLWSECK_T FwoGZXIvY GOCSPX- GOOG GR1348941
+HRKU- IGQV IQoJb3JpZ LS0tLS1CR LTAI MII NRAA- NRAK- NRII- NRIQ- NRJS- PMAK-  access-de access-pr access-sa
+aio_ ak- api_org_ apify_api as- b3BlbnNza bkua_ cal_live_ cio cmVmdGtuO csk- dG9rO da2- dapi dbtc_ dbtu_
+dckr_oat_ dckr_pat_ dnkey- doo_v1_ dop_v1_ dor_v1_ duffel_li duffel_te essu_ eyJ fc- figd_ fio-u- fo1_ fw_ gho_
+ghp_ ghr_ ghs_ ghu_ github_pa glagent- glc_ glcbt- gldt- glffct- glft- glimt- gloas- glpat- glptt- glrt- glsa_
+glsoat- gsk_ hcaic_ hcaik_ hf_ jina_ lin_api_ lin_oauth lip_ lsv2_pt_ lsv2_sk_ md- mdb_sa_sk napi_ nfp_
+npm_ ntn_ nvapi- ops_eyJ oy2 p8e- pa- packagist pat pcsk_ phx_ pk_ pnb_ pnu_ pplx- pscale_oa pscale_pw pscale_tk
+pul- pypi-AgEI pypi-AgEN r8_ rdme_ re_ rk_live_ rk_test_ rnd_ rpa_ rubygems_ rzp_live_ rzp_test_ s-s4t2
+sb_secret sbp_ scauth_ sdk- secret- secret_ sgp_ shippo_li shippo_te shpat_ shpca_ shppa_ shpss_ sk- sk_ sm_pat_
+sntrys_ey sntryu_ sq0atp- sq0csp- sqa_ sqp_ squ_ tfp_ tgp_v1_ tskey- tvly- vca_ vci_ vck_ vcp_ vcr_ whsec_ xai-
+xapp- xkeysib- xoxa- xoxb- xoxc- xoxd- xoxe xoxp- xoxr- xoxs- xsmtpsib-
+"""  # what the words begin with that are tokens
+_DOTTED = frozenset(
+    b"SG amzn chat dp dt0c01 hooks hvb hvr hvs pat sat sk sl xoxe ya29 discord discordapp".split()
+)  # the whole first word of a token that goes on behind a dot
+_INSIDE = (
+    b"Q~",
+    b"aceb",
+    b"nfracost",
+    b":AA",
+    b":APA91b",
+    b"1//0",
+    b"v1.0-",
+    b"+ABa",
+    b"+ACR",
+    b"+AEh",
+    b"+ASb",
+    b"+ASt",
+    b"ACDb",
+    b"AIoT",
+    b"AZDO",
+    b"AZEG",
+    b"AzCa",
+    b"AzFu",
+    b"AzSe",
+    b"NRAL",
+    b"FlyV1",
+    b"T3BlbkFJ",
+    b".atlasv1.",
+    b"_mmk",
+    b"-us",
+    b"aunch",
+    b"dfuse",
+    b"iscord",
+    b"mailgun",
+    b".webhook.office.com/",
+    b"_gitlab_session=",
+    b"access_token$",
+    b"sha256~",
+    b"sig=",
+    b"hooks.zapier.com",
+    b"Private-Lines",
+)  # where a word is long enough to be a token
+_ANYWHERE = (
+    b"private key",
+    b"bearer",
+    b"authorization",
+    b"_auth",
+    b"basic ",
+    b"identified",
+    b"mysql",
+    b"mariadb",
+    b"curl",
+    b"wget",
+    b"login",
+)  # in either case
+_NAMES = (b"token", b"key", b"secret", b"pass", b"pwd", b"pswd", b"auth", b"cred", b"hmac", b"licen", b"pat")
+_SIGNS = b"=:>,|%+?."  # what may begin a sign that gives a value to a name
+_REACH = 100  # characters of a name behind the telling word
+_SHORTEST, _KEY_LINE = 14, 60  # characters of the longest word beside a token, and of a line of a private key
+_TWO, _SHORT_START = (b"SK", b"YC"), 34  # tokens that begin with two letters, and are long
+_NONE = (b"\0",)
+_SPACES = bytes(c if (c < 128 and chr(c).isalnum()) or c in b"-_" else 32 for c in range(256))
+_NO_BASE64 = bytes(c if (c < 128 and chr(c).isalnum()) or c in b"+/" else 32 for c in range(256))
+
+
+def _by_start() -> dict[bytes, tuple[bytes, ...]]:
+    found: dict[bytes, tuple[bytes, ...]] = {}
+    for start in _STARTS.split():
+        found[start[:3]] = (*found.get(start[:3], ()), start)
+    return found
+
+
+_BY_START = _by_start()
+
+
+def may_hold(data: bytes) -> bool:
+    """Whether the text must be looked at by the rules. It is ASCII, or UTF-8."""
+    if b"\\" in data:
+        data = data.replace(b"\\n", b"  ").replace(b"\\t", b"  ").replace(b"\\r", b"  ")
+    words = data.translate(_SPACES).split()
+    if b"%" in data:
+        words += [word[2:] for word in words]
+    lower = data.lower()
+    return _token(data, words) or _has(lower, _ANYWHERE) or _named(lower) or _password(data)
+
+
+def telling(name: str) -> bool:
+    """Whether the name of a field may tell that its value is secret."""
+    return _has(name.lower().encode("utf-8", "replace"), _NAMES)
+
+
+def _token(data: bytes, words: list[bytes]) -> bool:
+    strange = _BY_START.keys().isdisjoint([word[:3] for word in words])
+    if not strange and [word for word in words if word.startswith(_BY_START.get(word[:3], _NONE))]:
+        return True
+    longest = len(max(words, key=len, default=b""))
+    if longest >= _SHORT_START and [word for word in words if word[:2] in _TWO and len(word) >= _SHORT_START]:
+        return True
+    if not _DOTTED.isdisjoint(words):
+        return True
+    if longest < _SHORTEST:
+        return False
+    if _has(data, _INSIDE):
+        return True
+    return (longest >= _KEY_LINE or b"/" in data or b"+" in data) and _key_line(data)
+
+
+def _key_line(data: bytes) -> bool:
+    """Whether there is a run as long as a line of a private key, of base64."""
+    runs = data.replace(b'"', b" ").replace(b"\\", b" ").split()
+    if len(max(runs, key=len, default=b"")) < _KEY_LINE:
+        return False
+    lines = [run for run in data.translate(_NO_BASE64).split() if len(run) >= _KEY_LINE]
+    return any(line != line.lower() for line in lines)  # a digest has small letters alone
+
+
+def _password(data: bytes) -> bool:
+    """Whether there may be a password in an address."""
+    return b"://" in data and b"@" in data
+
+
+def _named(lower: bytes) -> bool:
+    """Whether something is given to a name that tells of a secret."""
+    return bool([name for name in _NAMES if name in lower and _assigned(lower, name)])
+
+
+def _has(data: bytes, hints: tuple[bytes, ...]) -> bool:
+    return bool([hint for hint in hints if hint in data])  # three times as quick as any() of a generator
+
+
+def _assigned(lower: bytes, name: bytes) -> bool:
+    place = lower.find(name)
+    while place >= 0:
+        if b"--" in lower[max(0, place - _REACH) : place] or not _SIGN.isdisjoint(lower[place : place + _REACH]):
+            return True
+        place = lower.find(name, place + len(name))
+    return False
+
+
+_SIGN = frozenset(_SIGNS)
