@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from lumen_tui.cli.session import Session, document, say, table, talk, told
+from lumen_tui.cli.session import Session, document, made, table, talk, told
 from lumen_tui.engine.actions import facts as verbs
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import freshness, times
@@ -30,6 +30,7 @@ def declare(commands: Group) -> None:
     add.add_argument("-s", "--source", default="", help="where it comes from")
     add.add_argument("--from", dest="source_id", default="", metavar="ID", help="the node in which it was found")
     add.add_argument("--wu", default="", help="the work unit that it belongs to")
+    add.add_argument("--key", default="", help="the same key makes the same fact, however often it is asked for")
     add.add_argument("--no-suggest", action="store_true", help="without --probe: take no probe from the claim itself")
     listing = group.add("list", run_list, "The facts, the stalest first.", "fact list --stale")
     listing.add_argument("--stale", action="store_true", help="only what is not fresh")
@@ -63,12 +64,14 @@ def run_add(session: Session, args: Namespace) -> int:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
     done = session.perform(
         "fact.add", by=session.judge, claim=args.claim, span_class=args.span_class, source=args.source, probes=probes,
-        wu_id=args.wu, source_id=args.source_id,
+        wu_id=args.wu, source_id=args.source_id, key=args.key,
     )  # fmt: skip
     if args.json:
         document({"id": done.target, "action_id": done.action_id, "probes": probes})
         return 0
-    say(done.target)
+    made(done)
+    if not done.action_id:
+        return 0
     for text in probes:
         talk(f"probe: {text}")
     for probe, reading in verbs.doubtful(session.store, done.target) if args.probe else ():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.cli import warm
 from lumen_tui.cli.session import Session, say, talk
-from lumen_tui.cli.sessions import add_author, add_place, belonging
+from lumen_tui.cli.sessions import add_author, add_key, add_place, belonging
 from lumen_tui.engine.actions import ready
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids
@@ -31,6 +31,7 @@ def declare(commands: Group) -> None:
     point.add_argument("--git-diff-stat", default="", metavar="TEXT", help="instead of git's own answer")
     point.add_argument("-q", "--quiet", action="store_true", help="only the id")
     add_place(point)
+    add_key(point, "checkpoint")
     page = commands.add(
         "ready", run_ready, "What a fresh agent needs to go on with a work unit.", "ready --wu WU-042"
     )  # fmt: skip
@@ -52,7 +53,7 @@ def run_checkpoint(session: Session, args: Namespace) -> int:
     done = session.perform(
         "checkpoint.save", by=args.by, note=args.text or args.note, wu_id=wu_id, session=named,
         progress=args.progress, next_steps=args.next_steps, trigger=args.trigger, folder=str(Path.cwd()),
-        git_diff_stat=args.git_diff_stat,
+        git_diff_stat=args.git_diff_stat, key=args.key,
     )  # fmt: skip
     say(done.target)
     if not args.quiet:

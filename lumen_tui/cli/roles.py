@@ -48,6 +48,7 @@ def declare(commands: Group) -> None:
     source.add_argument("--file", default="", help="the whole role file (- for standard input)")
     source.add_argument("--like", default="", metavar="ROLE", help="a copy of this role")
     hire.add_argument("--for", default="", dest="stays", metavar="TIME", help="fire it again after so long, such as 7d")
+    hire.add_argument("--key", default="", help="the same key hires once, however often it is asked for")
     _changes(hire)
     adjust = group.add("adjust", run_adjust, "Change a role in force.", "role adjust researcher --tier opus")
     adjust.add_argument("name")
@@ -138,7 +139,8 @@ def run_hire(session: Session, args: Namespace) -> int:
     if args.dry_run:
         rolestats.foresee(session, args.name, _text(session, args.name, args.like, args), like=args.like)
         return 0
-    say(session.perform("role.hire", name=args.name, text=_text(session, args.name, args.like, args)).summary)
+    text = _text(session, args.name, args.like, args)
+    say(session.perform("role.hire", name=args.name, text=text, key=args.key).summary)
     return 0
 
 

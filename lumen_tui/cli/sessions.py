@@ -35,6 +35,7 @@ def declare(commands: Group) -> None:
     start.add_argument("-q", "--quiet", action="store_true", help="only the id")
     start.add_argument("--json", action="store_true", help="one JSON document")
     add_author(start)
+    add_key(start, "session")
     session = commands.add("session", run_session, "Sessions: list, show or end them.", "session end ses-7f2k")
     session.add_argument("what", nargs="?", default="list", choices=("list", "show", "end"), metavar="list|show|end")
     session.add_argument("id", nargs="?", default="", help="which one [the one you started last]")
@@ -54,6 +55,7 @@ def _declare_notes(commands: Group) -> None:
     decide.add_argument("--resolve", default="", metavar="ID", help="answer this pending decision")
     decide.add_argument("-p", "--priority", default="", help="P0 to P3")
     add_place(decide)
+    add_key(decide, "decision")
     handoff = commands.add(
         "handoff", run_handoff, "Leave a note for the next agent on a work unit; prints its id.",
         'handoff "tests are red, see the log" --wu WU-042',
@@ -61,6 +63,7 @@ def _declare_notes(commands: Group) -> None:
     handoff.add_argument("note")
     handoff.add_argument("--to", default="", help="the agent that alone may take it [whoever goes on]")
     add_place(handoff)
+    add_key(handoff, "hand-off")
 
 
 def add_author(parser: Parser) -> None:
@@ -77,6 +80,11 @@ def add_place(parser: Parser) -> None:
     add_author(parser)
 
 
+def add_key(parser: Parser, what: str) -> None:
+    """What makes a second try harmless."""
+    parser.add_argument("--key", default="", help=f"the same key makes the same {what}, however often it is asked for")
+
+
 def belonging(session: Session, args: Namespace) -> tuple[str, str]:
     """The session and the work unit that are named, by option or by environment."""
     named, wu_id = light.belongs(str(session.root), args.session, args.wu or None, os.environ)
@@ -86,7 +94,7 @@ def belonging(session: Session, args: Namespace) -> tuple[str, str]:
 def run_start(session: Session, args: Namespace) -> int:
     done = session.perform(
         "session.start", by=args.by, wu_id=args.wu, agent_type=args.agent_type, context_tier=args.context_tier,
-        folder=str(Path.cwd()), started_below=ancestry.above(),
+        folder=str(Path.cwd()), started_below=ancestry.above(), key=args.key,
     )  # fmt: skip
     found = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu)
     taken = [note for note in found.handoffs if note.extra.get("taken_session") == done.target]
@@ -148,18 +156,19 @@ def _show(session: Session, args: Namespace, by: str) -> int:
 
 def run_decide(session: Session, args: Namespace) -> int:
     if args.resolve:
-        done = session.perform("decision.answer", by=args.by, node_id=args.resolve, answer=args.answer)
+        done = session.perform("decision.answer", by=args.by, node_id=args.resolve, answer=args.answer, key=args.key)
         say(done.summary)
         return 0
     named, wu_id = belonging(session, args)
     done = session.perform(
         "decision.note", by=args.by, question=args.question, answer=args.answer, wu_id=wu_id, session=named,
-        priority=args.priority,
+        priority=args.priority, key=args.key,
     )  # fmt: skip
     return made(done)
 
 
 def run_handoff(session: Session, args: Namespace) -> int:
     named, wu_id = belonging(session, args)
-    done = session.perform("handoff.give", by=args.by, note=args.note, wu_id=wu_id, to=args.to, session=named)
+    given = {"note": args.note, "wu_id": wu_id, "to": args.to, "session": named, "key": args.key}
+    done = session.perform("handoff.give", by=args.by, **given)
     return made(done)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CHECKPOINT = {
     "--note": "note", "-n": "note", "--wu": "wu", "--session": "session", "-s": "session", "--progress": "progress",
     "-p": "progress", "--next-steps": "next_steps", "--trigger": "trigger", "-t": "trigger", "--git-diff-stat": "stat",
-    "--from": "by",
+    "--from": "by", "--key": "key",
 }  # fmt: skip
 READY = {"--wu": "wu", "--type": "type", "-t": "type", "--format": "format", "-f": "format", "--from": "by"}
 QUIET = ("-q", "--quiet")
@@ -46,7 +46,7 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
     }  # fmt: skip
     made, said = checkpoints.keep(
         store, where, texts, by=by, now=time.time(), note=words[0] if words else options.get("note", ""),
-        folder=os.getcwd(), git_diff_stat=options.get("stat", ""),
+        folder=os.getcwd(), git_diff_stat=options.get("stat", ""), key=options.get("key", ""),
     )  # fmt: skip
     print(made)
     if not any(flag in QUIET for flag in flags):

@@ -64,4 +64,5 @@ class PersonnelEntry(Struct, frozen=True, omit_defaults=True):
     by: str
     reason: str = ""
     summary: str = ""
+    key: str = ""  # idempotency key of a hire
     schema: int = 1

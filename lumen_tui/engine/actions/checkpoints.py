@@ -32,20 +32,23 @@ _WHY = "an older checkpoint of this work unit"
 
 def save(
     store: Folder, *, by: str, now: float, note: str = "", wu_id: str = "", session: str = "", progress: str = "",
-    next_steps: str = "", trigger: str = "manual", folder: str = "", git_diff_stat: str = "",
+    next_steps: str = "", trigger: str = "manual", folder: str = "", git_diff_stat: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Append a checkpoint; `folder` is where changes are looked for, else the folder of the session."""
+    """Append a checkpoint; `folder` is where changes are looked for, else the folder of the session.
+
+    The same `key` saves one.
+    """
     from lumen_tui.engine.outcome import Done
 
     texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
     where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
-    said = keep(store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat)
+    said = keep(store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat, key=key)
     return Done(summary=said[1], target=said[0])
 
 
 def keep(
     store: Folder, where: Place, texts: dict[str, str], *, by: str, now: float, note: str = "", folder: str = "",
-    git_diff_stat: str = "",
+    git_diff_stat: str = "", key: str = "",
 ) -> tuple[str, str]:  # fmt: skip
     """The same at a known place, without loading what a `Done` needs: the id of the node, and what to say.
 
@@ -56,15 +59,16 @@ def keep(
         last = next(iter(trail.newest(where.wu_id, (CHECKPOINT,), 1)), None)
         decisions = trail.newest(where.wu_id, (PENDING, DECISION), _DECISIONS)
     found = _look(store, where, folder, last)
-    node = _node(where, found, note, by=by, now=now)
+    node = fields.keyed(_node(where, found, note, by=by, now=now), key, "checkpoint")
     node["metadata"] = {
         **{key: value.strip() for key, value in texts.items() if value.strip()},
         **changes.facts(found, git_diff_stat),
         **({"decisions": [_decision(one) for one in decisions]} if decisions else {}),
     }
-    line = rawjson.line(node)
+    rawjson.line(node)  # too long for a journal: nothing is made then
     made = places.make_sure(store.root, where.wu_id, by=by, now=now)
-    files.append(store.layout.memory, line)
+    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
+        return node["id"], f"checkpoint {fields.UNDER_KEY}"
     trouble = _follow_up(store, where, found, by=by, now=now)
     about = where.wu_id or "no work unit (`start --wu` begins one)"
     said = f"checkpoint on {about}, {found.count} changed file{'' if found.count == 1 else 's'}"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits, fields, places
+from lumen_tui.engine.actions import checks, edits, factkeys, fields, places
 from lumen_tui.engine.actions.edits import Fields
+from lumen_tui.engine.actions.factkeys import edge as edge
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import facts, ids, times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
@@ -54,16 +55,26 @@ def must_be_person(store: Store, by: str, only: str) -> None:
 
 def add(
     store: Store, *, by: str, now: float, claim: str, span_class: str = "steady", source: str = "",
-    probes: Sequence[str] = (), wu_id: str = "", source_id: str = "",
+    probes: Sequence[str] = (), wu_id: str = "", source_id: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Note a claim with its probes, each as text. A person's claim is confirmed by that person."""
+    """Note a claim with its probes, each as text. A person's claim is confirmed by that person.
+
+    The same `key` notes one; what a call that was cut off left out is made up for.
+    """
+    name = fields.keyed_id("mem", key, "fact") if key else ""
+    found = checks.node_ids(store, source_id)[0] if source_id else ""
+    if name and nodes.find(store.layout.memory, [name]):
+        return factkeys.finish(
+            store, name, None if is_agent(store, by) else _word(name, by, now, "said so"),
+            edge(name, found, "discovered_from", by=by, now=now) if found else None,
+        )  # fmt: skip
     if len(probes) > facts.MOST_PROBES:
         raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
     _must_be_new(store, claim)
     made = learned(store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)])
-    found = checks.node_ids(store, source_id)[0] if source_id else ""
     work = places.known_work(store, wu_id) if wu_id else ""
     record = node(claim, facts.metadata(span_class, source or found or by, made), by=by, now=now, wu_id=work)
+    record = fields.keyed(record, key, "fact")
     actions: list[Action] = []
 
     def edit(_: dict[str, Raw]) -> tuple[list[Raw], bytes]:
@@ -92,12 +103,6 @@ def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = 
     """A new line of memory.jsonl that holds a fact; it does not fade."""
     record = fields.node(claim, by=by, now=now, type="note", tags=[facts.TAG], wu_id=wu_id)
     return {**record, "lifecycle": "project", "metadata": {"fact": meta}}
-
-
-def edge(start: str, finish: str, type: str, *, by: str, now: float) -> dict[str, Any]:
-    """A line of relationships.jsonl."""
-    found = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
-    return {**found, "schema": 1}
 
 
 def _word(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:

@@ -104,10 +104,18 @@ def node(
     return record
 
 
-def keyed(record: dict[str, Any], key: str) -> dict[str, Any]:
-    """The record under the id that an idempotency key leads to: the same key, the same id."""
-    kind = str(record["id"]).partition("-")[0]
-    return {**record, "id": f"{kind}-{ids.short_hash('key ' + label(key, 'key'))}"}
+UNDER_KEY = "was there already under this key"
+
+
+def keyed(record: dict[str, Any], key: str, verb: str = "") -> dict[str, Any]:
+    """The record under the id that an idempotency key leads to: the same key of the same verb, the same id."""
+    return {**record, "id": keyed_id(str(record["id"]).partition("-")[0], key, verb)} if key else record
+
+
+def keyed_id(kind: str, key: str, verb: str = "") -> str:
+    """The id of this kind that a key leads to."""
+    said = f"{verb} {label(key, 'key')}" if verb else label(key, "key")
+    return f"{kind}-{ids.short_hash(f'key {said}')}"
 
 
 def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:

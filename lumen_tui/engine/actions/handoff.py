@@ -15,9 +15,9 @@ _MOST = 20  # waiting for one work unit at once; the rest waits for the next tak
 
 
 def give(
-    store: Store, *, by: str, now: float, note: str, wu_id: str = "", to: str = "", session: str = ""
+    store: Store, *, by: str, now: float, note: str, wu_id: str = "", to: str = "", session: str = "", key: str = ""
 ) -> Done:  # fmt: skip
-    """Leave a note for the next agent on a work unit, or for `to` alone."""
+    """Leave a note for the next agent on a work unit, or for `to` alone. The same `key` leaves one."""
     where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     node = fields.node(note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
     reader = fields.label(to, "reader")
@@ -25,7 +25,9 @@ def give(
     if where.session:
         node["session_id"] = where.session_id
     made = places.make_sure(store.root, where.wu_id, by=by, now=now)
-    store.nodes.append(node)
+    node = fields.keyed(node, key, "handoff")
+    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
+        return Done(summary=f"the hand-off {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
     whom = reader or "whoever goes on"
     return Done(summary=f"handed over for {where.wu_id} to {whom}", target=node["id"], aside=made)
 

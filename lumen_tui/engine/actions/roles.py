@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
@@ -19,14 +19,17 @@ from lumen_tui.store.store import Store
 _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
 
 
-def hire(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
-    """Put a new role in force. `text` is the whole role file."""
+def hire(store: Store, *, by: str, now: float, name: str, text: str, key: str = "") -> Done:
+    """Put a new role in force. `text` is the whole role file. The same `key` hires once."""
+    if key and any(one.role == name and one.key == key for one in store.personnel.records(PersonnelEntry)):
+        return Done(summary=f"{name} {fields.UNDER_KEY}", target=name)
     said = f"{name} hired{_besides(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         if name in _in_force(store):
             raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
         after: Texts = {"hired": text, "retired": None}
-        return _change(store, name, after, verb="role.hire", said=said, by=by, now=now)
+        own = fields.label(key, "key")
+        return _change(store, name, after, verb="role.hire", said=said, by=by, now=now, key=own)
 
 
 def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
@@ -117,8 +120,9 @@ def _must_be_in_force(store: Store, name: str) -> None:
 
 
 def _change(
-    store: Store, name: str, after: Texts, *, verb: str, said: str, by: str, now: float, reason: str = ""
-) -> Done:
+    store: Store, name: str, after: Texts, *, verb: str, said: str, by: str, now: float, reason: str = "",
+    key: str = "",
+) -> Done:  # fmt: skip
     """Put the files in place and record it; where it cannot be recorded, everything goes back."""
     before = rolefiles.texts(store.layout, name)
     change = Change(kind="role", key=name, before=dict(before), after=dict(after))
@@ -129,7 +133,7 @@ def _change(
         raise ActionError(f"the file of role {name} is too long to be kept for undo: shorten it first") from error
     rolefiles.put(store.layout, name, after)
     try:
-        note(store, name, verb.partition(".")[2], said, reason=reason, by=by, now=now)
+        note(store, name, verb.partition(".")[2], said, reason=reason, by=by, now=now, key=key)
         files.append(store.layout.actions, lines)
     except files.StoreError:
         rolefiles.put(store.layout, name, before)
@@ -137,6 +141,9 @@ def _change(
     return Done(summary=said, target=name, action_id=action.id)
 
 
-def note(store: Store, name: str, verb: str, said: str, *, by: str, now: float, reason: str = "") -> None:
+def note(
+    store: Store, name: str, verb: str, said: str, *, by: str, now: float, reason: str = "", key: str = ""
+) -> None:  # fmt: skip
     """A line of personnel.jsonl."""
-    store.personnel.append(PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=said))
+    entry = PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=said, key=key)
+    store.personnel.append(entry)

@@ -28,9 +28,12 @@ _OPEN = {"ended_at": "", "ended_by": ""}
 
 def start(
     store: Store, *, by: str, now: float, wu_id: str, agent_type: str = "unknown", context_tier: str = "full",
-    folder: str = "", started_below: Sequence[str] = (),
+    folder: str = "", started_below: Sequence[str] = (), key: str = "",
 ) -> Done:  # fmt: skip
-    """Begin a session on a work unit, which is in progress then, and take what was handed over for it."""
+    """Begin a session on a work unit, which is in progress then, and take what was handed over for it.
+
+    The same `key` begins one.
+    """
     if context_tier not in TIERS:
         raise ActionError(
             f"context tier {context_tier!r} is unknown: one of {', '.join(TIERS)}",
@@ -38,11 +41,14 @@ def start(
         )
     kind = fields.label(agent_type, "agent type") or "unknown"
     wanted = places.work_to_be(store.root, wu_id)
+    name = fields.keyed_id("ses", key, "start") if key else ids.new_id("ses")
+    if key and stored.read(store.layout, name):
+        return Done(summary=f"session {name} {fields.UNDER_KEY}", target=name, aside=f"it {fields.UNDER_KEY}")
     text = f"Session started for {wanted}. Agent: {kind}, Context: {context_tier}"
     node = fields.node(text, by=by, now=now, type="session", wu_id=wanted)
     made = places.make_sure(store.root, wanted, by=by, now=now)
     session = WorkSession(
-        session_id=ids.new_id("ses"), started_at=times.iso(now), active_wu=wanted,
+        session_id=name, started_at=times.iso(now), active_wu=wanted,
         lane=places.lane_of(store.root, wanted), agent=by, agent_type=kind, context_tier=context_tier,
         node_id=node["id"], folder=folder, last_activity=times.iso(now),
         started_below=tuple(started_below),
@@ -135,9 +141,9 @@ undo.KINDS["session"] = (_now, _put)  # what undo needs of a session stands besi
 
 def decide(
     store: Store, *, by: str, now: float, question: str, answer: str = "", wu_id: str = "", session: str = "",
-    priority: str = "",
+    priority: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Note a question with its answer, or as pending: `ready` lists it until it is answered."""
+    """Note a question with its answer, or as pending: `ready` lists it until it is answered. The same `key`: one."""
     where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     asked = fields.prose(question, "question").strip()
     text = f"{asked}\nAnswer: {answer.strip()}" if answer.strip() else asked
@@ -145,7 +151,9 @@ def decide(
     meta = {**node.get("metadata", {}), "question": asked, **_answer(answer, by, now)}
     node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
     made = places.make_sure(store.root, where.wu_id, by=by, now=now)
-    store.nodes.append(node)
+    node = fields.keyed(node, key, "decide")
+    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
+        return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
     _note_in_session(store, where.session_id, Decision(asked, answer.strip(), times.iso(now)), now)
     said = "decision noted" if answer.strip() else "question noted, to be decided"
     return Done(summary=said, target=node["id"], aside=made)
@@ -157,11 +165,13 @@ def _answer(answer: str, by: str, now: float) -> dict[str, str]:
     return {"answer": answer.strip(), "answered_by": by, "answered_at": times.iso(now)}
 
 
-def answer(store: Store, *, by: str, now: float, node_id: str, answer: str) -> Done:
-    """Answer a pending decision."""
+def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key: str = "") -> Done:
+    """Answer a pending decision. The same `key` again finds it answered, and that is all."""
     said = fields.prose(answer, "answer").strip()
     found = checks.node_ids(store, node_id)
     asked: list[tuple[str, str]] = []
+    if key and _answered_under(store, found[0], fields.label(key, "key")):
+        return Done(summary=f"the answer {fields.UNDER_KEY}", target=found[0])
 
     def decide_node(node: Raw) -> Fields:
         if node.get("type") != "note" or "decision" not in (node.get("tags") or ()):
@@ -173,11 +183,17 @@ def answer(store: Store, *, by: str, now: float, node_id: str, answer: str) -> D
             raise ActionError(f"{node['id']} was answered already, by {who or 'somebody'}: {earlier}")
         question = nodes.get_field(node, "metadata.question") or str(node.get("content", "")).strip()
         asked.append((str(question), str(node.get("session_id") or "")))
-        return {f"metadata.{key}": value for key, value in _answer(said, by, now).items()}
+        facts = {**_answer(said, by, now), **({"answer_key": key} if key else {})}
+        return {f"metadata.{name}": value for name, value in facts.items()}
 
     done = edits.edit_nodes(store, found, decide_node, verb="decision.answer", said="{} answered", by=by, now=now)
     _note_in_session(store, asked[0][1], Decision(asked[0][0], said, times.iso(now)), now)
     return done
+
+
+def _answered_under(store: Store, node_id: str, key: str) -> bool:
+    node = nodes.find(store.layout.memory, [node_id]).get(node_id)
+    return node is not None and nodes.get_field(node[1], "metadata.answer_key") == key
 
 
 def _note_in_session(store: Store, session_id: str, decision: Decision, now: float) -> None:

@@ -146,6 +146,14 @@ def append_once(path: files.StrPath, record: Raw) -> bool:
     return True
 
 
+def append_new(path: files.StrPath, record: Raw, *, once: bool) -> bool:
+    """Append a record, with `once` unless its id is there, which costs a look through the journal; whether it was."""
+    if once:
+        return append_once(path, record)
+    files.append(path, rawjson.line(record))
+    return True
+
+
 def append_both(layout: Layout, fd: int, lines: bytes, actions: bytes, *, durable: bool = True) -> None:
     """Append to the locked journal and to actions.jsonl, to both or to neither. `durable` is about the latter."""
     offset = files.append_locked(fd, lines) if lines else -1
