@@ -1,4 +1,4 @@
-"""A fact that is asked for again under its key: what a call that was cut off left out is made up for."""
+"""The lines that a fact is, and what a call that was cut off left out of them: made up for by its key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from lumen_tui.engine.actions import fields
 from lumen_tui.engine.outcome import Done
-from lumen_tui.model import times
+from lumen_tui.model import facts, times
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.memory import facts as kept
@@ -21,6 +21,12 @@ def finish(store: Store, fact_id: str, word: Confirmation | None, edge: dict[str
     if edge and not _mentions(store.layout.relationships, fact_id):
         store.relationships.append(edge)
     return Done(summary=f"the fact {fields.UNDER_KEY}", target=fact_id, aside=f"it {fields.UNDER_KEY}")
+
+
+def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = "") -> dict[str, Any]:
+    """A new line of memory.jsonl that holds a fact; it does not fade."""
+    record = fields.node(claim, by=by, now=now, type="note", tags=[facts.TAG], wu_id=wu_id)
+    return {**record, "lifecycle": "project", "metadata": {"fact": meta}}
 
 
 def edge(start: str, finish: str, type: str, *, by: str, now: float) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import msgspec
 from lumen_tui.engine.actions import checks, edits, factkeys, fields, places
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.actions.factkeys import edge as edge
+from lumen_tui.engine.actions.factkeys import node as node
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import facts, ids, times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
@@ -97,12 +98,6 @@ def _must_be_new(store: Store, claim: str) -> None:
     for state in kept.states(store.layout) if words else ():
         if state.current and " ".join(state.fact.claim.split()).casefold() == words:
             raise ActionError(f"that is noted already: confirm {state.fact.id}, or give it a probe")
-
-
-def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = "") -> dict[str, Any]:
-    """A new line of memory.jsonl that holds a fact; it does not fade."""
-    record = fields.node(claim, by=by, now=now, type="note", tags=[facts.TAG], wu_id=wu_id)
-    return {**record, "lifecycle": "project", "metadata": {"fact": meta}}
 
 
 def _word(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:
