@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps check bench demo snap wheel hammer
+.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups soak
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -87,6 +87,9 @@ bench: $(STAMP) ## measure, each figure beside its goal
 
 hammer: $(STAMP) ## five minutes of kills under load; every task must end exactly once
 	$(BIN)/python tests/liveness/hammer.py $(or $(ARGS),300)
+
+hangups: $(STAMP) ## end rooms in every way under every leader, ten times each, and over a real sshd
+	$(BIN)/python tests/leaving/hangups.py $(or $(ARGS),10)
 
 wheel: $(STAMP) ## build dist/*.whl
 	@if command -v uv >/dev/null 2>&1; then uv build --wheel --out-dir dist; \

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from lumen_tui.tui.first_paint import FirstPaint
-
 NO_TERMINAL = (
-    "lumen-tui: the room needs a terminal; without one use `lumen-tui --engine-only` to drive the agent "
+    "the room needs a terminal; without one use `lumen-tui --engine-only` to drive the agent "
     'or `lumen-tui run "OBJECTIVE"` for one task.'
+)
+CANNOT_PLACE_TEXT = (
+    "TERM={} names a terminal that cannot place text, and the room needs one that can: set TERM to what it is, such as "
+    "TERM=xterm-256color, or use `lumen-tui status` and the other commands (`lumen-tui help` lists them)."
 )
 
 
@@ -135,8 +137,22 @@ def _operator(options: argparse.Namespace) -> str:
 
 
 def _room_or_engine(words: list[str]) -> int:
-    painted = _paint_early(words)
+    if "--engine-only" in words or _no_terminal():
+        return _by_options(words)
+    from lumen_tui.tui.way_out import way_out
 
+    try:
+        way_out.prepare()
+        _paint_early(words)
+        code = _by_options(words)
+    except BaseException:  # such as a signal that comes before the room has taken the terminal over
+        way_out.give_back(screen=True)
+        raise
+    way_out.give_back(screen=False)
+    return code
+
+
+def _by_options(words: list[str]) -> int:
     parser = _parser("lumen-tui", "The control room of a persistent autonomous agent.")
     parser.epilog = "State commands: lumen-tui VERB --help; `lumen-tui help` lists them."
     parser.add_argument("--engine-only", action="store_true", help="drive the agent without a room")
@@ -153,7 +169,7 @@ def _room_or_engine(words: list[str]) -> int:
 
         print(f"lumen-tui {__version__}")
         return 0
-    return _engine(options) if options.engine_only else _room(options, painted)
+    return _engine(options) if options.engine_only else _room(options)
 
 
 def _engine(options: argparse.Namespace) -> int:
@@ -162,28 +178,31 @@ def _engine(options: argparse.Namespace) -> int:
     return run_engine(_state(options), beats=1 if options.once else options.beats, log_format=options.log_format)
 
 
-def _room(options: argparse.Namespace, painted: FirstPaint | None) -> int:
-    if not _has_terminal():
-        print(NO_TERMINAL, file=sys.stderr)
+def _room(options: argparse.Namespace) -> int:
+    if why := _no_terminal():
+        print(f"lumen-tui: {why}", file=sys.stderr)
         return 2
     if options.demo:
         return _demo(options)
     root = _state(options)
     if why := _why_not(root):
-        if painted:
-            painted.give_back(leave=True)
-        print(f"lumen-tui: {why}", file=sys.stderr)
-        return 1
-    try:
-        return _open(root, options)
-    finally:
-        if painted:
-            painted.give_back()
+        return _refuse(why)
+    return _open(root, options)
+
+
+def _refuse(why: str) -> int:
+    from lumen_tui.tui.way_out import way_out
+
+    way_out.give_back(screen=True)  # the first paint may be there
+    print(f"lumen-tui: {why}", file=sys.stderr)
+    return 1
 
 
 def _open(root: Path, options: argparse.Namespace) -> int:
     from lumen_tui.tui.main import run_room
+    from lumen_tui.tui.way_out import way_out
 
+    way_out.prepare()  # the filling of a demo had signals of its own
     return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
 
 
@@ -199,36 +218,42 @@ def _why_not(root: Path) -> str:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from lumen_tui.headless.demo import Interrupted, drop_demo, make_demo
+    from lumen_tui.headless import demo
+    from lumen_tui.headless.demo_sitter import Sitter
 
-    try:
-        root = make_demo()
-    except Interrupted as error:
-        print(f"lumen-tui: {error}", file=sys.stderr)
-        return error.code
-    try:
-        return _open(root, options)
-    finally:
-        drop_demo(root)
+    root = demo.make_folder()
+    with Sitter(root) as sitter:
+        try:
+            demo.fill(root)
+        except KeyboardInterrupt:
+            code, told = 130, "stopped while the demo was being filled; nothing of it is left"
+        else:
+            code, told = _open(root, options), ""
+    if told or code == 0:  # after a signal nobody waits to be told
+        told = sitter.left_over() or told
+    if told:
+        print(f"lumen-tui: {told}", file=sys.stderr)
+    return code
 
 
-def _has_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+def _no_terminal() -> str:
+    """Why no room can be drawn here, or the empty string."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return NO_TERMINAL
+    kind = os.environ.get("TERM", "")
+    return CANNOT_PLACE_TEXT.format(kind) if kind.lower() in ("dumb", "unknown") else ""
 
 
-def _paint_early(words: list[str]) -> FirstPaint | None:
+def _paint_early(words: list[str]) -> None:
     """Show the last screen at once where the room is going to open on a folder that is there."""
     given = words[words.index("--state") + 1] if "--state" in words[:-1] else None
-    if not all(word in ("--state", given, "--read-only", "--lean") for word in words) or not _has_terminal():
-        return None
+    if not all(word in ("--state", given, "--read-only", "--lean") for word in words):
+        return
     root = os.path.expanduser(given or os.environ.get("LUMEN_STATE") or "state")
-    if not os.path.isdir(os.path.join(root, "memory")):
-        return None
-    from lumen_tui.tui.first_paint import FirstPaint
+    if os.path.isdir(os.path.join(root, "memory")):
+        from lumen_tui.tui import first_paint
 
-    painted = FirstPaint(root, lean="--lean" in words or os.environ.get("TERM") == "dumb")
-    painted.show()
-    return painted
+        first_paint.show(root, lean="--lean" in words)
 
 
 def _run(words: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -19,13 +20,13 @@ from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
-from lumen_tui.store import files, filing, lease
+from lumen_tui.store import files, filing, lease, process
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks.taskread import has_worker, read_json
 
 _PREFIX = "lumen-demo-"
-_LOOK_SECONDS, _LOOKS = 0.1, 80  # at an engine that is ending
+_LOOK_SECONDS, _LOOKS = 0.05, 100  # at an engine that is ending
 
 _CONFIG = """# A demo: thrown away when you are done with it.
 [heartbeat]
@@ -67,31 +68,13 @@ _NOTES = (
 )  # fmt: skip
 
 
-class Interrupted(Exception):
-    """The operator stopped it while the folder was being filled; nothing is left. `code` is the exit code."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__("stopped while the demo was being filled; nothing of it is left")
-        self.code = code
+def make_folder() -> Path:
+    """A new throw-away place; returns where the state folder is going to be."""
+    return Path(tempfile.mkdtemp(prefix=_PREFIX)) / "state"
 
 
-def make_demo() -> Path:
-    """Make the folder and fill it; returns the state folder. Progress goes to stderr. Interrupted."""
-    root = Path(tempfile.mkdtemp(prefix=_PREFIX)) / "state"
-    try:
-        code = _fill(root)
-    except KeyboardInterrupt:
-        code = 130
-    except BaseException:
-        drop_demo(root)
-        raise
-    if code:
-        drop_demo(root)
-        raise Interrupted(code)
-    return root
-
-
-def _fill(root: Path) -> int:
+def fill(root: Path) -> None:
+    """Make the state folder and fill it; progress goes to stderr."""
     base = root.parent
     print(f"lumen-tui: filling a demo in {base} with a real engine and real workers …", file=sys.stderr)
     layout, now = Layout(root), SystemClock().now()
@@ -102,31 +85,39 @@ def _fill(root: Path) -> int:
     store = Store(root)
     _memory(store, now)
     _tasks(store, project, now)
-    if code := asyncio.run(_run(root)):
-        return code
+    asyncio.run(_run(root))
     _do(store, "task.new", now, objective="What are the 8 largest files in /usr?")
     _do(store, "task.new", now, objective=f"Find errors in {project / 'log'}", role="analyst", priority="P1")
-    return 0
 
 
-def drop_demo(root: Path) -> None:
-    """Remove a demo that was left, once its workers have ended; it stays where an engine still drives it."""
+def drop_demo(root: Path) -> str:
+    """End the engine and the workers of a demo and remove it; returns what is left, or the empty string."""
     layout = Layout(root)
     if not root.parent.name.startswith(_PREFIX):
-        return
-    if not _engine_ended(layout):
-        print(f"lumen-tui: the demo stays in {root.parent}: an engine still drives it", file=sys.stderr)
-        return
+        return ""
+    if not _end_engine(layout):
+        return f"the demo stays in {root.parent}: an engine still drives it"
     asyncio.run(_end_workers(layout))
     shutil.rmtree(root.parent, ignore_errors=True)
-    if root.parent.exists():
-        print(f"lumen-tui: some of the demo is left in {root.parent}: remove it by hand", file=sys.stderr)
+    return f"some of the demo is left in {root.parent}: remove it by hand" if root.parent.exists() else ""
 
 
-def _engine_ended(layout: Layout) -> bool:
-    """Give the engine, which was asked to stop when the room was left, a moment to end."""
+def _end_engine(layout: Layout) -> bool:
+    """TERM, wait, KILL; whether none drives any more. One that was started just now does not hold the lease yet."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        process.send(_engines(layout), number)
+        if _ended(layout):
+            return True
+    return False
+
+
+def _engines(layout: Layout) -> list[int]:
+    return process.started_with("--engine-only", "--state", str(layout.root))
+
+
+def _ended(layout: Layout) -> bool:
     for _ in range(_LOOKS):
-        if not lease.is_held(layout):
+        if not _engines(layout) and not lease.is_held(layout):
             return True
         time.sleep(_LOOK_SECONDS)
     return False
@@ -167,11 +158,11 @@ def _tasks(store: Store, project: Path, now: float) -> None:
     _do(store, "task.new", now, objective="Write a poem about the fetcher", role="builder")
 
 
-async def _run(root: Path) -> int:
-    """The exit code: not 0 where it was stopped."""
+async def _run(root: Path) -> None:
+    """Beat until all is done. A signal ends this process at once: who clears up is another one."""
     engine = Engine(root)
     engine.open()
-    return await Runner(engine, RunOptions(until_idle=True, beats=12)).run()
+    await Runner(engine, RunOptions(until_idle=True, beats=12, signals=False)).run()
 
 
 def _project(folder: Path) -> Path:

@@ -98,6 +98,20 @@ def session_members(sessions: Set[int]) -> list[int]:
     return found
 
 
+def started_with(*words: str) -> list[int]:
+    """Pids of the processes whose command line holds these words, one after the other."""
+    wanted = "".join(f"\0{word}" for word in words).encode() + b"\0"
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and wanted in _command_line(name)]
+
+
+def _command_line(pid: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
 def lock_holders(path: str) -> list[int]:
     """Pids of the processes of ours that hold the exclusive flock on `path`; all of /proc is looked through.
 
@@ -130,12 +144,17 @@ def _locks(info: str) -> bool:
 def kill_lock_holders(path: str) -> list[int]:
     """KILL what holds that lock, but for this process; returns the pids."""
     found = [pid for pid in lock_holders(path) if pid != os.getpid()]
-    for pid in found:
+    send(found, signal.SIGKILL)
+    return found
+
+
+def send(pids: Iterable[int], number: int) -> None:
+    """Send a signal to each of these that is still there."""
+    for pid in pids:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
         except ProcessLookupError:
             continue
-    return found
 
 
 def _stat(path: str) -> os.stat_result | None:
@@ -150,8 +169,4 @@ def signal_sessions(leaders: Iterable[ProcessId], number: int) -> None:
 
     /proc is looked through once for all of them: with 16 workers on a busy machine that is a third of a second less.
     """
-    for pid in session_members({leader.pid for leader in leaders if is_same(leader)}):
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue
+    send(session_members({leader.pid for leader in leaders if is_same(leader)}), number)

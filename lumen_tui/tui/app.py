@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.console import RenderableType
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -23,18 +24,19 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.store import lastframe, program
-from lumen_tui.tui import fewer_bytes, fewer_lines, hung_up, theme
+from lumen_tui.tui import fewer_bytes, fewer_lines, theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.guard import AsciiTwins, Guard
 from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
+from lumen_tui.tui.terminal import NO_CELLS, Terminal
 from lumen_tui.tui.type_ahead import TypeAhead
+from lumen_tui.tui.way_out import ENDING, way_out
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.base import Dialog
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _SOON = 0.05  # seconds
 _PATIENCE = 0.1  # seconds that the first paint waits for the first picture
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
@@ -58,16 +60,12 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         engine: subprocess.Popen[bytes] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        lean = lean or theme.dumb()
         self.mono = lean or theme.without_colour()
         self.lean = lean
         self.look = theme.NO_LOOK
         fewer_bytes.install()
         fewer_lines.install()
-        hung_up.install()
-        super().__init__(ansi_color=True if self.mono else None)
-        if theme.dumb():  # Rich takes such a terminal for one of 80x25, whatever it is: two sizes in turn, for ever
-            self.console._environ = {**self.console._environ, "TERM": "vt100"}
+        super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.port = port
         self.operator = operator
         self.read_only = read_only
@@ -101,8 +99,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in _ENDING:
-            loop.add_signal_handler(number, self._end_by, number)
+        for number in ENDING:
+            loop.add_signal_handler(number, self.end_by, number)
+        way_out.hear()
         self._bridge = Bridge(self.port, loop, self.show, self._tell)
         self._bridge.start()
 
@@ -222,6 +221,11 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.set_class(self.lean, "lean")
         self.set_class(self.mono, "mono")
 
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """As Textual has it; a terminal of no size gets nothing."""
+        if self.size != NO_CELLS:
+            super()._display(screen, renderable)
+
     @contextmanager
     def suspend(self) -> Iterator[None]:
         """Lend the terminal to another program. A ctrl+c there reaches every process on it, and ends no room."""
@@ -232,9 +236,11 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         finally:
             self._lent_until = time.monotonic() + _AFTER_LENT
 
-    def _end_by(self, number: int) -> None:
+    def end_by(self, number: int) -> None:
+        """Leave as a signal asks for it."""
         if number == signal.SIGINT and time.monotonic() < self._lent_until:
             return
+        way_out.begin(128 + number)
         self.exit(128 + number, return_code=128 + number)
 
     def _name_terminal(self, snapshot: Snapshot) -> None:

@@ -8,53 +8,32 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 import time
 
 from lumen_tui.model.times import ago
 from lumen_tui.store import lastframe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from lumen_tui.tui.way_out import way_out
 
 _GREY, _PLAIN = "\x1b[38;5;242m", "\x1b[0m"
-_ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H", "\x1b[0m\x1b[?25h\x1b[?1049l"
+_ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H"
 
 
-class FirstPaint:
-    """Takes the terminal early, and gives it back as it was."""
-
-    def __init__(self, root: str, *, lean: bool) -> None:
-        self._root, self._lean = root, lean
-        self._attributes: list[Any] | None = None
-
-    def show(self) -> None:
-        """Draw what is known. A terminal that cannot be taken is left alone."""
-        import termios
-
-        try:
-            size = os.get_terminal_size(sys.stdout.fileno())
-            self._attributes = termios.tcgetattr(sys.stdin.fileno())
-            quiet = termios.tcgetattr(sys.stdin.fileno())
-            quiet[3] &= ~(termios.ECHO | termios.ICANON)
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, quiet)
-        except (OSError, termios.error, ValueError):
+def show(root: str, *, lean: bool) -> None:
+    """Take the terminal early and draw what is known of this state folder. One that cannot be taken is left alone."""
+    try:
+        size = os.get_terminal_size(sys.stdout.fileno())
+        quiet = termios.tcgetattr(sys.stdin.fileno())
+        quiet[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, quiet)
+        if not size.columns or not size.lines:
             return
-        lines, kept = lastframe.load(self._root, (size.columns, size.lines), lean=self._lean)
-        self._write(_ENTER + frame(lines, kept, time.time(), size.columns, size.lines, lean=self._lean))
-
-    def give_back(self, *, leave: bool = False) -> None:
-        """Restore the terminal's own settings; with `leave` the screen as well (Textual has not taken it over)."""
-        import termios
-
-        if self._attributes is not None:
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._attributes)
-            if leave:
-                self._write(_LEAVE)
-
-    @staticmethod
-    def _write(text: str) -> None:
+        way_out.taken = True
+        lines, kept = lastframe.load(root, (size.columns, size.lines), lean=lean)
+        text = _ENTER + frame(lines, kept, time.time(), size.columns, size.lines, lean=lean)
         os.write(sys.stdout.fileno(), text.encode())
+    except (OSError, termios.error, ValueError):
+        return
 
 
 def frame(lines: list[str], kept: float, now: float, columns: int, rows: int, *, lean: bool) -> str:

@@ -11,6 +11,7 @@ from lumen_tui.engine.launch import start_engine
 from lumen_tui.store import lease
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.layout import Layout, distrust
+from lumen_tui.tui.way_out import last_words
 
 # xterm's window operations 22 and 23: the terminal's title is ours while the room is open
 _KEEP_TITLE, _TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
@@ -39,8 +40,7 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool) -> int:
     try:
         code = app.run()
     finally:
-        sys.stdout.write(_TITLE_BACK)
-        sys.stdout.flush()
+        last_words(_TITLE_BACK)
     return code if isinstance(code, int) else app.return_code or 0
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.app import App
 from textual.await_complete import AwaitComplete
+from textual.geometry import Size
 from textual.screen import Screen
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class OneFrame(_Base):
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         event.refresh_styles = False  # each widget took its styles when it was mounted, a moment ago
         _after(_PASSES, _held(self.app).close)
+
+    def _screen_resized(self, size: Size) -> None:
+        """Of two sizes on their way each would bring the other one about again, for ever: only the newest counts."""
+        super()._screen_resized(self.app.size)
 
     @property
     def there(self) -> bool:

@@ -93,7 +93,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self._timer = self.set_timer(self._pace, self._tick)
 
     def on_resize(self, event: events.Resize) -> None:
-        arrange(self, event.size)
+        arrange(self, self.app.size)
         self.call_after_refresh(self._keep_focus)
 
     def _keep_focus(self) -> None:

@@ -143,11 +143,6 @@ def without_colour() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def dumb() -> bool:
-    """Whether the terminal says that it can do next to nothing."""
-    return os.environ.get("TERM", "") == "dumb"
-
-
 def look(theme: Theme, lean: bool, mono: bool) -> Look:
     """What to draw with under `theme`; `lean` means ASCII shapes."""
     shapes = ASCII if lean else SHAPES

@@ -205,12 +205,6 @@ async def test_ctrl_c_says_how_to_leave(open_room: Any) -> None:
         assert "q leaves" in room.footer
 
 
-async def test_a_dumb_terminal_gets_ascii(open_room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    async with open_room() as room:
-        assert room.text.isascii()
-
-
 class Lines:
     """Rows that are their own words."""
 

@@ -19,7 +19,6 @@ from lumen_tui.model.tasks import Status
 from lumen_tui.store import process, space
 from lumen_tui.tools.base import ToolError
 from lumen_tui.tools.gitread import _ask
-from lumen_tui.tui.app import LumenApp
 from lumen_tui.tui.screens.journal_screen import JournalScreen
 from lumen_tui.tui.screens.prose import Prose
 from lumen_tui.tui.theme import NO_LOOK
@@ -176,12 +175,6 @@ def test_in_a_narrow_header_the_state_stays_longer_than_what_is_said_of_it(width
     said = "".join(part.text for part in header(picture, 1.8e9, width, NO_LOOK, here=here))
     assert "IDLE" in said
     assert not said.lstrip().startswith(NO_LOOK.shapes.sep)
-
-
-def test_a_dumb_terminal_is_as_large_as_it_is(desk, monkeypatch):
-    for name, value in (("TERM", "dumb"), ("COLUMNS", "90"), ("LINES", "33")):
-        monkeypatch.setenv(name, value)
-    assert tuple(LumenApp(desk.port, operator="ann").console.size) == (90, 33)
 
 
 def test_an_example_that_was_pasted_below_the_seed_says_where_its_lines_belong(desk, capsys, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from lumen_tui.store import files
+from lumen_tui.tui import lent
 
 _PLAIN_EDITORS = ("sensible-editor", "nano", "vim", "vi")
 
@@ -67,7 +67,7 @@ def edit_file(app: App[Any], path: Path) -> None:
 def _run(words: list[str]) -> str:
     """Why the text is to be left as it was. Nothing is raised: the terminal must be taken back first."""
     try:
-        code = subprocess.call(words)
+        code = lent.run(words)
     except OSError as error:
         return f"{words[0]} cannot be started ({error.strerror}): set $EDITOR to an editor."
     return f"{words[0]} ended with code {code}: the text was left as it is." if code else ""

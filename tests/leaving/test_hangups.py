@@ -1,0 +1,86 @@
+"""A sample of `make hangups`: a room that is told to end, or whose terminal goes, is gone and leaves nothing behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def hangups() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("leaving_hangups", HERE / "hangups.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("leader", "way", "size"),
+    [
+        ("the room", "the terminal goes", "0x0"),
+        ("the room", "HUP", "0x80"),
+        ("bash, HUP ignored", "the terminal goes", "40x120"),
+        ("bash, HUP ignored", "TERM", "40x120"),
+        ("make", "the terminal goes", "40x120"),
+        ("make", "the leader is killed", "0x0"),
+        ("bash, make", "the terminal goes", "40x120"),
+        ("tmux", "the terminal goes", "40x120"),
+        ("sudo", "TERM", "40x120"),
+        ("PID 1", "INT", "40x120"),
+        ("PID 1", "TERM", "0x0"),
+    ],
+)
+def test_a_room_ends_and_leaves_nothing_behind(hangups: ModuleType, leader: str, way: str, size: str) -> None:
+    if why := hangups.lacking(leader):
+        pytest.skip(why)
+    hangups.once(leader, way, size)
+
+
+@pytest.mark.parametrize("way", ["the terminal goes", "TERM"])
+def test_an_editor_that_heeds_nothing_ends_with_the_room(hangups: ModuleType, way: str) -> None:
+    hangups.in_the_editor(way)
+
+
+@pytest.mark.parametrize("size", ["0x0", "0x80"])
+def test_a_terminal_of_no_size_gets_nothing_and_costs_nothing(hangups: ModuleType, size: str) -> None:
+    hangups.still(size)
+
+
+def test_a_size_that_changes_while_the_room_opens_is_drawn_and_then_it_rests(hangups: ModuleType) -> None:
+    hangups.resized_at_once()
+
+
+def test_a_room_whose_terminal_nobody_reads_ends_by_term(hangups: ModuleType) -> None:
+    hangups.unread()
+
+
+def test_the_end_of_the_input_ends_a_room_that_draws_elsewhere(hangups: ModuleType) -> None:
+    hangups.end_of_input()
+
+
+@pytest.mark.parametrize("seconds", [0.08, 0.16, 0.3])
+@pytest.mark.parametrize("way", ["TERM", "INT"])
+def test_a_room_that_is_told_to_end_while_it_opens_gives_the_terminal_back(
+    hangups: ModuleType, way: str, seconds: float
+) -> None:
+    hangups.early(way, seconds)
+
+
+@pytest.mark.parametrize(("way", "filling"), [("the terminal goes", False), ("the leader is killed", True)])
+def test_a_demo_takes_its_engine_and_its_folder_along(hangups: ModuleType, way: str, filling: bool) -> None:
+    hangups.demo(way, filling=filling)
+
+
+@pytest.mark.parametrize("way", ["the client is killed", "another size, then q"])
+def test_a_connection_that_drops_ends_what_it_opened(hangups: ModuleType, way: str) -> None:
+    if why := hangups.lacking("sshd"):
+        pytest.skip(why)
+    hangups.over_ssh(way)
