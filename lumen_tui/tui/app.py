@@ -156,6 +156,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.room.show(snapshot, self.clock())
         for screen in self.above():
             screen.show(snapshot)
+            screen.tick(self.clock())
         self._name_terminal(snapshot)
         if snapshot.loading >= 1:
             self.presence.begin(snapshot.root)

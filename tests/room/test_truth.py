@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+import lumen_tui
+from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.snapshot import Snapshot, WakeState
 from lumen_tui.store import lastframe
+from lumen_tui.tui import words
 from lumen_tui.tui.first_paint import frame
 
 
@@ -106,3 +111,40 @@ def test_the_first_frame_is_of_the_kind_of_the_room(tmp_path: Any, lean: bool) -
     assert lastframe.load(str(tmp_path), (80, 24), lean=lean) == (["top", "a row"], 5.0)
     assert lastframe.load(str(tmp_path), (80, 24), lean=not lean) == ([], 0.0)
     assert frame(["top", "a row"], 5.0, 70.0, 80, 24, lean=lean).isascii() is lean
+
+
+async def test_a_sheet_says_the_same_age_as_the_room_however_old_its_picture_is(
+    open_room: Any, busy_snapshot: Snapshot
+) -> None:
+    first, *rest = busy_snapshot.attention
+    older = msgspec.structs.replace(
+        busy_snapshot, taken=busy_snapshot.taken - 2,
+        attention=(msgspec.structs.replace(first, since=busy_snapshot.taken - 61), *rest),
+    )  # fmt: skip
+    async with open_room(older) as room:
+        await room.press("exclamation_mark")
+        assert "1 min" in room.text
+        assert "50 s" not in room.text
+        room.port.change(unread=3)
+        await room.settle()
+        assert "50 s" not in room.text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-5, "now"), (9.9, "now"), (19, "10 s"), (59.9, "50 s"), (60, "1 min"), (719, "11 min"), (720, "12 min"),
+     (3599, "59 min"), (3600, "1 h"), (172_799, "47 h"), (172_800, "2 d")],
+)  # fmt: skip
+def test_an_age_is_rounded_down_and_by_one_function(seconds: float, said: str) -> None:
+    assert times.age(seconds) == said
+    assert words.age is times.age
+    assert words.ago is times.ago
+    assert words.until is times.until
+
+
+def test_nobody_else_makes_ages() -> None:
+    """A second function would round in its own way: the same moment had two ages on two screens."""
+    root = Path(lumen_tui.__file__).parent
+    own = re.compile(r"(?://|%|round|floor)[^\n]* ago\b|def (?:age|ago|minutes_ago)\b")
+    found = {str(path.relative_to(root)) for path in root.rglob("*.py") if own.search(path.read_text())}
+    assert found == {"model/times.py"}

@@ -42,7 +42,7 @@ def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], i
             edits.must_be_discovery(node)
         fields, units = _gains(chosen[-1], chosen[:-1], others)
         title = edits.quoted(chosen[-1])
-        closed = [{**archived(f"merged into {kept}", by=by, now=now), "metadata.merged_into": kept}] * len(others)
+        closed = [{**archived(f"merged into {title}", by=by, now=now), "metadata.merged_into": kept}] * len(others)
         changes = [edits.patch(node, new, by=by, now=now) for node, new in zip(chosen, [*closed, fields], strict=True)]
         drawn = list(_taken_over(store, kept, others, units))
         ties = [Change(KIND, " ".join(edge), None, {"at": times.iso(now), "by": by}) for edge in drawn]

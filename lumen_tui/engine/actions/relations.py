@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lumen_tui.engine.actions import checks
+from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.actions.waiting import BLOCKS
 from lumen_tui.engine.actions.waiting import blockers as blockers
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.records import RELATION_TYPES
 from lumen_tui.store.index.trail import EDGES, NODES, Trail
+from lumen_tui.store.memory import nodes
 from lumen_tui.store.store import Store
 
 
@@ -37,7 +38,16 @@ def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type:
 def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:
     edge = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
     store.relationships.append({**edge, **({"removed": True} if removed else {}), "schema": 1})
-    return Done(summary=f"{start} {type} {finish}" + (": taken away" if removed else ""), target=finish)
+    said = f"{_called(store, start)} {type.replace('_', ' ')} {_called(store, finish)}"
+    return Done(summary=said + (": taken away" if removed else ""), target=finish)
+
+
+def _called(store: Store, name: str) -> str:
+    """A node by its title, a work unit by its id."""
+    if name.startswith("WU-"):
+        return name
+    found = nodes.find(store.layout.memory, [name])
+    return edits.quoted(found[name][1]) if name in found else name
 
 
 def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:

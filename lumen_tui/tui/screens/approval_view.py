@@ -39,7 +39,7 @@ def left(request: Approval, now: float) -> str:
 
 def ages(request: Approval, now: float) -> tuple[str, str]:
     """All on the page that moves with time."""
-    return minutes(now - request.asked), left(request, now)
+    return times.ago(now - request.asked), left(request, now)
 
 
 def page(
@@ -73,7 +73,7 @@ def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     """`allowed by ann, 2 min ago: as agreed`; what is known of a question that waits no more without an answer."""
     if answer is None:
         return "nobody waits for one any more: its task has ended, or its time is over"
-    ago = f", {minutes(now - at)} ago" if (at := times.epoch(answer.at)) else ""
+    ago = f", {times.ago(now - at)}" if (at := times.epoch(answer.at)) else ""
     said = answer.ended or ("allowed" if answer.allowed else "refused")
     by = "" if answer.ended else f" by {one_line(answer.by, 60)}"
     for_good = ", and always" if answer.always else ""
@@ -93,7 +93,7 @@ def _facts(request: Approval, objective: str, now: float, width: int, look: Look
     yield from _fact("walls", walls.words(request.tool), ink.text, width, look)
     yield from _said("why", request.why, width, look)
     yield from _said("it says", request.said, width, look)
-    yield from _fact("asked", f"{date(request.asked)}, {minutes(now - request.asked)} ago", ink.text, width, look)
+    yield from _fact("asked", f"{date(request.asked)}, {times.ago(now - request.asked)}", ink.text, width, look)
 
 
 def _ahead(request: Approval, now: float, width: int, look: Look) -> Iterator[Line]:

@@ -55,6 +55,13 @@ class Dialog(OneFrame, ModalScreen[Result]):
             box.border_title = Content(one_line(self.heading, 100) or " ")
             yield from self.body()
             yield from self.foot()
+        self.call_later(self._by_the_clock)
+
+    def _by_the_clock(self) -> None:
+        """Ages as the room says them: the picture that it was opened with may be a minute old."""
+        clock = getattr(self.app, "clock", None)
+        if clock is not None and self.there:
+            self.tick(clock())
 
     def _know_size(self) -> None:
         """The classes that Textual gives with the first layout, before it: else everything is styled twice."""
