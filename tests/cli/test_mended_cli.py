@@ -223,7 +223,7 @@ def test_summaries_name_discoveries_and_titles(tmp_path):
         for title in ("alpha {} port", "beta", "gamma", "delta")
     ]
     merged = perform(store, "triage.merge", {"node_ids": made[1:2], "into": made[0]}, by="ana", now=NOW)
-    assert merged.summary == "1 merged into “alpha { } port”"
+    assert merged.summary == "1 merged into “alpha {} port”"
     away = perform(store, "triage.archive", {"node_ids": made[2:], "reason": "x"}, by="ana", now=NOW)
     assert away.summary == "2 discoveries archived"
 
