@@ -11,8 +11,9 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.loop import EngineEvent, event_line
-from lumen_tui.model.snapshot import Attention, Need, Snapshot
+from lumen_tui.model.snapshot import Attention, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import STATES, tally, tally_words
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
@@ -72,6 +73,8 @@ def run_status(session: Session, args: Namespace) -> int:
     say(_line(picture, session.now))
     for reason in _held_back(picture):
         say(f"  {reason}")
+    if picture.spend.unknown_tokens:
+        say(f"  {_unknown(picture.spend)}")
     for need in picture.attention:
         if not _told(need):
             say(f"  {need.text}")
@@ -96,6 +99,14 @@ def _held_back(picture: Snapshot) -> list[str]:
     return found
 
 
+def _unknown(spend: SpendView) -> str:
+    """How much of what today cost nobody knows: workers ended before they could tell."""
+    return (
+        f"of today's {dollars(spend.usd)}, {dollars(spend.unknown_usd, spend.usd)} is unknown and counted in full: "
+        "workers ended in the middle of a call (`lumen-tui budget` lists them)"
+    )
+
+
 def _facts(picture: Snapshot, now: float) -> dict[str, Any]:
     counts, status = tally(picture.tasks), agent_status(picture, now)
     return {
@@ -112,6 +123,7 @@ def _facts(picture: Snapshot, now: float) -> dict[str, Any]:
         "unread": picture.unread,
         "discoveries": len(picture.discoveries),
         "held_back": _held_back(picture),
+        "spend": picture.spend,
         "killed": picture.killed,
         "paused": picture.paused,
         "attention": picture.attention,

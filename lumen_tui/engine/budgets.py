@@ -29,11 +29,20 @@ class Budgets:
         """Take in what is new and tell of it. `costs` says whether tasks that start now use a model."""
         self._config, self._day, self._costs = config, budget.day_of(now, config.day_starts), costs
         for hold in self._ledger.give_up_dead(now):
-            words = f"{hold.tokens:,} tokens, ${hold.usd:.4f} count in full: the worker ended before it told the cost"
-            self._log.add("spend_unknown", words, now, task_id=hold.task, call=hold.id)
+            self._tell_dead(hold, now)
         self.view = budget.view(self._ledger.book, config, now)
         self._warn(now)
         self._tell_full(now)
+
+    def _tell_dead(self, hold: Entry, now: float) -> None:
+        """What became of the money that a dead worker had set aside."""
+        amount = f"{hold.tokens:,} tokens, ${hold.usd:.4f}"
+        if hold.unsent:
+            words = f"{amount} are free again: the worker ended before its request left"
+            self._log.add("spend_freed", words, now, task_id=hold.task, call=hold.id)
+            return
+        words = f"{amount} count in full: the worker ended before it told the cost"
+        self._log.add("spend_unknown", words, now, task_id=hold.task, call=hold.id)
 
     def why_not(self, role: str) -> str:
         """Why no task of a role may start now; the empty string where one may."""

@@ -44,6 +44,7 @@ class Cap(Struct, frozen=True):
     held: Amount = NOTHING
     own: bool = False
     key: str = "day"  # day | role:NAME | task
+    unknown: Amount = NOTHING  # of what is spent: calls that nobody told the cost of, counted in full
 
     @property
     def share(self) -> float:
@@ -68,7 +69,15 @@ class Cap(Struct, frozen=True):
         said = [f"{spent.tokens:,} of {limit.tokens:,} tokens"] if limit.tokens else []
         said += [f"{dollars(spent.usd, limit.usd)} of {dollars(limit.usd)}"] if limit.usd else []
         said += [f"{spent.seconds / 60:.0f} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
-        return f"{', '.join(said)} spent"
+        return f"{', '.join(said)} spent{self._of_it}"
+
+    @property
+    def _of_it(self) -> str:
+        """How much of what is spent is not known, where that is anything."""
+        if not self.unknown:
+            return ""
+        usd = f", {dollars(self.unknown.usd)}" if self.unknown.usd else ""
+        return f", {self.unknown.tokens:,} tokens{usd} of it unknown and counted in full"
 
 
 def dollars(usd: float, beside: float = 0.0) -> str:
@@ -117,7 +126,7 @@ def _offset(starts: str) -> float:
 def day_cap(book: Book, config: BudgetConfig, day: str) -> Cap:
     """The day's cap with what a person added to it."""
     limit = _raised(book, day, "", Limit(config.day_tokens, config.day_usd, config.day_minutes * 60))
-    return Cap("today's budget", limit, book.days.get(day, NOTHING), book.held(day))
+    return Cap("today's budget", limit, book.days.get(day, NOTHING), book.held(day), unknown=book.unknown(day))
 
 
 def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
@@ -125,7 +134,8 @@ def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
     found = config.roles.get(role, RoleBudget())
     limit = _raised(book, day, role, Limit(found.tokens, found.usd, found.minutes * 60))
     name = f"today's budget of role {one_line(role, 64)}"
-    return Cap(name, limit, book.part(day, "role", role), book.held(day, role=role), key=f"role:{role}")
+    spent, held = book.part(day, "role", role), book.held(day, role=role)
+    return Cap(name, limit, spent, held, key=f"role:{role}", unknown=book.unknown(day, role))
 
 
 def _raised(book: Book, day: str, role: str, limit: Limit) -> Limit:
@@ -250,17 +260,6 @@ def reaches(cap: Cap, spent_lately: Amount, now: float, over: float = _PACE) -> 
     return min(found, default=0.0)
 
 
-def hours(book: Book, now: float, count: int = 24) -> tuple[Amount, ...]:
-    """What each of the last hours cost, the present one last."""
-    this = int(now // times.HOUR)
-    totals = [NOTHING] * count
-    for slot, amount in book.slots.items():
-        back = this - slot * SLOT // 3600
-        if 0 <= back < count:
-            totals[count - 1 - back] = totals[count - 1 - back].plus(amount)
-    return tuple(totals)
-
-
 def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | None = None) -> SpendView:
     """Today for the room. `alive` names the tasks whose workers live; None takes everyone who waits to be alive."""
     day = day_of(now, config.day_starts)
@@ -275,7 +274,7 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
         seconds=cap.spent.seconds, seconds_cap=cap.limit.seconds, held_usd=cap.held.usd, held_tokens=cap.held.tokens,
         day=day, reached_at=when if when <= day_ends(now, config.day_starts) else 0.0, waiting=len(waits),
         warned="; ".join(warned), full=full,
-        closed=cap.closed,
+        closed=cap.closed, unknown_usd=cap.unknown.usd, unknown_tokens=cap.unknown.tokens,
     )  # fmt: skip
 
 

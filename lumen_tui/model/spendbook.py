@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from lumen_tui.model import times
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
-HOLD, SETTLE, RELEASE, LOST, SPENT = "hold", "settle", "release", "lost", "spent"
+HOLD, SENT, SETTLE, RELEASE, LOST, SPENT = "hold", "sent", "settle", "release", "lost", "spent"
 WAIT, GONE, GRANT, REVOKE, NOTICE = "wait", "gone", "grant", "revoke", "notice"
 SLOT = 300  # seconds: the grain of rates and of the chart over a day
 _SLOTS_KEPT = 2 * 86400 // SLOT
@@ -28,10 +29,11 @@ _IDS_KEPT = 1000  # settled calls whose repetition is known by name
 class Entry(Struct, frozen=True, omit_defaults=True):
     """One line of spend.jsonl. `day` is the budget day that counts it: that of the hold, also when it is settled later.
 
-    A `hold` sets aside the most that a call can cost. `settle` says what it did cost, `release` that it cost nothing,
-    `lost` that nobody will say: then the whole hold counts, until a settlement comes after all. `spent` is a call that
-    nobody had reserved. A `wait` is a worker that found no room, until its next hold or until it is `gone`; a `grant`,
-    until its `revoke`, is more room for one day; a `notice` is something that was told once.
+    A `hold` sets aside the most that a call can cost; where it is `unsent`, nothing leaves before its `sent`.
+    `settle` says what it did cost, `release` that it cost nothing, `lost` that nobody will say: then the whole
+    hold counts, until a settlement comes after all. `spent` is a call that nobody had reserved. A `wait` is a
+    worker that found no room, until its next hold or until it is `gone`; a `grant`, until its `revoke`, is more
+    room for one day; a `notice` is something that was told once.
     """
 
     id: str
@@ -51,6 +53,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     boot_id: str = ""
     by: str = ""
     text: str = ""
+    unsent: bool = False  # of a hold: a `sent` of the same id comes right before the request leaves
     schema: int = 1
 
 
@@ -87,6 +90,7 @@ class Book(Struct, omit_defaults=True):
     open: dict[str, Entry] = field(default_factory=dict)  # holds that nobody settled
     lost: dict[str, Entry] = field(default_factory=dict)  # holds that count in full because nobody will say
     early: dict[str, Entry] = field(default_factory=dict)  # settled or lost before the hold was read: it counts then
+    sent: dict[str, bool] = field(default_factory=dict)  # told before the hold was read
     recent: dict[str, bool] = field(default_factory=dict)  # ids of the last settled calls
     grants: dict[str, Entry] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)  # id -> when
@@ -106,6 +110,14 @@ class Book(Struct, omit_defaults=True):
         total = NOTHING
         for hold in self.open.values():
             if (hold.task == task) if task else (hold.day == day and role in ("", hold.role)):
+                total = total.plus(Amount(hold.tokens, hold.usd, 0.0, 1))
+        return total
+
+    def unknown(self, day: str, role: str = "") -> Amount:
+        """What counts as spent on a day though nobody told what it cost."""
+        total = NOTHING
+        for hold in self.lost.values():
+            if hold.day == day and role in ("", hold.role):
                 total = total.plus(Amount(hold.tokens, hold.usd, 0.0, 1))
         return total
 
@@ -153,7 +165,7 @@ def _last(known: dict[_K, _V], count: int) -> dict[_K, _V]:
 def _hold(book: Book, entry: Entry) -> None:
     if entry.id in book.open or entry.id in book.lost or entry.id in book.recent:
         return
-    book.open[entry.id] = entry
+    book.open[entry.id] = replace(entry, unsent=entry.unsent and not book.sent.pop(entry.id, False))
     book.waits.pop(entry.task, None)
     if entry.seconds:
         book.add(entry, Amount(seconds=entry.seconds))
@@ -161,6 +173,14 @@ def _hold(book: Book, entry: Entry) -> None:
         book.waited[entry.task] = book.waited.get(entry.task, 0.0) + entry.waited
     if known := book.early.pop(entry.id, None):
         book.take(known)
+
+
+def _send(book: Book, entry: Entry) -> None:
+    if hold := book.open.get(entry.id):
+        book.open[entry.id] = replace(hold, unsent=False)
+    elif entry.id not in book.lost and entry.id not in book.recent:
+        book.sent[entry.id] = True
+        book.sent = _last(book.sent, _IDS_KEPT)
 
 
 def _settle(book: Book, entry: Entry) -> None:
@@ -227,6 +247,6 @@ def _notice(book: Book, entry: Entry) -> None:
 
 
 _KINDS: dict[str, Callable[[Book, Entry], None]] = {
-    HOLD: _hold, SETTLE: _settle, RELEASE: _settle, LOST: _lose, SPENT: _spend, WAIT: _wait, GONE: _gone, GRANT: _grant,
-    REVOKE: _revoke, NOTICE: _notice,
+    HOLD: _hold, SENT: _send, SETTLE: _settle, RELEASE: _settle, LOST: _lose, SPENT: _spend, WAIT: _wait, GONE: _gone,
+    GRANT: _grant, REVOKE: _revoke, NOTICE: _notice,
 }  # fmt: skip

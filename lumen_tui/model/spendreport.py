@@ -9,7 +9,7 @@ from msgspec import Struct
 from lumen_tui.model import budget, times
 from lumen_tui.model.budget import Cap
 from lumen_tui.model.config import BudgetConfig
-from lumen_tui.model.spendbook import NOTHING, Amount, Book, Entry
+from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, Entry
 from lumen_tui.model.text import one_line
 
 HOURS = 24
@@ -80,7 +80,7 @@ def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", pa
     return SpendReport(
         day=day, ends_at=budget.day_ends(now, config.day_starts), caps=(cap, *_role_caps(book, config, day)),
         roles=_shares(book, day, "role"), models=_shares(book, day, "model"), tasks=_shares(book, day, "task")[:_TASKS],
-        hours=budget.hours(book, now, HOURS), hour=budget.pace(book, now),
+        hours=hours(book, now), hour=budget.pace(book, now),
         reached_at=budget.reaches(cap, budget.pace(book, now), now),
         reached_at_day_pace=budget.reaches(cap, last_day, now, times.DAY),
         held=_held(book.open.values()), waiting=_held(wait for wait in book.waits.values() if wait.day == day),
@@ -88,6 +88,17 @@ def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", pa
         grants=tuple(_grant(grant) for grant in book.grants.values() if grant.day == day),
         warned=seen.warned, full=seen.full, killed=killed, paused=paused,
     )  # fmt: skip
+
+
+def hours(book: Book, now: float, count: int = HOURS) -> tuple[Amount, ...]:
+    """What each of the last hours cost, the present one last."""
+    this = int(now // times.HOUR)
+    totals = [NOTHING] * count
+    for slot, amount in book.slots.items():
+        back = this - slot * SLOT // 3600
+        if 0 <= back < count:
+            totals[count - 1 - back] = totals[count - 1 - back].plus(amount)
+    return tuple(totals)
 
 
 def _role_caps(book: Book, config: BudgetConfig, day: str) -> list[Cap]:

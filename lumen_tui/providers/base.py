@@ -48,12 +48,18 @@ class Reserve(Struct, frozen=True):
     """A model call is about to be made: the most it can cost. The worker sets it aside, or ends the conversation.
 
     Where `least` says what it costs with an answer of LEAST_OUTPUT tokens, the worker may set aside something between
-    the two: then the Reply's data hold the `output`, in tokens, that the answer may have.
+    the two: then the Reply's data hold the `output`, in tokens, that the answer may have. `tells` promises a Sent
+    before anything leaves: without one the call was never made.
     """
 
     usage: Usage
     model: str
     least: Usage | None = None
+    tells: bool = False
+
+
+class Sent(Struct, frozen=True):
+    """The request of the last Reserve leaves now. What it costs is owed from here on, also where nobody tells it."""
 
 
 class Spent(Struct, frozen=True):
@@ -128,7 +134,7 @@ class Launch(Protocol):
         """`own` is the folder in which the program keeps its own things: it can be written."""
 
 
-Step = ToolCall | Said | Reserve | Spent | Permit | Ran
+Step = ToolCall | Said | Reserve | Sent | Spent | Permit | Ran
 Conversation = Generator[Step, Reply | None, Outcome]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
-from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Said, Spent, Step
+from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Said, Sent, Spent, Step
 from lumen_tui.providers.failing import Failure
 from lumen_tui.providers.history import Counts, Prompt, Turn
 from lumen_tui.providers.prices import DEAREST, cost, price_of
@@ -128,6 +128,7 @@ class Caller:
         reply = yield self._reserve(size)
         if self._slow:
             yield self._waiting()
+        yield Sent()
         telling = Telling(self._job.now)
         stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0)
         try:
@@ -168,7 +169,7 @@ class Caller:
     def _reserve(self, size: int) -> Reserve:
         output = self.wire.max_output or _OUTPUT
         least = self._most(size, LEAST_OUTPUT) if output > LEAST_OUTPUT else None
-        return Reserve(self._most(size, output), self.wire.target.model, least)
+        return Reserve(self._most(size, output), self.wire.target.model, least, tells=True)
 
     def _most(self, size: int, output: int) -> Usage:
         prompt = self.gauge.most(size)

@@ -25,7 +25,7 @@ from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Sent, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider, targets
 from lumen_tui.store import process
 from lumen_tui.store.settings.config import load_config
@@ -80,15 +80,16 @@ class Spender:
         self._hold: Entry | None = None
         self.usd, self.tokens = 0.0, 0
 
-    def reserve(self, most: Usage, model: str) -> None:
+    def reserve(self, call: Reserve) -> None:
         """NoRoom where a cap has none, or where the agent was killed."""
+        most = call.usage
         if kill := read_kill(self._store.layout):
             raise NoRoom(kill.words)
         now = time.time()
         hold = Entry(
             new_call(), HOLD, iso(now), budget.day_of(now, self._config.budget.day_starts), f"{NAME}-{self._session}",
-            1, NAME, one_line(model, 100), most.tokens, most.usd, pid=self._me.pid, start_ticks=self._me.start_ticks,
-            boot_id=self._me.boot_id,
+            1, NAME, one_line(call.model, 100), most.tokens, most.usd, pid=self._me.pid,
+            start_ticks=self._me.start_ticks, boot_id=self._me.boot_id, unsent=call.tells,
         )  # fmt: skip
 
         def decide(book: Book) -> str:
@@ -99,6 +100,11 @@ class Spender:
         if why := self._ledger.hold(hold, decide):
             raise NoRoom(why)
         self._hold = hold
+
+    def sent(self) -> None:
+        """The request leaves now."""
+        if self._hold is not None:
+            self._ledger.sent(self._hold.id, self._hold.day, time.time())
 
     def settle(self, usage: Usage) -> None:
         """Say what the last call did cost."""
@@ -149,7 +155,9 @@ def _converse(talk: Conversation, spender: Spender) -> Outcome:
         while True:
             step, reply = talk.send(reply), None
             if isinstance(step, Reserve):
-                spender.reserve(step.usage, step.model)
+                spender.reserve(step)
+            elif isinstance(step, Sent):
+                spender.sent()
             elif isinstance(step, Spent):
                 spender.settle(step.usage)
             elif isinstance(step, ToolCall):

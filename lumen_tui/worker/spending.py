@@ -41,7 +41,7 @@ class Spending:
         self._call: Entry | None = None  # the hold that is not settled
         self._tight: tuple[Cap, int] | None = None  # the cap that left room for so short an answer only
 
-    def reserve(self, most: Usage, model: str, least: Usage | None = None) -> int:
+    def reserve(self, call: Reserve) -> int:
         """Set aside the most a call can cost, after a wait where the day has no room for it.
 
         Where not all of it fits and `least` is given, as much is set aside as does. Returns the tokens that the answer
@@ -49,7 +49,7 @@ class Spending:
         where the agent was killed.
         """
         self._call = None  # nobody told what the last one cost: it counts in full
-        worked, call = self._lap(), Reserve(most, model, least)
+        worked = self._lap()
         why, short = self._try(call, worked, 0.0)
         if why and short:
             self._wait(why, call, worked)
@@ -65,6 +65,16 @@ class Spending:
         words = f"the answer may have {output:,} tokens at most: {cap.name} has no room for more ({cap.words})"
         self._events.event("note", words, output_tokens=output)
         return output
+
+    def sent(self) -> None:
+        """The request leaves now. ProviderError where that cannot be noted: then it must not."""
+        if self._call is None:
+            return
+        try:
+            with self._world.stopper.guard():
+                self._ledger.sent(self._call.id, self._call.day, self._world.now())
+        except files.StoreError as error:
+            raise ProviderError(f"{_CLOSED}: {error}") from error
 
     def spent(self, usage: Usage) -> None:
         """Count one call. ProviderError where nobody had reserved it and the task's budget is used up now."""
@@ -87,7 +97,7 @@ class Spending:
         """Why there is no room now, and whether waiting may help; ("", False) once the call is set aside."""
         self._look_for_kill()
         self._settings.refresh()
-        hold = self._entry(HOLD, call.usage, call.model, seconds=worked, waited=waited)
+        hold = replace(self._entry(HOLD, call.usage, call.model, seconds=worked, waited=waited), unsent=call.tells)
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():

@@ -27,6 +27,7 @@ from lumen_tui.providers.base import (
     Reply,
     Reserve,
     Said,
+    Sent,
     Spent,
     ToolCall,
 )
@@ -190,11 +191,13 @@ class Task:
                 reply = self._permit(step)
             elif isinstance(step, Reserve):
                 reply = self._reserve(step)
+            elif isinstance(step, Sent):
+                self._spending.sent()
             else:
                 self._take(step)
 
     def _reserve(self, step: Reserve) -> ToolResult | None:
-        output = self._spending.reserve(step.usage, step.model, step.least)
+        output = self._spending.reserve(step)
         self._transcript.reserved(step.model)
         return ToolResult("", data={"output": output}) if output else None
 

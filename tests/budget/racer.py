@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from lumen_tui.model.tasks import Spec, Usage
-from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.base import ProviderError, Reserve
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.spend import ledgerpages
 from lumen_tui.worker.record import Recorder
@@ -37,7 +37,7 @@ def main(root: Path, task: str, seed: int, calls: int, role: str) -> None:
     for _ in range(calls):
         most = chance.randrange(10, 400)
         try:
-            spending.reserve(Usage(most, 0, most / 1e6), "test-model")
+            spending.reserve(Reserve(Usage(most, 0, most / 1e6), "test-model"))
         except ProviderError as error:
             say("refused", error)
             return

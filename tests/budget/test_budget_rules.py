@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.model import budget, times
+from lumen_tui.model import budget, spendreport, times
 from lumen_tui.model.budget import Cap, Limit
 from lumen_tui.model.config import BudgetConfig, RoleBudget
 from lumen_tui.model.spendbook import GRANT, HOLD, SETTLE, SPENT, WAIT, Amount, Book, Entry
@@ -146,7 +146,9 @@ def test_the_first_cap_that_is_reached_counts():
 
 
 def test_the_chart_of_a_day_has_an_hour_for_each_place():
-    chart = budget.hours(book_of(spent(5), spent(7, ago=3600), spent(9, ago=23 * 3600), spent(1, ago=30 * 3600)), NOW)
+    chart = spendreport.hours(
+        book_of(spent(5), spent(7, ago=3600), spent(9, ago=23 * 3600), spent(1, ago=30 * 3600)), NOW
+    )
     assert len(chart) == 24
     assert [chart[index].tokens for index in (-1, -2, 0)] == [5, 7, 9]
     assert sum(hour.tokens for hour in chart) == 21

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lumen_tui.model.tasks import Budget, Spec, Usage
-from lumen_tui.providers.base import LEAST_OUTPUT, ProviderError
+from lumen_tui.providers.base import LEAST_OUTPUT, ProviderError, Reserve
 from lumen_tui.store.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
@@ -40,7 +40,7 @@ def notes(purse, name: str = "tsk-a") -> list[str]:
 
 
 def ask(spending: Spending) -> int:
-    return spending.reserve(cost(OUTPUT), "test-model", cost(LEAST_OUTPUT))
+    return spending.reserve(Reserve(cost(OUTPUT), "test-model", cost(LEAST_OUTPUT)))
 
 
 def test_where_there_is_room_nothing_is_cut(purse, make):

@@ -6,6 +6,7 @@ import json
 import time
 
 from lumen_tui.model.tasks import Spec, Usage
+from lumen_tui.providers.base import Reserve
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.tasks.killfile import Kill, throw
 from lumen_tui.worker.record import Recorder
@@ -98,7 +99,7 @@ def test_only_work_counts_not_the_wait_for_a_person(purse):
         clock[0] += seconds
 
     def call(seconds):
-        spending.reserve(Usage(10, 0, 0.001), "test-model")
+        spending.reserve(Reserve(Usage(10, 0, 0.001), "test-model"))
         work(seconds)
         spending.spent(Usage(5, 0, 0.0005))
 

@@ -17,7 +17,7 @@ import msgspec
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SETTLE, SPENT, Book, Entry
+from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SENT, SETTLE, SPENT, Book, Entry
 from lumen_tui.store import files, process
 from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import PIECE, encode
@@ -29,6 +29,7 @@ from lumen_tui.store.spend.ledgerpages import PageFollower
 
 INDEX = "spend.json"
 _SAVE_EVERY = 128 * 1024  # bytes of the ledger between two savings of the index
+_GONE = "its worker is gone"
 _LAST = 256  # bytes before the place of the index that must be the same
 _entry = msgspec.json.Decoder(Entry).decode
 
@@ -115,6 +116,10 @@ class Ledger:
         kind = SETTLE if tokens or usd else RELEASE
         self.append(Entry(call, kind, times.iso(now), day=day, tokens=tokens, usd=usd, seconds=seconds))
 
+    def sent(self, call: str, day: str, now: float) -> None:
+        """Say that the request of a call leaves now. StoreError where that cannot be: do not send it then."""
+        self.append(Entry(call, SENT, times.iso(now), day=day))
+
     def append(self, *entries: Entry) -> None:
         """Append other lines durably."""
         if entries:
@@ -125,12 +130,15 @@ class Ledger:
         return not self.hold(notice, lambda book: "told" if notice.id in book.notices else "")
 
     def give_up_dead(self, now: float) -> list[Entry]:
-        """Count the holds of processes that are gone in full, as nobody will say what their calls cost."""
+        """Close the holds of processes that are gone, and return them.
+
+        A call that was never sent cost nothing. All others count in full, as nobody will say what they cost.
+        """
         book, at = self.refresh(), times.iso(now)
         dead = [hold for hold in book.open.values() if not process.is_same(owner(hold))]
         gone = [wait for wait in book.waits.values() if not process.is_same(owner(wait))]
         self.append(
-            *[Entry(hold.id, LOST, at, day=hold.day, text="its worker is gone") for hold in dead],
+            *[Entry(hold.id, RELEASE if hold.unsent else LOST, at, day=hold.day, text=_GONE) for hold in dead],
             *[Entry(wait.id, GONE, at, day=wait.day, task=wait.task) for wait in gone],
         )
         return dead
