@@ -39,6 +39,7 @@ class Approval(Struct, frozen=True, omit_defaults=True):
     rule: str = ""  # the pattern that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
     unwalled: bool = False  # no sandbox would stand around it
+    files: dict[str, str] = field(default_factory=dict)  # what a command runs or goes by, and a hash of each
     role: str = ""
     attempt: int = 1
     host: str = ""

@@ -24,6 +24,15 @@ from lumen_tui.model.plainoptions import (
 # rsync and xargs (which can be told to run programs, or unpack what stands in a file), ssh, sudo, env, docker.
 _TAKES_WHAT_IS_THERE = re.compile(r"[$`*?\[\]<~(){}!\\\"']")  # variables, patterns, input; quotes hide where words end
 _NAMES_A_PROGRAM = re.compile(r"--?(?!-?no-)[\w-]*(?:exec|program|command|pack|pager)")  # as of sort and of git push
+_GOES_BY = {
+    "make": ("GNUmakefile", "makefile", "Makefile"), "npm": ("package.json",), "npx": ("package.json",),
+    "yarn": ("package.json",), "pnpm": ("package.json",), "just": ("justfile", "Justfile"),
+    "cargo": ("Cargo.toml", "build.rs"),
+    "pytest": ("conftest.py", "pyproject.toml", "pytest.ini", "setup.cfg"), "tox": ("tox.ini", "pyproject.toml"),
+    "ninja": ("build.ninja",), "rake": ("Rakefile",), "docker": ("Dockerfile",), "terraform": ("main.tf",),
+    "ansible-playbook": ("ansible.cfg",), "gradle": ("build.gradle", "build.gradle.kts"), "mvn": ("pom.xml",),
+}  # fmt: skip
+_MOST_FILES = 60
 _ONE_OUTPUT = re.compile(r"\d?>&\d")
 _BLANKS = re.compile(r"[ \t]+")  # all that a shell takes for such
 _JOINS = re.compile(r"[;&|\n]+")
@@ -39,6 +48,19 @@ def runs_files(command: str) -> str:
         if words and (found := _runner(words)):
             return found
     return ""
+
+
+def files_of(command: str) -> list[str]:
+    """Return the names of files that a command line runs or goes by, as far as they stand in it or are its program's
+    own; empty where it does what it says. Not all of them need be there."""
+    if not runs_files(command):
+        return []
+    names = []
+    for part in _JOINS.split(_plain(command)):
+        words = [word for word in _BLANKS.split(part) if word]
+        names += [name for word in words if (name := word.rpartition("=")[2]) and not name.startswith("-")]
+        names += _GOES_BY.get(words[0].rpartition("/")[2], ()) if words else ()
+    return list(dict.fromkeys(names))[:_MOST_FILES]
 
 
 def _plain(command: str) -> str:

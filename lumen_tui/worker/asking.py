@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import msgspec
+
 from lumen_tui.model.approvals import Acted, Approval, Decision, call_hash
 from lumen_tui.model.folding import brief
 from lumen_tui.model.secrets.redaction import redact_value
@@ -15,7 +17,9 @@ from lumen_tui.store.people import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.tools.base import Answer, Request, Stopped, ToolError
+from lumen_tui.tools.sandbox.policy import FILES
 from lumen_tui.worker.record import Recorder
+from lumen_tui.worker.standing import again, standing
 from lumen_tui.worker.world import World
 
 _LOOK = 0.1  # seconds between two looks for an answer
@@ -40,20 +44,30 @@ class Asking:
         An answer that was given while no worker waited for it counts, once. A call that was refused stays refused.
         """
         call = call_hash(request.tool, request.arguments)
-        with self._world.stopper.untimed():
-            approval = self._open(request, call)
-            answer = self._take(approval) or self._wait(approval)
-        return self._settled(approval, answer, call)
+        outdated: set[str] = set()
+        asked = request.why
+        while True:
+            with self._world.stopper.untimed():
+                approval = self._open(request, call, outdated)
+                answer = self._take(approval) or self._wait(approval)
+            settled = self._settled(approval, answer, call)
+            changed = [path for path, text in again(approval.files).items() if text != approval.files[path]]
+            if not settled.allowed or not changed:
+                return settled
+            outdated.add(approval.id)
+            why = f"{one_line(changed[0], 200)} was changed after it was asked and allowed"
+            self._events.event("note", f"not begun: {why}; asks again")
+            request = msgspec.structs.replace(request, why=f"{why}: look at it again. {asked}")
 
-    def _open(self, request: Request, call: str) -> Approval:
-        """The question on file: one that still counts from an earlier attempt, else a new one."""
+    def _open(self, request: Request, call: str, outdated: set[str]) -> Approval:
+        """The question on file: one that still counts from an earlier attempt and is not outdated, else a new one."""
         for turn in range(_MOST_TURNS):
             approval_id = approvals.id_for(self._spec.id, call, turn)
             known = approvals.read(self._layout, approval_id)
             if known is None:
                 with self._world.stopper.guard():
                     return approvals.ask(self._layout, self._new(approval_id, call, request))
-            if self._counts(known):
+            if known.id not in outdated and self._counts(known):
                 return known
         raise ToolError(f"a person was asked {_MOST_TURNS} times about this call: that is enough")
 
@@ -81,9 +95,17 @@ class Asking:
             summary=brief(redact(request.summary), _SUMMARY), risk=safe(redact(request.risk)), why=safe(request.why),
             said=one_line(redact(self._events.said), _SAID), diff=safe(redact(request.diff)),
             rule=request.rule if redact(request.rule) == request.rule else "", folder=request.folder,
-            unwalled=request.unwalled, attempt=self._attempt, host=process.host(), pid=me.pid,
+            unwalled=request.unwalled,
+            files=self._files(request), attempt=self._attempt, host=process.host(), pid=me.pid,
             start_ticks=me.start_ticks, boot_id=me.boot_id,
         )  # fmt: skip
+
+    def _files(self, request: Request) -> dict[str, str]:
+        """What the command runs, as it stands now. A name that holds a secret is not written down."""
+        own = self._layout.task(self._spec.id)
+        start = own / FILES if (own / FILES).is_dir() else own
+        found = standing(request.tool, request.arguments, start)
+        return {path: text for path, text in found.items() if self._world.redact(path) == path}
 
     def _wait(self, approval: Approval) -> Decision:
         """Until there is an answer."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from lumen_tui.engine.actions.registry import perform
@@ -36,7 +38,7 @@ class Waiting:
         )
         self.journal = Journal(folder / "events.jsonl")
 
-    def asks(self, act: Callable[[], Any] = lambda: None, attempt: int = 1) -> Answer:
+    def asks(self, act: Callable[[], Any] = lambda: None, attempt: int = 1, call: Request = CALL) -> Answer:
         """Ask in this thread; `act` happens in another as soon as the question is there."""
         events = Recorder(self.journal, attempt, self.world.now, self.world.redact, self.stopper.guard)
         asking = Asking(self.world, Spec(id="tsk-one", objective="o", role="builder"), events, attempt)
@@ -44,7 +46,7 @@ class Waiting:
         person = threading.Thread(target=self._when_asked, args=(act, done))
         person.start()
         try:
-            return asking.ask(CALL)
+            return asking.ask(call)
         finally:
             done.set()
             person.join(10)
@@ -141,3 +143,53 @@ def test_keys_are_masked_in_the_question_and_the_hash_is_of_the_real_call(waitin
     (request,) = approvals.every(store.layout)
     assert request.arguments == {"command": "make [masked: environment]"}
     assert b"hunter2" not in store.layout.approval(request.id).read_bytes()
+
+
+RUNS = {
+    "sh ./run.sh": "run.sh", "sh sub/../run.sh": "run.sh", "./run.sh --fast": "run.sh", "make test": "Makefile",
+    "echo a && python3 -u run.sh": "run.sh", "npm test": "package.json", "sh link": "other.sh", "sh 'run.sh'": "run.sh",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_what_an_allowed_command_runs_is_what_stood_there_when_it_was_asked(waiting, store, command):
+    files = store.layout.task("tsk-one") / "files"
+    (files / "sub").mkdir(parents=True)
+    for name in ("run.sh", "other.sh", "Makefile", "package.json"):
+        (files / name).write_text("echo harmless\n")
+    (files / "link").symlink_to("other.sh")
+    call = msgspec.structs.replace(CALL, arguments={"command": command, "cwd": ""})
+
+    def changed_and_allowed() -> None:
+        (files / RUNS[command]).write_text("echo evil\n")
+        waiting.say("allow")
+
+    whys = []
+
+    def looks_again() -> None:
+        changed_and_allowed()
+        while not (open_ones := approvals.undecided(store.layout)):
+            time.sleep(0.01)
+        whys.append(open_ones[0].why)
+        waiting.say("deny", reason="no")
+
+    assert waiting.asks(looks_again, call=call).reason == "no"
+    assert "was changed after it was asked" in whys[0] and whys[0].endswith("again. w")
+    (files / "new.sh").write_text("x")
+    assert waiting.asks(
+        lambda: waiting.say("allow"),
+        call=msgspec.structs.replace(call, summary="again", arguments={"command": command, "cwd": "."}),
+    ).allowed, "nothing of it changed"
+
+
+def test_a_command_that_does_what_it_says_goes_by_no_file(waiting, store):
+    files = store.layout.task("tsk-one") / "files"
+    files.mkdir()
+    (files / "a").write_text("x")
+    call = msgspec.structs.replace(CALL, arguments={"command": "rm a", "cwd": ""})
+
+    def moved_and_allowed() -> None:
+        (files / "a").write_text("y")
+        waiting.say("allow")
+
+    assert waiting.asks(moved_and_allowed, call=call).allowed
