@@ -83,6 +83,8 @@ class SessionView(Plain):
     node_id: str = ""
     folder: str = ""
     started_below: tuple[str, ...] = ()
+    head_at_start: str = ""
+    dirty_at_start: dict[str, str] = {}  # noqa: RUF012 - a default that nobody changes
     last_activity: str = ""
     last_checkpoint: str = ""
     ended_at: str = ""

@@ -237,3 +237,27 @@ def test_a_gate_that_refuses_ends_nothing(shell):
     session = shell.ok("start", "--wu", "WU-042", "-q")
     assert shell("wu", "done", "WU-042").returncode == 2
     assert [one["session_id"] for one in shell.json("session")] == [session]
+
+
+def test_what_was_changed_before_the_session_is_not_touched_in_it(shell, git):
+    git.commit("old.py", "x = 1\n")
+    git.commit("gone.py", "x = 1\n")
+    git.write("old.py", "x = 2\n")
+    git.write("new.py", "begun by somebody\n")
+    (git.root / "gone.py").unlink()
+    session = shell.ok("start", "--wu", "WU-042", "-q")
+    shell.ok("checkpoint", "nothing yet")
+    assert shell.json("session", "show", session)["files_touched"] == []
+    assert shell.json("ready", "--wu", "WU-042")["files_touched"] == []
+    git.write("new.py", "gone on with\n")
+    git.write("mine.py", "mine\n")
+    shell.ok("checkpoint", "two files")
+    assert sorted(shell.json("session", "show", session)["files_touched"]) == ["mine.py", "new.py"]
+    git("add", "-A")
+    git("commit", "-qm", "all of it")
+    shell.ok("session", "end", session)
+    git.commit("between.py", "of nobody's session\n")
+    after = shell.ok("start", "--wu", "WU-042", "-q")
+    git.commit("later.py", "committed within it\n")
+    shell.ok("checkpoint", "the last")
+    assert shell.json("session", "show", after)["files_touched"] == ["later.py"]

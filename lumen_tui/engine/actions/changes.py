@@ -33,6 +33,27 @@ def _has_repository(folder: str) -> bool:
     return True
 
 
+def marks(found: Changes) -> dict[str, str]:
+    """What is changed, each file with when its content or its place changed last."""
+    return {name: _changed_at(found.root, name) for name in found.files}
+
+
+def since(found: Changes, before: dict[str, str]) -> Changes:
+    """Without the files that are as they were then: somebody else had changed them."""
+    if found.why or not before:
+        return found
+    files = tuple([name for name in found.files if before.get(name) != _changed_at(found.root, name)])
+    return Changes(**{**found.__dict__, "files": files})
+
+
+def _changed_at(root: str, name: str) -> str:
+    """In nanoseconds; `gone` for a file that is not there."""
+    try:
+        return str(os.lstat(os.path.join(root, name)).st_ctime_ns)
+    except OSError:
+        return "gone"
+
+
 def facts(found: Changes, said: str) -> dict[str, Any]:
     """What git said, or what the agent says that it said, or why nothing is known, as fields of a checkpoint."""
     stat = said.strip() or found.stat

@@ -77,15 +77,18 @@ def keep(
 
 def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:
     """What changed since the last checkpoint, or since the last commit where there is none."""
+    session = where.session
     git = last.metadata.get("git") if last else None
     base = git.get("head", "") if isinstance(git, dict) else ""
-    begun = where.session.folder if where.session else ""
+    if session and session.head_at_start and last and last.session_id != session.session_id:
+        base = session.head_at_start  # what came between is another session's
+    begun = session.folder if session else ""
     found = Changes(why="no folder")
     for place in dict.fromkeys([folder or begun, begun]):
         found = changes.look(place, base=str(base), without=str(store.root))
         if not found.why:
             break
-    return found
+    return changes.since(found, session.dirty_at_start) if session else found
 
 
 def _node(where: Place, found: Changes, note: str, *, by: str, now: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits, fields, handoff, lanes, places, undo
+from lumen_tui.engine.actions import changes, checks, edits, fields, handoff, lanes, places, undo
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
@@ -47,11 +47,12 @@ def start(
     text = f"Session started for {wanted}. Agent: {kind}, Context: {context_tier}"
     node = fields.node(text, by=by, now=now, type="session", wu_id=wanted)
     made = places.make_sure(store.root, wanted, by=by, now=now)
+    dirty = changes.look(folder, base="", without=str(store.root))
     session = WorkSession(
         session_id=name, started_at=times.iso(now), active_wu=wanted,
         lane=places.lane_of(store.root, wanted), agent=by, agent_type=kind, context_tier=context_tier,
         node_id=node["id"], folder=folder, last_activity=times.iso(now),
-        started_below=tuple(started_below),
+        started_below=tuple(started_below), head_at_start=dirty.head, dirty_at_start=changes.marks(dirty),
     )  # fmt: skip
     node |= {"session_id": session.session_id, "metadata": {"agentType": kind, "contextTier": context_tier}}
     stored.start(store.layout, session)
