@@ -22,6 +22,12 @@ from lumen_tui.tools.probes.suggest import suggest
 DAY = 86_400.0
 
 
+@pytest.fixture(autouse=True)
+def _patient(mind: Mind) -> None:
+    """Probes are processes, which on a busy machine take their time."""
+    mind.layout.config.write_text("[freshness]\nseconds = 60\neach_seconds = 60\n")
+
+
 @pytest.fixture
 def place(mind: Mind, tmp_path: Path) -> Path:
     """A file that a person named in a session."""
@@ -42,7 +48,12 @@ def standing(mind: Mind) -> list[FactState]:
 
 def check(mind: Mind) -> None:
     mind.now += 1
-    check_now(mind.store, [one.fact.id for one in standing(mind)], now=mind.now, config=FreshnessConfig())
+    check_now(
+        mind.store,
+        [one.fact.id for one in standing(mind)],
+        now=mind.now,
+        config=FreshnessConfig(seconds=60, each_seconds=60),
+    )
 
 
 def test_an_observation_that_names_a_path_becomes_a_fact_with_its_source(mind: Mind, place: Path) -> None:
@@ -60,7 +71,6 @@ def test_a_version_that_a_command_told_becomes_a_fact(mind: Mind, session: Sessi
     said = subprocess.run(["python3", "--version"], check=True, capture_output=True, text=True).stdout
     version = said.split()[1]
     mind.learn(session.runs("python3 --version", said).path)
-    mind.layout.config.write_text("[freshness]\nseconds = 20\neach_seconds = 10\n")  # also on a busy machine
     link(mind)
     assert [state.fact.claim for state in standing(mind)] == [f"`python3` is at version {version}"]
     words = [probe_words(probe) for probe in suggest(f"`python3` is at version {version}")]
