@@ -179,3 +179,12 @@ def test_the_state_folder_stays_closed_below_a_granted_folder(unwalled):
     assert may_write(context, str(unwalled.top / "outside" / "new")) == ""
     assert "lumen itself" in may_write(context, str(unwalled.store.root / "lumen.toml"))
     assert may_write(context, str(unwalled.files / "x")) == ""
+
+
+@pytest.mark.parametrize(
+    "name", [".GIT/hooks/x", ".Git/config", "src/.VSCODE/tasks.json", ".Env", ".Env.Local", "a/.giT"]
+)
+def test_what_programs_obey_is_not_written_in_other_letters(machine, name):
+    result = machine.box().call("write_file", {"path": f"{machine.top}/project/{name}", "content": "x"})
+    assert not result.ok
+    assert not (machine.top / "project" / name).exists()

@@ -80,7 +80,8 @@ def _check_bare(root: str, rest: str) -> None:
 
 
 def _check_parts(root: str, rest: str) -> None:
-    parts = rest.split(os.sep)
+    """In any letters: there are file systems to which those are one name."""
+    parts = rest.casefold().split(os.sep)
     for number, part in enumerate(parts):
         below = "/".join(parts[number + 1 :])
         if part == ".git" and (not below or obeyed_by_git(below)):
