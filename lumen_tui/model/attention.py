@@ -30,9 +30,17 @@ _BEFORE_NO = 300.0  # seconds before a question counts as no at which it is show
 # Single events. The others end with their cause, and what was put aside once would stay silent the next time.
 _SETTLED = frozenset(
     {
-        Need.FAILED, Need.LOST, Need.P0_SIGNAL, Need.P0_DISCOVERY, Need.PROGRESS, Need.RETIREMENT, Need.EXPIRED,
+        Need.FAILED, Need.LOST, Need.P0_SIGNAL, Need.P0_DISCOVERY, Need.TRIAGE, Need.PROGRESS, Need.RETIREMENT,
+        Need.EXPIRED,
     }
 )  # fmt: skip
+
+
+class Untriaged(msgspec.Struct, frozen=True):
+    """Discoveries that are open for longer than the setting allows: how many, and the oldest, in seconds since 1970."""
+
+    count: int = 0
+    oldest: float = 0.0
 
 
 class Queue(NamedTuple):
@@ -59,6 +67,8 @@ def collect(
     retirements: Iterable[Retirement] = (),
     held: Iterable[tuple[str, Submission]] = (),
     overdue: Iterable[Overdue] = (),
+    untriaged: Untriaged | None = None,
+    now: float = 0.0,
 ) -> tuple[Attention, ...]:
     """All there is, most urgent first and oldest first within one urgency."""
     found = [*_engine(engine), *_killed(killed), *_spend(spend)]
@@ -72,6 +82,7 @@ def collect(
         found.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
     found += [_fact(state) for state in facts]
     found += _loop(loop)
+    found += _triage(untriaged, now) if untriaged else []
     found += [Attention(Need.PROGRESS, one.target, one.text, one.since) for one in progress]
     found += [_held(name, one) for name, one in held]
     found += _evolution(evolution)
@@ -207,6 +218,16 @@ def _evolution(view: EvolutionView | None) -> list[Attention]:
         word = "proposal waits" if view.proposals == 1 else "proposals wait"
         found.append(Attention(Need.PROPOSAL, "proposals", f"{view.proposals} {word}: {view.newest}", view.since))
     return found
+
+
+def _triage(untriaged: Untriaged, now: float) -> list[Attention]:
+    """One item for all of them. It is named by its week: who puts it aside is asked again in the next one."""
+    if not untriaged.count:
+        return []
+    many = "1 discovery waits" if untriaged.count == 1 else f"{untriaged.count:,} discoveries wait"
+    oldest = times.age(now - untriaged.oldest)
+    text = f"{many} for triage, the oldest for {oldest}"
+    return [Attention(Need.TRIAGE, f"triage-{int(now // (7 * times.DAY))}", text, untriaged.oldest)]
 
 
 def _held(name: str, one: Submission) -> Attention:

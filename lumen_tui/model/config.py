@@ -125,6 +125,7 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint_interval: Annotated[int, Meta(ge=0, le=10_080)] = 30
     max_checkpoints: Annotated[int, Meta(ge=1, le=1000)] = 10
     auto_checkpoint: bool = True
+    triage_days: Annotated[float, Meta(ge=0, le=3650)] = 7.0  # an open discovery this old asks for triage; 0: never
     decay: DecayConfig = field(default_factory=DecayConfig)
     enforcement: EnforcementConfig = field(default_factory=EnforcementConfig)
     progress_signals: ProgressSignalsConfig = field(default_factory=ProgressSignalsConfig)

@@ -45,6 +45,7 @@ class Need(StrEnum):
     P0_DISCOVERY = "discovery"
     LOOP = "loop"  # loops that fail, or change nothing
     RELAY = "relay"  # a text that was written without a look at what came before it
+    TRIAGE = "triage"  # discoveries that nobody has judged for long
     PROGRESS = "progress"  # a progress signal that did not come
     PROPOSAL = "proposal"  # what was learnt and waits for a word
     PROBLEM = "problem"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model import attention, budget, liveness
+from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
@@ -219,7 +219,7 @@ class Reader:
             root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
             packets=self._packets.value, wake=self._wake.value, tasks=TaskRows(live, self.tasks.archive),
             signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
-            discovery_counts=self.nodes.discovery_counts(now), decay=self.nodes.decay_view(rule, now),
+            discovery_counts=self.nodes.open.counts(now), decay=self.nodes.decay_view(rule, now),
             fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
             lanes=lanes_of(self._work.value[0]), spend=spend, killed=self._killed(),
             approvals=self._approvals.waiting(now, live),
@@ -246,7 +246,7 @@ class Reader:
     def _attention(
         self, live: list[TaskView], spend: SpendView, problems: tuple[Problem, ...], now: float
     ) -> attention.Queue:
-        p0 = self.nodes.discovery_counts(now).get("P0", 0)
+        p0 = self.nodes.open.counts(now).get("P0", 0)
         found = attention.collect(
             engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
             p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=problems,
@@ -255,8 +255,13 @@ class Reader:
             progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
             killed=self._killed(), approvals=self._approvals.waiting(now, live), evolution=self._evolution.value,
             retirements=self._proposals.found, held=self._relay.held(), overdue=self._expired.found,
+            untriaged=self._untriaged(now), now=now,
         )  # fmt: skip
         return attention.sift(found, self._dismissed.targets(), spend.day, now)
+
+    def _untriaged(self, now: float) -> attention.Untriaged | None:
+        days = self.config.memory.triage_days
+        return self.nodes.open.untriaged(now - days * times.DAY, now) if days else None
 
     def _problems(self, now: float) -> tuple[Problem, ...]:
         found = [*pauses.stopped_roles(self._pauses.value)]

@@ -56,7 +56,7 @@ def test_open_discoveries_stand_by_priority_then_oldest_first(store):
     add(store, 5, kind="note")
     index = fresh(store)
     assert open_ids(index) == ["mem-0003", "mem-0002", "mem-0001", "mem-0004"]
-    assert index.discovery_counts(NOW) == {"P0": 1, "P2": 2, "-": 1}
+    assert index.open.counts(NOW) == {"P0": 1, "P2": 2, "-": 1}
 
 
 def test_the_last_line_of_an_id_wins(store):
@@ -76,7 +76,7 @@ def test_what_was_put_off_comes_back_by_itself(store):
     add(store, 1, priority="P1", snoozed_until=times.iso(NOW + times.DAY))
     index = fresh(store)
     assert open_ids(index) == []
-    assert index.discovery_counts(NOW) == {}
+    assert index.open.counts(NOW) == {}
     assert open_ids(index, NOW + 2 * times.DAY) == ["mem-0001"]
 
 

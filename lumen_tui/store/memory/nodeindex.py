@@ -14,16 +14,16 @@ from lumen_tui.model import decay, times
 from lumen_tui.model.decay import BINS, PROTECTIONS, DecayRule, DecayView, Fading
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.listings import NodeRow
-from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, PRIORITIES, Node, Touch, priority_rank
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, Touch, priority_rank
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.store.damage import Damage
 from lumen_tui.store.journal import PIECE, Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import OpenFile, SortedRows, split_lines
 from lumen_tui.store.memory.nodeviews import DiscoveryRows, FadingRows, NodeRows, decode_node
+from lumen_tui.store.memory.opendiscoveries import OpenDiscoveries
 from lumen_tui.store.memory.rowtable import IdNumbers, Row, RowTable
 
-_RANK = 1e11  # seconds: a discovery's priority outweighs every date
 _MANY = 2000  # changed rows from which sorting anew is cheaper than moving each
 _OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away
 
@@ -69,8 +69,7 @@ class NodeIndex:
         self._touched: dict[str, float] = {}  # touches of nodes not yet seen
         self._file: OpenFile | None = None
         self._fading = SortedRows()
-        self._open = SortedRows()
-        self._snoozed: set[int] = set()  # open discoveries that were put off, until whenever
+        self.open = OpenDiscoveries()
         self._archived = self._pinned = 0
         self._kept = [0] * (1 + len(PROTECTIONS))  # active nodes by what keeps them; the first: nothing
         self._changed: list[tuple[int, Row | None, Row]] = []
@@ -169,18 +168,13 @@ class NodeIndex:
         if not row.protected:
             change(self._fading, row.touched, number)
         if row.discovery:
-            change(self._open, row.rank * _RANK + row.created, number)
-            self._snoozed.discard(number)
-            if sign > 0 and row.snoozed_until:
-                self._snoozed.add(number)
+            (self.open.add if sign > 0 else self.open.remove)(number, row)
 
     def _sort_all(self) -> None:
         self._unsorted = False
         rows = self._rows
         self._fading.fill(rows.select(_OPEN, kept=0), rows.touched)
-        found = rows.select(_OPEN, discovery=True)
-        self._open.fill(found, lambda number: rows.rank(number) * _RANK + rows.created(number))
-        self._snoozed = {number for number in rows.put_off() if rows[number].status == _OPEN and rows[number].discovery}
+        self.open.fill(rows, rows.select(_OPEN, discovery=True))
         self._archived = len(rows.select(_ARCHIVED))
         self._pinned = len(rows.select(_OPEN, pinned=True))
         self._kept = [len(rows.select(_OPEN, kept=kept)) for kept in range(1 + len(PROTECTIONS))]
@@ -189,23 +183,7 @@ class NodeIndex:
         """Open discoveries that are not put off."""
         if self._file is None:
             return ()
-        hidden = self._put_off(now)
-        rows = self._open.rows
-        order = [number for number in rows if number not in hidden] if hidden else rows[:]
-        return DiscoveryRows(self._file, self._rows, order)
-
-    def discovery_counts(self, now: float) -> dict[str, int]:
-        """Open discoveries that are not put off, by priority (`-` for none)."""
-        hidden = [self._rows[number].rank for number in self._put_off(now)]
-        counts = {}
-        for rank, name in enumerate((*PRIORITIES, "-")):
-            known = self._open.below((rank + 1) * _RANK) - self._open.below(rank * _RANK) - hidden.count(rank)
-            if known:
-                counts[name] = known
-        return counts
-
-    def _put_off(self, now: float) -> set[int]:
-        return {number for number in self._snoozed if self._rows[number].snoozed_until > now}
+        return DiscoveryRows(self._file, self._rows, self.open.listed(now))
 
     def fading(self, rule: DecayRule, now: float) -> Sequence[Fading]:
         """Active, unprotected nodes, the next to be archived first."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     Need.P0_SIGNAL: SIGNALS, Need.FAILED: WORKERS, Need.LOST: WORKERS, Need.STALLED: WORKERS, Need.EXPIRED: WORKERS,
-    Need.P0_DISCOVERY: DISCOVERIES,
+    Need.P0_DISCOVERY: DISCOVERIES, Need.TRIAGE: DISCOVERIES,
 }  # fmt: skip
 
 # Target -> the command that opens its page.
@@ -153,7 +153,7 @@ class NeedsHandler(Handler):
             return
         pane = self.room.pane(_WHERE.get(need.need, _elsewhere(need)))
         self.room.go_to(pane)
-        if pane.rows is not None and need.target:
+        if pane.rows is not None and need.target and need.need is not Need.TRIAGE:
             pane.rows.set_filter("")
             pane.rows.select_key(need.target)
 
