@@ -68,7 +68,8 @@ class Cap(Struct, frozen=True):
             return _CLOSED
         said = [f"{spent.tokens:,} of {limit.tokens:,} tokens"] if limit.tokens else []
         said += [f"{dollars(spent.usd, limit.usd)} of {dollars(limit.usd)}"] if limit.usd else []
-        said += [f"{spent.seconds / 60:.0f} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
+        digits = 0 if limit.seconds >= 600 else 2
+        said += [f"{round(spent.seconds / 60, digits):g} of {limit.seconds / 60:g} minutes"] if limit.seconds else []
         return f"{', '.join(said)} spent{self._of_it}"
 
     @property

@@ -98,3 +98,8 @@ def test_every_request_is_told_before_it_leaves(api, tmp_path):
         if isinstance(step, Reserve | Sent | Spent):
             seen.append((type(step), len(api.requests)))
     assert seen == [(Reserve, 0), (Sent, 0), (Spent, 1)]
+
+
+def test_a_cap_of_few_minutes_says_how_much_of_it_is_spent():
+    cap = budget.Cap("c", budget.Limit(seconds=60), Amount(seconds=50))
+    assert cap.words == "0.83 of 1 minutes spent"
