@@ -24,7 +24,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.store import lastframe, program
-from lumen_tui.tui import fewer_bytes, fewer_lines, theme
+from lumen_tui.tui import fewer_bytes, fewer_lines, let_go, theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
 from lumen_tui.tui.guard import AsciiTwins, Guard
@@ -65,6 +65,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.look = theme.NO_LOOK
         fewer_bytes.install()
         fewer_lines.install()
+        let_go.install()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.port = port
         self.operator = operator

@@ -12,9 +12,9 @@ from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.spendbook import HOLD, WAIT, Amount, Book, Entry
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.model.text import one_line
-from lumen_tui.model.times import iso, span
+from lumen_tui.model.times import HOUR, iso, span
 from lumen_tui.providers.base import ProviderError, Reserve
-from lumen_tui.store import files, process
+from lumen_tui.store import files, lease, process
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.spend.ledger import Ledger, new_call, unreserved
 from lumen_tui.store.stamped import Stamped
@@ -25,6 +25,8 @@ from lumen_tui.worker.world import Tally, World
 
 _LOOK = 0.25  # seconds between two looks for room
 _AGAIN = 30.0  # seconds after which a waiting worker tries, whatever it saw
+_UNDRIVEN = 600.0  # seconds without an engine after which a wait ends
+_LONGEST = 25 * HOUR  # of a wait: a new day has begun meanwhile, whenever it begins
 _CLOSED = "the ledger cannot be written, so no call is made"
 
 
@@ -128,15 +130,19 @@ class Spending:
     def _wait(self, why: str, call: Reserve, worked: float) -> None:
         """Wait until there is room: a cap was raised, a new day began, or somebody's call cost less than was set aside.
 
-        The time limit stands still meanwhile; a reason to stop ends the wait.
+        The time limit stands still meanwhile; a reason to stop ends the wait. So does an engine that does not come
+        back, and a day that brought no room: nobody would end this worker.
         """
         world = self._world
-        began = world.monotonic()
+        began = driven = world.monotonic()
         self._tell(why, call)
         with world.stopper.untimed():
             while True:
                 self._sleep_until_news()
-                waited = world.monotonic() - began
+                now = world.monotonic()
+                waited, driven = now - began, now if lease.is_held(world.store.layout) else driven
+                if given_up := _given_up(waited, now - driven):
+                    raise ProviderError(f"{given_up}; it waited because {why}")
                 left, may_wait = self._try(call, worked, waited)
                 if left and not may_wait:
                     raise ProviderError(left)
@@ -213,3 +219,10 @@ class Spending:
             self._spec.role, one_line(model, 100), usage.tokens, usage.usd, seconds, waited, self._me.pid,
             self._me.start_ticks, self._me.boot_id, text=text,
         )  # fmt: skip
+
+
+def _given_up(waited: float, undriven: float) -> str:
+    """Why a wait for room in the budget ends without it, or the empty string. Both in seconds."""
+    if undriven > _UNDRIVEN:
+        return f"no engine has driven for {span(undriven)}, so the wait for the budget ended"
+    return f"the wait for the budget ended after {span(waited)}" if waited > _LONGEST else ""

@@ -1,0 +1,36 @@
+"""Screens that were closed leave nothing behind: a room stands open for weeks."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from typing import Any
+
+from textual._styles_cache import StylesCache
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+
+_HELD = (StylesCache, Screen, Widget, Strip)
+
+
+def held() -> Counter[str]:
+    """How many widgets there are, and what was drawn of them."""
+    gc.collect()
+    return Counter(kind.__name__ for thing in gc.get_objects() for kind in _HELD if isinstance(thing, kind))
+
+
+async def test_screens_that_were_opened_and_closed_are_let_go_with_all_they_drew(open_room: Any) -> None:
+    opens = ("question_mark", "colon", "exclamation_mark", "t") * 2
+    async with open_room() as room:
+        counts = []
+        for _ in range(3):
+            for key in opens:
+                await room.press(key, "escape")
+            assert room.app.screen is room.app.room
+            counts.append(held())
+        grown = counts[2] - counts[1]
+        assert grown["Screen"] == 0
+        assert grown["Widget"] < len(opens)  # the last one's may be on their way
+        assert grown["StylesCache"] < len(opens)
+        assert grown["Strip"] < room.app.size.height
