@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups soak
+.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -141,13 +141,13 @@ class Spending:
                 self._sleep_until_news()
                 now = world.monotonic()
                 waited, driven = now - began, now if lease.is_held(world.store.layout) else driven
-                if given_up := _given_up(waited, now - driven):
-                    raise ProviderError(f"{given_up}; it waited because {why}")
                 left, may_wait = self._try(call, worked, waited)
-                if left and not may_wait:
-                    raise ProviderError(left)
                 if not left:
                     break
+                if not may_wait:
+                    raise ProviderError(left)
+                if given_up := _given_up(waited, now - driven):
+                    raise ProviderError(f"{given_up}; it waited because {why}")
         self._mark()
         self._events.event("note", f"goes on after {span(waited)}: there is room again. It had waited because {why}")
 

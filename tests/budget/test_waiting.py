@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 
+import pytest
+
 from lumen_tui.model.tasks import Spec, Usage
-from lumen_tui.providers.base import Reserve
+from lumen_tui.providers.base import ProviderError, Reserve
+from lumen_tui.store import lease
 from lumen_tui.store.journal import Journal
 from lumen_tui.store.tasks.killfile import Kill, throw
 from lumen_tui.worker.record import Recorder
@@ -85,6 +89,31 @@ def test_a_ledger_that_cannot_be_written_lets_no_call_through(purse):
     out, _ = purse.race("tsk-a", 1, 5).communicate(timeout=10)
     assert "refused the ledger cannot be written, so no call is made" in out
     assert "held" not in out
+
+
+def hurried(purse, step):
+    """What a call costs and how its task fares, where each look at the clock takes `step` seconds."""
+    purse.settings("[budget]\nday_tokens = 5\nday_usd = 0\n")
+    folder, clock = purse.task("tsk-a"), itertools.count(100.0, step)
+    stopper = Stopper(folder, lambda: next(clock))
+    world = World(folder, time.time, lambda: next(clock), {}, stopper, lambda text: text)
+    events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
+    return Spending(world, Tally(brain="test"), Spec(id="tsk-a", objective="x"), events)
+
+
+def test_no_worker_waits_on_for_an_engine_that_does_not_come_back(purse):
+    spending = hurried(purse, 10.0)
+    with pytest.raises(ProviderError, match=r"no engine has driven for 10 m .*it waited because today's budget"):
+        spending.reserve(Reserve(Usage(10, 0, 0.001), "test-model"))
+
+
+def test_a_wait_that_a_new_day_did_not_end_ends(purse):
+    held = lease.take_lease(purse.layout)
+    assert held is not None
+    spending = hurried(purse, 3600.0)
+    with pytest.raises(ProviderError, match="the wait for the budget ended after"):
+        spending.reserve(Reserve(Usage(10, 0, 0.001), "test-model"))
+    held.release()
 
 
 def test_only_work_counts_not_the_wait_for_a_person(purse):
