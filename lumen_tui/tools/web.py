@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -31,6 +32,11 @@ _MAX_ADDRESS = 2000
 _PORTS = {"http": 80, "https": 443}
 _READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript",
              "application/x-ndjson", "application/toml", "application/yaml")  # fmt: skip
+# What pages are written in. Others that Python knows take minutes for 2 MB (punycode), or are no charset (zip).
+_CHARSETS = re.compile(
+    r"utf-?(?:8(?:-sig)?|16|32)(?:-?[lb]e)?|(?:us-)?ascii|latin-?1|iso-?8859-\d{1,2}|(?:windows|cp)-?(?:125\d|874|932|949)|"
+    r"koi8-[ru]|gb(?:k|2312|18030)|euc-(?:jp|kr)|shift-?jis|big5(?:-hkscs)?|iso-2022-jp|macintosh"
+)
 _MOVED = (301, 302, 303, 307, 308)
 _GIVEN_OUT = ipaddress.ip_network("2000::/3")  # all of IPv6 that is; elsewhere stand site-local and translated ones
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address is behind it
@@ -202,7 +208,14 @@ def _read(context: Context, response: http.client.HTTPResponse) -> tuple[bytes, 
 
 
 def web_fetch(context: Context, arguments: FetchArguments) -> ToolResult:
-    return _result(*_fetched(context, arguments))
+    ends = context.monotonic() + arguments.seconds
+
+    def check() -> None:
+        context.check()
+        if context.monotonic() > ends:
+            raise ToolError(f"the page could not be read within {arguments.seconds:g} s")
+
+    return _result(*_fetched(context, arguments), check)
 
 
 def status_of(context: Context, arguments: FetchArguments) -> int:
@@ -229,12 +242,12 @@ def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _Page]:
     raise ToolError(f"it leads on and on ({_MAX_HOPS} times): not followed further")
 
 
-def _result(url: str, page: _Page) -> ToolResult:
+def _result(url: str, page: _Page, check: Callable[[], None]) -> ToolResult:
     kind = page.kind.partition(";")[0].strip().lower() or "text/plain"
     if not kind.startswith(_READABLE) and not kind.endswith(("+json", "+xml")):
         raise ToolError(f"{one_line(url, 200)} is {one_line(kind, 60)}, which is not text")
     text = _decoded(page)
-    text = text_of(text) if "html" in kind else text
+    text = text_of(text, check) if "html" in kind else text
     head = f"{page.status} {one_line(url, 300)} ({one_line(kind, 60)}, {size_text(len(page.body))})"
     note = f"\n[the page is longer: {size_text(_MAX_BYTES)} of it were read]" if page.cut else ""
     return ToolResult(
@@ -244,9 +257,10 @@ def _result(url: str, page: _Page) -> ToolResult:
 
 
 def _decoded(page: _Page) -> str:
-    charset = page.kind.lower().partition("charset=")[2].partition(";")[0].strip("\"' ") or "utf-8"
+    charset = page.kind.lower().partition("charset=")[2].partition(";")[0].strip("\"' ")
+    name = charset if _CHARSETS.fullmatch(charset.replace("_", "-")) else "utf-8"
     try:
-        return page.body.decode(charset, "replace")
+        return page.body.decode(name, "replace")
     except (LookupError, ValueError):
         return page.body.decode("utf-8", "replace")
 
