@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.cli import following
@@ -13,7 +16,7 @@ from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.loop import EngineEvent, event_line
-from lumen_tui.model.snapshot import Attention, Need, Snapshot, SpendView
+from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import STATES, tally, tally_words
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
@@ -75,10 +78,30 @@ def run_status(session: Session, args: Namespace) -> int:
         say(f"  {reason}")
     if picture.spend.unknown_tokens:
         say(f"  {_unknown(picture.spend)}")
+    if lacking := _no_model(picture):
+        say(f"  {lacking}")
     for need in picture.attention:
         if not _told(need):
             say(f"  {need.text}")
     return 0
+
+
+def _no_model(picture: Snapshot) -> str:
+    """Why no task will get its model, before the first one fails: as the engine's environment is, else ours."""
+    from lumen_tui.providers.choose import missing_key
+
+    heartbeat = picture.engine.heartbeat if picture.engine.life is EngineLife.ALIVE else None
+    return missing_key(picture.config.models, _environ(heartbeat.pid if heartbeat else 0))
+
+
+def _environ(pid: int) -> Mapping[str, str]:
+    """The environment with which a process began; our own where that cannot be seen."""
+    try:
+        data = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
+    except OSError:
+        data = b""
+    found = dict(os.fsdecode(entry).partition("=")[::2] for entry in data.split(b"\0") if b"=" in entry)
+    return found or os.environ
 
 
 def _told(need: Attention) -> bool:

@@ -17,6 +17,7 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
+from lumen_tui.model.text import one_line
 from lumen_tui.store import files
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.settings import roles
@@ -197,7 +198,8 @@ def run_show(session: Session, args: Namespace) -> int:
     spec = view.spec
     facts = {
         "task": spec.id, "status": f"{view.state} {view.reason}".strip(), "role": spec.role,
-        "objective": spec.objective, "constraints": "; ".join(spec.constraints), "priority": spec.priority,
+        "model": spec.model, "objective": spec.objective, "context": one_line(spec.context, 300),
+        "constraints": "; ".join(spec.constraints), "priority": spec.priority,
         "work unit": spec.wu_id, "lane": spec.lane, "retry of": spec.retry_of, "brain": view.brain,
         "at most": budget.own_words(spec.budget), "folder": str(folder or ""),
     }  # fmt: skip

@@ -12,7 +12,7 @@ from lumen_tui.model.tasks import Usage
 _BAD = ("fail", "lost", "error", "refuse", "problem", "degraded")  # in the kind of an event
 
 
-class Artifact(Struct, frozen=True, omit_defaults=True):
+class Artifact(Struct, frozen=True):
     """The last thing a loop made."""
 
     kind: str = ""
@@ -20,14 +20,14 @@ class Artifact(Struct, frozen=True, omit_defaults=True):
     title: str = ""
 
 
-class Health(Struct, frozen=True, omit_defaults=True):
+class Health(Struct, frozen=True):
     """`ok`, `degraded` or `failed`, with a note."""
 
     status: str = "ok"
     note: str = ""
 
 
-class TokenBudget(Struct, frozen=True, omit_defaults=True):
+class TokenBudget(Struct, frozen=True):
     """Tokens in the current window; `limit` 0 means none is set."""
 
     window: str = "day"

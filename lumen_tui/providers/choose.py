@@ -23,6 +23,17 @@ def provider_name(config: ModelsConfig, environ: Mapping[str, str]) -> str:
     return "anthropic" if keyed else "offline"
 
 
+def missing_key(config: ModelsConfig, environ: Mapping[str, str]) -> str:
+    """Why tasks without a model of their own will fail, as far as can be known before; empty where they get one."""
+    if config.provider in ("auto", *NO_SERVERS):
+        return ""
+    try:
+        endpoint(config, config.provider, environ).check(environ)
+    except ProviderError as error:
+        return str(error)
+    return ""
+
+
 def key_names(
     provider: str, config: ModelsConfig | None = None, role: str = "", tier: str = "", model: str = ""
 ) -> tuple[str, ...]:  # fmt: skip

@@ -8,12 +8,13 @@ from msgspec import Meta, Struct
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.agent import MOST_TASKS, ROLE, Act
-from lumen_tui.model.tasks import Spec
+from lumen_tui.model.tasks import Budget, Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.settings.roles import list_roles, load_role
 from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.units import lanenames
 from lumen_tui.store.units.work import read_unit
 from lumen_tui.tools.acts import once
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
@@ -41,10 +42,20 @@ class TaskArguments(Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...], Meta(max_length=20, description="ids of tasks that must be done before it begins")
     ] = ()
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
+    model: Annotated[
+        Literal["", "haiku", "sonnet", "opus"],
+        Meta(description="the tier, where the role's own is too small or too dear"),
+    ] = ""
+    lane: Annotated[str, Meta(max_length=100, description="the lane it counts in, a known one [the work unit's]")] = ""
+    timeout_seconds: Annotated[float, Meta(ge=0, le=86_400, description="longest time, 0 for the role's")] = 0.0
+    tokens: Annotated[
+        int, Meta(ge=0, le=1_000_000_000, description="the most it may spend, 0 for no limit of its own")
+    ] = 0
+    usd: Annotated[float, Meta(ge=0, le=1_000_000, description="the same in dollars")] = 0.0
 
 
 def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
-    role, lane = _known_role(context, arguments.role), _lane(context, arguments.wu_id)
+    role, lane = _known_role(context, arguments.role), _lane(context, arguments)
     for name in arguments.depends_on:
         _known_task(context, name)
 
@@ -54,6 +65,8 @@ def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
             id=taskfiles.id_for_key(key), objective=_clean(context, arguments.objective).strip(), role=role,
             context=_clean(context, arguments.context),
             constraints=tuple(_clean(context, one) for one in arguments.constraints), wu_id=arguments.wu_id, lane=lane,
+            model=arguments.model, timeout_seconds=arguments.timeout_seconds,
+            budget=Budget(tokens=arguments.tokens, usd=arguments.usd),
             priority=arguments.priority, depends_on=arguments.depends_on, created_by=context.spec.id,
             created_at=times.iso(context.now()), key=key,
         )  # fmt: skip
@@ -92,10 +105,15 @@ def _known_role(context: Context, name: str) -> str:
     raise ToolError(f"no role {one_line(name, 60)!r} can be given work: one of {known}")
 
 
-def _lane(context: Context, wu_id: str) -> str:
-    """The lane of the work unit; nothing without one."""
-    if not wu_id:
-        return ""
+def _lane(context: Context, arguments: TaskArguments) -> str:
+    """The lane that is named, else that of the work unit; nothing without either."""
+    known = lanenames.known(context.store.layout.root)
+    if arguments.lane and arguments.lane not in known:
+        names = ", ".join(known) or "none"
+        raise ToolError(f"there is no lane {one_line(arguments.lane, 100)!r}; the known ones are: {names}")
+    wu_id = arguments.wu_id
+    if arguments.lane or not wu_id:
+        return arguments.lane
     try:
         unit = read_unit(context.store.layout, wu_id)
     except (ids.BadId, BadFile, files.StoreError) as error:

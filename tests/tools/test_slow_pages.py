@@ -11,7 +11,8 @@ from lumen_tui.tools.html import text_of
 
 SHAPES = (
     "<!--", "<a ", "<div>", "<![CDATA[", "</", "<?", "<", "<!", "<ul><li>", "<table><tr><td>", "<pre>", "<!DOCTYPE ",
-    '<a href="', "<a href='x", "<script>", "</script", "<svg>", "&amp;&", "<a b=c ", '<p title="\'>', "<style><", "</svg><svg>",
+    '<a href="', "<a href='x", "<script>", "</script", "<svg>", "&amp;&", "<a b=c ", '<p title="\'>', "<style><",
+    "</svg><svg>",
 )  # fmt: skip
 LENGTH = 1_800_000
 
