@@ -90,13 +90,22 @@ def _check_names(root: str, options: dict[str, str]) -> None:
         options["lane"] = places.lane_at(root, options.get("lane", ""))
 
 
-def _append(root: str, name: str, record: dict[str, Any], by: str, now: float) -> int:
+def _append(
+    root: str, name: str, record: dict[str, Any], change: dict[str, Any], said: str, by: str, now: float
+) -> int:
+    """The action first: what was sent or noted is known to undo, whatever is killed when."""
     line = files.check_line(light.line(record))
+    client = light.client(os.environ)
     if record.get("wu_id") and not os.path.exists(f"{root}/work/{record['wu_id']}.md"):
         from lumen_tui.engine.actions import places
 
-        if made := places.make_sure(root, record["wu_id"], by=by, now=now):
+        if made := places.make_sure(root, record["wu_id"], by=by, now=now, client=client):
             print(f"lumen-tui: {made}", file=sys.stderr)
+    text = str(record.get("message") or record.get("content") or "")[:120]
+    summary = f"{said}: {' '.join(text.split())[:60]}"  # made safe where it is shown
+    verb = "signal.send" if change["kind"] == "signal" else "node.create"
+    action = fields.noted(verb, change["key"], summary, by=by, now=now, client=client)
+    files.append(f"{root}/actions.jsonl", files.check_line(light.line({**action, "changes": [change]})), durable=False)
     files.append(f"{root}/memory/{name}", line)
     os.write(1, f"{record['id']}\n".encode())
     return 0
@@ -116,7 +125,10 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
         where = places.of_note(root, by=by, wu_id=wu_id, session=session)
         lane = places.lane_at(root, options.get("lane", "")) or places.lane_of(root, where.wu_id)
         options |= {"wu_id": where.wu_id, "session_id": where.session_id, "lane": lane}
-    return _append(root, "signals.jsonl", fields.signal(words[0], by=by, now=now, **options), by, now)
+    record = fields.signal(words[0], by=by, now=now, **options)
+    said = "signal sent" + (f" to {options['to']}" if options.get("to") else "")
+    change = fields.made("signal", record["id"], None, {"sent": True})
+    return _append(root, "signals.jsonl", record, change, said, by, now)
 
 
 def _create(argv: list[str], state: dict[str, str]) -> int:
@@ -131,7 +143,9 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
     session, wu_id = light.belongs(root, options.pop("session", ""), options.pop("wu_id", None), os.environ)
     where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     options |= {"wu_id": where.wu_id, "session_id": where.session_id}
-    return _append(root, "memory.jsonl", fields.node(words[0], by=by, now=now, tags=tags, **options), by, now)
+    record = fields.node(words[0], by=by, now=now, tags=tags, **options)
+    said, change = f"{record['type']} noted", fields.made_node(record)
+    return _append(root, "memory.jsonl", record, change, said, by, now)
 
 
 def _inbox(argv: list[str], state: dict[str, str]) -> int:

@@ -70,6 +70,11 @@ def reader(root: str, by: str, environ: Mapping[str, str]) -> str:
     return mine.session_id if mine else by
 
 
+def client(environ: Mapping[str, str]) -> str:
+    """Where an action is done: on the command line, or in the session of an agent."""
+    return environ.get("LUMEN_SESSION", "").strip() or "cli"
+
+
 def state_root(environ: Mapping[str, str]) -> str:
     """As `store.layout.default_root`, as text."""
     home = environ.get("HOME") or os.path.expanduser("~")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.cli import light
 from lumen_tui.engine.actions.facts import AGENT_PROGRAM
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import ActionError, Done
@@ -75,7 +76,8 @@ class Session:
 
     def perform(self, verb: str, *, by: str = "", **arguments: Any) -> Done:
         """Carry out one verb as the operator."""
-        return perform(self.store, verb, arguments, by=by or self.operator, now=self.now)
+        client = light.client(os.environ)
+        return perform(self.store, verb, arguments, by=by or self.operator, now=self.now, client=client)
 
 
 def say(text: str) -> None:

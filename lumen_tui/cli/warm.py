@@ -44,9 +44,10 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
         "progress": options.get("progress", ""), "nextSteps": options.get("next_steps", ""),
         "trigger": fields.label(options.get("trigger", "manual"), "trigger"),
     }  # fmt: skip
-    made, said = checkpoints.keep(
+    made, said, _ = checkpoints.keep(
         store, where, texts, by=by, now=time.time(), note=words[0] if words else options.get("note", ""),
         folder=os.getcwd(), git_diff_stat=options.get("stat", ""), key=options.get("key", ""),
+        client=light.client(os.environ),
     )  # fmt: skip
     print(made)
     if not any(flag in QUIET for flag in flags):

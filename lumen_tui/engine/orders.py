@@ -132,7 +132,7 @@ class Orders:
     def _do_resume(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
         wishes.beat = True
         self.stops_after_tasks = ""
-        return self.pausing.resume(command.target)
+        return self.pausing.resume(command.target, alone=command.after == "alone")
 
     def _do_cancel(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
         view = self._tending.index.find(command.target)

@@ -60,13 +60,19 @@ class Pausing:
         may = self._index.unsettled()
         return [name for name in may if has_worker(self._layout.task(name))]
 
-    def resume(self, target: str) -> Answer:
-        """Let what was paused go on; without a target all of it: the loop, each role and each worker too."""
+    def resume(self, target: str, *, alone: bool = False) -> Answer:
+        """Let what was paused go on; without a target all of it: the loop, each role and each worker too.
+
+        With `alone` what is paused by itself stays so.
+        """
         if target == LOOP or target.startswith(ROLE):
             there = pauses.change(self._layout, target, None)
             return there, "resumed" if there else f"{target.removeprefix(ROLE)} is not paused"
         if target:
             return self._resume_one(target)
+        if alone:
+            self._end_pause_of_all()
+            return True, "resumed"
         return True, self._resume_all()
 
     def _resume_all(self) -> str:

@@ -23,7 +23,7 @@ from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.whytrace import Trace
-from lumen_tui.store import files
+from lumen_tui.store import files, process
 from lumen_tui.store.layout import distrust
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodeviews import decode_node
@@ -105,9 +105,11 @@ class RemotePort:
     """Speaks to the engine through the files alone, so that one room or five, attached or not, are the same."""
 
     def __init__(
-        self, root: Path, operator: str = "operator", *, read_only: str = "", clock: Clock | None = None
-    ) -> None:
+        self, root: Path, operator: str = "operator", *, read_only: str = "", clock: Clock | None = None,
+        client: str = "",
+    ) -> None:  # fmt: skip
         self.root, self.operator = root, operator
+        self.client = client or f"room-{process.name(process.myself())}"
         self._read_only = read_only
         self._clock = clock or SystemClock()
         self._store = Store(root)
@@ -134,7 +136,7 @@ class RemotePort:
 
         if why := self.read_only:
             raise ActionError(f"nothing can be changed here: {why}")
-        return perform(self._store, verb, arguments, by=self.operator, now=self._clock.now())
+        return perform(self._store, verb, arguments, by=self.operator, now=self._clock.now(), client=self.client)
 
     def task_detail(self, task_id: str) -> TaskDetail:
         for _ in range(_MOVES):

@@ -44,7 +44,7 @@ def run_task(root: Path, operator: str, arguments: dict[str, Any]) -> int:
 
     Exit code 0 done, 1 failed or the state folder cannot be used, 2 bad input, 130 and 143 stopped.
     """
-    port, layout = RemotePort(root, operator), Layout(root)
+    port, layout = RemotePort(root, operator, client="cli"), Layout(root)
     try:
         if news := layout.create():
             _say(news)

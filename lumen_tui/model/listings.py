@@ -32,8 +32,12 @@ class Deed(Struct, frozen=True):
     reason: str = ""
     undoes: str = ""
     redoes: str = ""
-    changes: int = 0  # how many things it changed; none: there is nothing to take back
+    changes: int = 0  # how many things it changed
     undone: bool = False  # taken back, and not done again since
+    client: str = ""  # the room or the session that it was done in, or `cli`
+    group: str = ""  # the id of the first of several that are undone as one
+    final: str = ""  # why it cannot be undone, and what to do instead
+    stage: str = ""  # `begun` where it was cut off
 
 
 class NodeRow(Struct, frozen=True):

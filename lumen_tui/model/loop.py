@@ -207,7 +207,7 @@ class Command(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     by: str = "operator"
     until: str = ""  # of a pause: when it ends by itself
-    after: str = ""  # step | task | now: when it takes hold; empty for the verb's own
+    after: str = ""  # step | task | now: when it takes hold; `alone`, of a resume: no more than that one scope
     schema: int = 1
 
 

@@ -124,8 +124,18 @@ class Change(Struct, frozen=True):
     after: dict[str, Any] | None
 
 
+class Stage:
+    """How far an action is that takes several writes: told before the first of them, and again after the last."""
+
+    BEGUN, DONE, DROPPED = "begun", "done", "dropped"
+
+
 class Action(Struct, frozen=True, omit_defaults=True):
-    """One operator action with all that is needed to take it back (actions.jsonl)."""
+    """One operator action with all that is needed to take it back (actions.jsonl).
+
+    One of several writes takes two lines of one id: `begun`, with the changes, before the first write, and `done`, or
+    `dropped` where nothing of it stands.
+    """
 
     id: str
     at: str
@@ -137,4 +147,9 @@ class Action(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     undoes: str = ""
     redoes: str = ""
+    client: str = ""  # the room or the session that it was done in, or `cli`; none in records of earlier versions
+    group: str = ""  # the id of the first of several that are undone as one
+    final: str = ""  # why it cannot be undone, and what to do instead
+    stage: str = ""  # one of Stage, or nothing for what took a single write
+    process: str = ""  # of a begun one: who carries it out, as `store.process.name` has it
     schema: int = 1

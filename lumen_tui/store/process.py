@@ -89,6 +89,20 @@ def myself() -> ProcessId:
     return identify(os.getpid())
 
 
+def name(process: ProcessId) -> str:
+    """A process as one word, for records: `pid-ticks-boot`, with the beginning of the boot's id."""
+    return f"{process.pid}-{process.start_ticks}-{process.boot_id[:8]}"
+
+
+def lives(name: str) -> bool:
+    """Whether the process of such a word still runs; False for what is none."""
+    pid, _, rest = name.partition("-")
+    ticks, _, boot = rest.partition("-")
+    if not (pid.isdigit() and ticks.isdigit()) or boot != boot_id()[:8]:
+        return False
+    return is_same(ProcessId(int(pid), int(ticks), boot_id()))
+
+
 def session_members(sessions: Set[int]) -> list[int]:
     """Pids of the processes of these sessions: workers and everything they started that did not leave them."""
     found = []

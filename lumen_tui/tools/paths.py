@@ -10,9 +10,12 @@ from pathlib import Path
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below, is_below_any
-from lumen_tui.tools.sandbox.policy import SHOWN
 from lumen_tui.tools.sandbox.secrets import is_env_file
 
+_CONTROL = (
+    "lumen.toml", "operator.toml", "commands.jsonl", "command-receipts.jsonl", "engine.lock", "approvals", "locks",
+    "constitution.json", "kill.json", "spend.jsonl",
+)  # fmt: skip
 OWN_FILES = "files"  # in the task's folder: where it may always write
 _PROCESS_SECRETS = re.compile(
     r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
@@ -79,26 +82,17 @@ def special(found: os.stat_result) -> str:
     return next((word for test, word in _KINDS if test(found.st_mode)), "")
 
 
-def _is_closed_to_others(path: str) -> bool:
-    """Whether the kernel tells it to root alone, such as /proc/kmsg, of which each line is told once."""
-    while path not in ("/proc", "/sys", "/"):
-        try:
-            if not os.stat(path).st_mode & stat.S_IROTH:
-                return True
-        except OSError:
-            return True
-        path = os.path.dirname(path)
-    return False
+def _is_control(name: str) -> bool:
+    """Whether something at the top of the state folder is the engine's own, the ledger's earlier pages among it."""
+    return name in _CONTROL or name.startswith("spend-")
 
 
 def forbidden(context: Context, path: str) -> str:
     """Why the real path `path` must not be read, or empty."""
     if _PROCESS_SECRETS.match(path):
         return f"{one_line(path)} holds another process's secrets and is not read"
-    if is_below_any(path, ("/proc", "/sys")) and _is_closed_to_others(path):
-        return f"{one_line(path)} is told to root alone, and is not read by workers"
     root = os.path.realpath(context.store.root)
-    if is_below(path, root) and path != root and os.path.relpath(path, root).split(os.sep)[0] not in SHOWN:
+    if is_below(path, root) and _is_control(os.path.relpath(path, root).split(os.sep)[0]):
         return f"{one_line(path)} belongs to the engine and the operator and is not read by workers"
     if is_below_any(path, context.rules.hidden) or is_env_file(os.path.basename(path)):
         return f"{one_line(path)} is where keys or private data are kept, and is not read"

@@ -90,7 +90,7 @@ def test_a_refusal_names_the_action_and_the_one_before_it(desk):
     desk.do("undo", by="ana", action_id=first.action_id[:9])
     with pytest.raises(ActionError) as refused:
         desk.do("undo", by="ana")
-    assert "the one before" not in str(refused.value)
+    assert "discovery noted: “the second thing”" in str(refused.value), "what was undone is not offered again"
 
 
 def test_an_action_that_is_not_there_is_told_apart_from_none_at_all(desk):
@@ -133,9 +133,9 @@ def test_a_named_action_can_be_undone_out_of_turn(desk):
 def test_a_bulk_action_too_long_for_one_line_is_undone_as_one(desk):
     found = [desk.discovery(f"thing {number}") for number in range(400)]
     desk.do("triage.archive", node_ids=found, reason="a reason of some length " * 10)
-    lines = desk.store.layout.actions.read_bytes().splitlines()
-    assert len(lines) > 1
-    assert len(list(history.actions(desk.store.layout))) == 1
+    lines = [line for line in desk.store.layout.actions.read_bytes().splitlines() if b'"triage.archive"' in line]
+    assert len(lines) > 2
+    assert sum(one.verb == "triage.archive" for one in history.actions(desk.store.layout)) == 1
     desk.do("undo")
     assert {state_of(desk, node) for node in found} == {"open"}
 

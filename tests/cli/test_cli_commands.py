@@ -225,7 +225,7 @@ def _commands_of(names):
 
 def test_a_closed_pipe_is_no_error(shell):
     for number in range(300):
-        work.add_unit(shell.layout, work.WorkUnit(id="", title=f"unit {number} " + "x" * 300))
+        work.add_units(shell.layout, [work.WorkUnit(id="", title=f"unit {number} " + "x" * 300)], lambda _: None)
     command = f"{sys.executable} -m lumen_tui wu list | head -1; exit ${{PIPESTATUS[0]}}"
     ran = subprocess.run(
         ["bash", "-c", command], env=shell.environ, capture_output=True, text=True, cwd=shell.root, check=False

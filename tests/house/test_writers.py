@@ -16,7 +16,6 @@ ALLOWED = {
     "lumen_tui/store/files.py": "the module that does it for all others",
     "lumen_tui/store/filing.py": "folders and names, for all others",
     "lumen_tui/store/locks.py": "lock files, which keep their inode",
-    "lumen_tui/store/memory/nodes.py": "cuts its own append back, under the lock, where the action beside it failed",
     "lumen_tui/tools/writing.py": "a worker's edits outside the state folder: they keep mode and owner of the file",
     "lumen_tui/tools/opening.py": "makes the folders on the way to such a file",
     "lumen_tui/headless/demo.py": "removes the throw-away folder that it made, whole",

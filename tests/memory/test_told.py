@@ -33,21 +33,21 @@ def test_a_session_start_is_told_and_its_hand_off_can_be_given_back(desk):
     begin(desk)
     desk.do("handoff.give", note="tests are red", wu_id="WU-001")
     session = desk.do("session.start", wu_id="WU-001", by="bo").target
-    assert ("session.start", "bo", "session on WU-001 started", 2) in told(desk)
+    assert ("session.start", "bo", "session on WU-001 started", 3) in told(desk)
     desk.do("undo", by="bo")
+    with pytest.raises(ActionError, match="no session"):
+        desk.do("session.end", session=session, by="bo")
     assert desk.do("handoff.take", wu_id="WU-001", by="cy").action_id
-    desk.do("session.end", session=session, by="bo")
 
 
-def test_checkpoints_that_are_put_away_by_themselves_are_told_and_undo_passes_them_over(desk):
+def test_checkpoints_that_are_put_away_by_themselves_are_told_and_come_back_with_the_one_that_put_them_away(desk):
     begin(desk)
-    kept = desk.add()
-    desk.do("decay.pin", node_ids=kept)
     made = [desk.do("checkpoint.save", note=f"n{number}", wu_id="WU-001").target for number in range(11)]
-    assert told(desk)[0] == ("checkpoint.retire", "ana", "1 older checkpoint of WU-001 archived", 0)
+    assert told(desk)[0] == ("checkpoint.retire", "ana", "1 older checkpoint of WU-001 archived", 1)
     assert desk.status(made[0]) == "archived"
     desk.do("undo")
-    assert desk.status(made[0]) == "archived", "the pin was the operator's last action"
-    assert not desk.meta(kept).get("pinned")
+    assert [desk.status(made[0]), desk.status(made[-1])] == ["open", "deleted"]
+    desk.do("redo")
+    assert [desk.status(made[0]), desk.status(made[-1])] == ["archived", "open"]
     desk.do("node.unarchive", node_ids=made[0])
     assert desk.status(made[0]) == "open"

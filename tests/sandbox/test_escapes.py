@@ -93,8 +93,8 @@ def test_what_uses_memory_files_within_its_bounds_is_not_ended(machine):
     """Memory that is open and mapped is one memory, and so is what was sent to another process."""
     machine.settings(memory_mb=128)
     result = machine.run(
-        '@py@ \'import mmap,os,time\nf=os.memfd_create("m"); [os.write(f,bytes(1<<20)) for _ in range(60)]; '
-        "m=mmap.mmap(f,60<<20); "
+        '@py@ \'import mmap,os,time\nf=os.memfd_create("m"); [os.write(f,bytes(1<<20)) for _ in range(80)]; '
+        "m=mmap.mmap(f,80<<20); "
         'sum(m[::4096]); g=os.dup(f)\nif not os.fork(): time.sleep(1); os._exit(0)\nos.wait(); print("works")\''
     )
     assert result.text == "works\n"

@@ -90,30 +90,6 @@ def test_a_folder_that_is_not_granted_after_all_is_named_where_it_stands(unwalle
     }
 
 
-def test_tools_see_of_the_state_folder_what_commands_see(machine):
-    state = machine.store.root
-    for name in ("transcripts/one.jsonl", "index/sandbox.json", "something/new", "memory/seen", "work/seen"):
-        (state / name).parent.mkdir(exist_ok=True)
-        (state / name).write_text("a text to be found\n")
-    box = machine.box()
-    every = sorted(str(path.relative_to(state)) for path in state.rglob("*") if path.is_file() and path.stat().st_size)
-    script = "; ".join(f"cat @state@/{path} >/dev/null 2>&1 && echo {path}" for path in every)
-    shown = machine.run(script).text.split()
-    assert "memory/seen" in shown and "transcripts/one.jsonl" not in shown
-    assert [path for path in every if box.call("read_file", {"path": f"{state}/{path}"}).ok] == shown
-    matches = box.call("grep", {"pattern": "a text to be found", "path": str(state)}).text
-    assert [path for path in every if path in matches] == ["memory/seen", "work/seen"]
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/kmsg"), reason="this kernel tells no log there")
-def test_what_the_kernel_tells_root_alone_no_tool_reads(machine):
-    for path in ("/proc/kmsg", "/proc/kcore", "/sys/kernel/debug/tracing/trace_pipe", "/proc/kpagecount"):
-        result = machine.box().call("read_file", {"path": path})
-        assert not result.ok, path
-    assert "told to root alone" in machine.box().call("read_file", {"path": "/proc/kmsg"}).text
-    assert machine.box().call("read_file", {"path": "/proc/sys/kernel/ostype"}).text == "Linux"
-
-
 def test_a_link_into_a_granted_folder_is_its_target(unwalled):
     (unwalled.top / "link").symlink_to(unwalled.top / "home" / ".ssh")
     context = context_of(unwalled, writable=(str(unwalled.top / "link"),))

@@ -94,7 +94,7 @@ def test_a_start_puts_its_unit_in_progress_within_the_limit_of_the_lane_and_undo
     shell.ok("undo")
     assert [one.get("status", "ready") for one in shell.json("wu", "list")] == ["ready", "ready"]
     assert shell.json("session") == []
-    assert first in shell.ok("session", "list", "--all")
+    assert first not in shell.ok("session", "list", "--all"), "as if it had never begun"
 
 
 def test_a_claim_after_the_start_is_the_agents_own_and_a_second_one_is_too_much(shell):

@@ -158,29 +158,34 @@ def take_in(store: Store, *, by: str, now: float, made: Plan) -> Done:
     """Carry an import out, each part so that a second try after a kill does what is missing."""
     if not made.changes:
         raise ActionError(f"all of {made.name or 'the agent'} is here already: nothing was changed", missing=True)
-    changes = [_write(store, one, by, now, made.name) for one in made.blocks if one.outcome in (NEW, TAKEN)]
+    new = [one for one in made.blocks if one.outcome in (NEW, TAKEN)]
+    said = f"{made.name or 'an agent'} imported: {_many(len(new), 'block')}, {_many(made.new_passages, 'passage')}"
+    final = "" if new or made.new_passages else "only its messages came: the transcript stays"
+    action = edits.new_action("af.import", [], summary=said, by=by, now=now, target=made.session, final=final)
+    history.record(store.layout, action)  # what follows belongs to it
+    for one in new:
+        _write(store, one, by, now, made.name)
     if made.new_session:
         files.replace(store.layout.transcript(made.session), made.transcript)
-    added = archive.append(store.layout, made.passages)
-    said = f"{made.name or 'an agent'} imported: {_many(len(changes), 'block')}, {_many(len(added), 'passage')}"
-    changes += [_passage_change(added[0].session_id)] if added else []
-    action = edits.new_action("af.import", changes, summary=said, by=by, now=now)
-    history.record(store.layout, action)
-    return Done(summary=said, target=made.session, action_id=action.id if changes else "")
+    if made.new_passages:
+        change = _passage_change(made.passages[0].session_id)
+        passages = edits.new_action("af.import", [change], summary="its passages", by=by, now=now)
+        archive.append(store.layout, made.passages, history.begun_lines(passages))
+    return Done(summary=said, target=made.session, action_id=action.id)
 
 
 def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _write(store: Store, one: BlockPlan, by: str, now: float, origin: str) -> Change:
+def _write(store: Store, one: BlockPlan, by: str, now: float, origin: str) -> None:
     def decide(before: Block) -> Write:
         limit = max(before.fields.limit, one.fields.limit) if before.at else one.fields.limit
         fields = msgspec.structs.replace(one.fields, limit=limit)
         source = one_line(f"agent file of {origin}", 200)
         return Write(one.text, fields, by, "import", "imported", source=source, person=False)
 
-    return verbs.change_of(*blocks.write(store.layout, one.name, decide, now=now))
+    verbs.told(store, one.name, decide, verb="af.import", said=f"block {one.name}", by=by, now=now)
 
 
 def _passage_change(name: str) -> Change:

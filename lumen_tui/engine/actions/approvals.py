@@ -59,14 +59,10 @@ def allow_always(
     answered = _answer(store, [request], True, reason, by=by, now=now, always=True)
     also = _answer_others(store, rule, by=by, now=now)
     change = Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule))
-    put_rule(store, change)
     said = f"saved: {preview_rule(request, pattern)}"
-    action = edits.new_action("approval.rule", [change], summary=said, by=by, now=now, reason=reason)
-    try:
-        history.record(store.layout, action)
-    except files.StoreError:
-        put_rule(store, Change(kind="allow", key=change.key, before=change.after, after=None))
-        raise
+    action = edits.new_action("approval.rule", [change], summary=said, by=by, now=now, reason=reason, apart=True)
+    with history.carrying_out(store.layout, action):
+        put_rule(store, change)
     return Done(summary=f"{answered.summary}{also}; {said}", target=request.id, action_id=action.id)
 
 
@@ -87,14 +83,10 @@ def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") 
         raise ActionError(f"there is no rule {number}: `approvals rules` numbers them", missing=True)
     rule = rules[number - 1]
     change = Change(kind="allow", key=_key(rule), before=msgspec.to_builtins(rule), after=None)
-    put_rule(store, change)
     said = f"taken out: {rule_words(rule)}"
     action = edits.new_action("approval.forget", [change], summary=said, by=by, now=now, reason=plain(reason).strip())
-    try:
-        history.record(store.layout, action)
-    except files.StoreError:
-        put_rule(store, Change(kind="allow", key=change.key, before=None, after=change.before))
-        raise
+    with history.carrying_out(store.layout, action):
+        put_rule(store, change)
     return Done(summary=said, target=str(number), action_id=action.id)
 
 
@@ -195,16 +187,11 @@ def _answer(
     actions = []
     for request in requests:
         answer = Decision(allowed, request.hash, times.iso(now), by, why, always)
-        _decide(store, request, answer, now)
         change = Change(kind="approval", key=request.id, before=None, after=msgspec.to_builtins(answer))
         said = f"{'allowed' if allowed else 'refused'}: {request.role}: {one_line(request.summary, 80)}"
-        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=why))
-        try:
-            history.record(store.layout, actions[-1])
-        except files.StoreError:
-            with contextlib.suppress(approvals.ActedOn):
-                approvals.set_decision(store.layout, request.id, None)
-            raise
+        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=why, apart=True))
+        with history.carrying_out(store.layout, actions[-1]):
+            _decide(store, request, answer, now)
     word = "allowed" if allowed else "refused"
     summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} calls {word}"
     return Done(summary=summary, target=requests[0].id, action_id=actions[-1].id)

@@ -36,7 +36,7 @@ def insert(
     said = f"kept {_quoted(note)} in the archive"
     change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
     action = edits.new_action("archive.insert", [change], summary=said, by=by, now=now)
-    if not archive.append(store.layout, [note], history.action_lines(action)):
+    if not archive.append(store.layout, [note], history.begun_lines(action)):
         return Done(summary=f"{note.id} is in the archive already: nothing was written", target=note.id)
     return Done(summary=said, target=note.id, action_id=action.id)
 
@@ -56,7 +56,7 @@ def withdraw(store: Store, *, by: str, now: float, passage_id: str, reason: str 
     said = f"took {_quoted(found)} out of the archive"
     change = Change(KIND, found.id, before={"status": ""}, after={"status": WITHDRAWN})
     action = edits.new_action("archive.withdraw", [change], summary=said, by=by, now=now, reason=reason)
-    archive.set_status(store.layout, found.id, WITHDRAWN, history.action_lines(action))
+    archive.set_status(store.layout, found.id, WITHDRAWN, history.begun_lines(action))
     return Done(summary=said, target=found.id, action_id=action.id)
 
 

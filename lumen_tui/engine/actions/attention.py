@@ -22,6 +22,14 @@ def dismiss(store: Store, *, by: str, now: float, targets: str | Iterable[str], 
     return _record(store, "attention.dismiss", found, "put aside", by=by, now=now, reason=reason)
 
 
+def put_aside(store: Store, target: str, *, by: str, now: float, reason: str) -> None:
+    """Put an item aside with what else is done at one word, and come back with it."""
+    change = Change(kind="attention", key=target, before=None, after={"dismissed": True})
+    said = f"{one_line(target, 80)} put aside"
+    action = edits.new_action("attention.dismiss", [change], summary=said, by=by, now=now, reason=reason)
+    history.record(store.layout, action)
+
+
 def snooze(
     store: Store, *, by: str, now: float, targets: str | Iterable[str], seconds: float = times.HOUR, reason: str = ""
 ) -> Done:
@@ -53,7 +61,7 @@ def _record(
     actions = []
     for key, said in found:
         change = Change(kind="attention", key=key, before=None, after={"dismissed": True})
-        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason))
+        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason, apart=True))
     history.record(store.layout, *actions)
     summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} items {word}"
     return Done(summary=summary, target=found[0][0], action_id=actions[-1].id)

@@ -23,7 +23,6 @@ from lumen_tui.model.blocks import (
     with_fields,
 )
 from lumen_tui.model.records import Change
-from lumen_tui.store import files
 from lumen_tui.store.memory import blockfiles, blocks
 from lumen_tui.store.memory.blocks import Write
 from lumen_tui.store.people import history
@@ -217,23 +216,31 @@ def _must_be(before: Block) -> None:
 def _write(
     store: Store, name: str, decide: Decide, *, verb: str, said: str, by: str, now: float, base: int | None = None
 ) -> Done:
-    """Write a block and record the action; the block is put back where the action cannot be recorded."""
-    layout = store.layout
+    """Write a block as an action."""
 
     def known(before: Block) -> Write:
         if verb not in ("block.new", "block.restore"):
             _must_be(before)
         return decide(before)
 
-    before, step = blocks.write(layout, name, known, now=now, base=base)
-    change = change_of(before, step)
-    action = edits.new_action(verb, [change], summary=said, by=by, now=now)
-    try:
-        history.record(layout, action)
-    except files.StoreError:
-        _put(store, name, change.before, now)
-        raise
-    return Done(summary=said, target=name, action_id=action.id)
+    action_id = told(store, name, known, verb=verb, said=said, by=by, now=now, base=base)
+    return Done(summary=said, target=name, action_id=action_id)
+
+
+def told(
+    store: Store, name: str, decide: Decide, *, verb: str, said: str, by: str, now: float, base: int | None = None
+) -> str:
+    """Write a block as an action, and give the action's id; empty where the step stands under its key already."""
+    ids_made: list[str] = []
+
+    def begin(before: Block, step: Step) -> None:
+        action = edits.new_action(verb, [change_of(before, step)], summary=said, by=by, now=now)
+        begun.tell(action)
+        ids_made.append(action.id)
+
+    with history.Begun(store.layout) as begun:
+        blocks.write(store.layout, name, decide, now=now, base=base, begin=begin)
+    return next(iter(ids_made), "")
 
 
 def change_of(before: Block, step: Step) -> Change:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import budget, ids, times
@@ -14,7 +12,6 @@ from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.spendbook import GRANT, REVOKE, Book, Entry
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
 from lumen_tui.store.people import history
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.spend.ledger import Ledger
@@ -44,15 +41,11 @@ def raise_cap(
         ids.new_id("grn"), GRANT, times.iso(now), day, role=role, tokens=tokens, usd=usd, seconds=minutes * 60, by=by,
         text=one_line(reason, 400),
     )  # fmt: skip
-    ledger.append(grant)
     change = Change(kind="grant", key=grant.id, before=None, after=_side(grant))
     said = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_words(more)}"
     action = edits.new_action("budget.raise", [change], summary=said, by=by, now=now, reason=reason)
-    try:
-        history.record(store.layout, action)
-    except files.StoreError:
-        ledger.append(msgspec.structs.replace(grant, kind=REVOKE))
-        raise
+    with history.carrying_out(store.layout, action):
+        ledger.append(grant)
     return Done(summary=said, target=grant.id, action_id=action.id)
 
 

@@ -8,7 +8,7 @@ from lumen_tui.engine.hooks import known
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.model.worktree import Changes
-from lumen_tui.store import files, rawjson
+from lumen_tui.store import files, rawjson, stages
 from lumen_tui.store.index.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.units import opensessions
@@ -38,19 +38,24 @@ def save(
 
     The same `key` saves one.
     """
+    from lumen_tui.engine.actions import acting
     from lumen_tui.engine.outcome import Done
 
     texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
     where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
-    said = keep(store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat, key=key)
-    return Done(summary=said[1], target=said[0])
+    kept = keep(
+        store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat,
+        key=key, client=acting.word().client,
+    )  # fmt: skip
+    return Done(summary=kept[1], target=kept[0], action_id=kept[2])
 
 
 def keep(
     store: Folder, where: Place, texts: dict[str, str], *, by: str, now: float, note: str = "", folder: str = "",
-    git_diff_stat: str = "", key: str = "",
-) -> tuple[str, str]:  # fmt: skip
-    """The same at a known place, without loading what a `Done` needs: the id of the node, and what to say.
+    git_diff_stat: str = "", key: str = "", client: str = "",
+) -> tuple[str, str, str]:  # fmt: skip
+    """The same at a known place, without loading what a `Done` needs: the id of the node, what to say, and
+    the id of the action.
 
     It counts as saved from the durable append on; the session's list of files and the archiving of older
     checkpoints follow, and a failure there is only told.
@@ -66,13 +71,22 @@ def keep(
         **({"decisions": [_decision(one) for one in decisions]} if decisions else {}),
     }
     rawjson.line(node)  # too long for a journal: nothing is made then
-    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
-    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
-        return node["id"], f"checkpoint {fields.UNDER_KEY}"
-    trouble = _follow_up(store, where, found, by=by, now=now)
+    if key and nodes.find(store.layout.memory, [node["id"]]):
+        return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
     about = where.wu_id or "no work unit (`start --wu` begins one)"
     said = f"checkpoint on {about}, {found.count} changed file{'' if found.count == 1 else 's'}"
-    return node["id"], said + (f"; {made}" if made else "") + (f" ({trouble})" if trouble else "")
+    action = fields.noted("checkpoint.save", node["id"], said, by=by, now=now, client=client)
+    action["group"] = action["id"]  # older ones that are archived below come back with it
+    after = _activity(where.session, found, now)
+    begun = stages.begun(action, [fields.made_node(node), *_session_change(where, after)])
+    made = places.make_sure(store.root, where.wu_id, by=by, now=now, client=client)
+    files.append(store.layout.actions, begun)
+    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
+        files.append(store.layout.actions, stages.end_of(begun, "dropped"), durable=False)
+        return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
+    trouble = _follow_up(store, where, found, action["id"], by=by, now=now, client=client)
+    files.append(store.layout.actions, stages.end_of(begun, "done"), durable=False)
+    return node["id"], said + (f"; {made}" if made else "") + (f" ({trouble})" if trouble else ""), action["id"]
 
 
 def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:
@@ -111,36 +125,49 @@ def with_files(touched: Sequence[str], names: Sequence[str]) -> list[str]:
     return [*(name for name in touched if name not in new), *new][-MOST_TOUCHED:]
 
 
-def _follow_up(store: Folder, where: Place, found: Changes, *, by: str, now: float) -> str:
+def _activity(session: SessionView | None, found: Changes, now: float) -> Raw:
+    """What the checkpoint changes in its session."""
+    if session is None:
+        return {}
+    at = times.iso(now)
+    touched = with_files(session.files_touched, found.files)
+    return {"files_touched": touched, "last_activity": at, "last_checkpoint": at}
+
+
+def _session_change(where: Place, after: Raw) -> list[Raw]:
+    if where.session is None:
+        return []
+    before = {name: getattr(where.session, name) for name in after}
+    return [fields.made("session", where.session_id, before, after)]
+
+
+def _follow_up(store: Folder, where: Place, found: Changes, action_id: str, *, by: str, now: float, client: str) -> str:
     """What comes after the append; returns what went wrong with it, or nothing."""
-
-    def edit(session: SessionView) -> Raw:
-        at = times.iso(now)
-        touched = with_files(session.files_touched, found.files)
-        return {"files_touched": touched, "last_activity": at, "last_checkpoint": at}
-
     try:
         if where.session:
-            opensessions.change(store.root, where.session_id, edit)
-        _archive_old(store, where.wu_id, by=by, now=now)
+            opensessions.change(store.root, where.session_id, lambda session: _activity(session, found, now))
+        _archive_old(store, where.wu_id, action_id, by=by, now=now, client=client)
     except (files.StoreError, ValueError, OSError) as error:
         return str(error)
     return ""
 
 
-def _archive_old(store: Folder, wu_id: str, *, by: str, now: float) -> None:
+def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: float, client: str) -> None:
     """Keep the newest `max_checkpoints` active; `node.unarchive` brings the others back."""
     with Trail(store.layout, (NODES,)) as trail:
         old = trail.ids(wu_id, CHECKPOINT, after=max(1, known.rule(str(store.root))["max_checkpoints"]))
+    marks = fields.archived(_WHY, by=by, now=now)
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        changes = []
         for node in records.values():
-            nodes.set_fields(
-                node, {**fields.archived(_WHY, by=by, now=now), "updated_at": times.iso(now), "updated_by": by}
-            )
+            before = {key: nodes.get_field(node, key) for key in marks}
+            changes.append(fields.made("node", node["id"], before, marks))
+            nodes.set_fields(node, {**marks, "updated_at": times.iso(now), "updated_by": by})
         of = wu_id or "no work unit"
         said = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {of} archived"
-        return list(records.values()), rawjson.line(fields.noted("checkpoint.retire", wu_id, said, by=by, now=now))
+        action = fields.noted("checkpoint.retire", wu_id, said, by=by, now=now, client=client, group=action_id)
+        return list(records.values()), stages.begun(action, changes)
 
     if old:
         nodes.change(store.layout, old, edit)
@@ -160,6 +187,8 @@ def due(store: Folder, config: MemoryConfig, *, now: float) -> Sequence[SessionV
 
 def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
     """Make the checkpoints that are due, under the agent's name; a session whose files stand still gets none."""
+    from lumen_tui.engine.actions import acting
+
     made = []
     for session in due(store, config, now=now):
         with Trail(store.layout, (NODES,)) as trail:
@@ -168,5 +197,6 @@ def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
         before = last.metadata.get("gitDiffStat", "") if last else ""
         if found.why or not (found.stat or found.files) or found.stat == before:
             continue
-        made.append(save(store, by=session.agent, now=now, session=session.session_id, trigger=INTERVAL))
+        with acting.on_the_word_of(session.agent, acting.ENGINE, now):
+            made.append(save(store, by=session.agent, now=now, session=session.session_id, trigger=INTERVAL))
     return made

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.actions import checks, edits, touches
 from lumen_tui.engine.actions.edits import Fields
-from lumen_tui.engine.actions.nodes import touch as touch_line
 from lumen_tui.engine.outcome import Done
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.store import Store
@@ -24,7 +23,6 @@ def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pin
 
 
 def touch(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
-    """Appends touches; the nodes themselves stay as they are."""
+    """Append touches; the nodes themselves stay as they are."""
     found = checks.node_ids(store, node_ids)
-    store.touches.append_all(touch_line(node_id, by=by, now=now) for node_id in found)
-    return Done(summary=f"{len(found)} node{'s' if len(found) > 1 else ''} touched", target=found[0])
+    return touches.add(store, found, "decay.touch", "{} touched", by=by, now=now)

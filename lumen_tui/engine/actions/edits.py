@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lumen_tui.engine.actions import acting
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
@@ -36,13 +37,46 @@ def patch(node: Raw, fields: Fields, *, by: str, now: float) -> Change:
     return Change(kind="node", key=str(node["id"]), before=before, after=fields)
 
 
-def new_action(verb: str, changes: Iterable[Change], *, summary: str, by: str, now: float, reason: str = "") -> Action:
-    """The record of what was just done."""
+def made_node(record: Raw) -> Change:
+    """The change that makes a node: before, it counted as deleted."""
+    return Change("node", str(record["id"]), before={"metadata.status": "deleted"}, after={"metadata.status": None})
+
+
+def add_node(store: Store, record: Raw, action: Action, *, once: bool = False) -> bool:
+    """Append a new node with its action; with `once`, unless its id is there, which is answered with False."""
+    made = True
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal made
+        there = found.get(str(record["id"]))
+        made = not once or there is None or status_of(there) == "deleted"
+        return ([record], history.begun_lines(action)) if made else ([], b"")
+
+    nodes.change(store.layout, [str(record["id"])] if once else [], edit)
+    return made
+
+
+def is_made(store: Store, record: Raw) -> bool:
+    """Whether a node of this id stands: it was made under the same key, and not taken back."""
+    found = nodes.find(store.layout.memory, [str(record["id"])]).get(str(record["id"]))
+    return found is not None and status_of(found[1]) != "deleted"
+
+
+def new_action(
+    verb: str, changes: Iterable[Change], *, summary: str, by: str, now: float, reason: str = "", target: str = "",
+    final: str = "", apart: bool = False, again: str = "",
+) -> Action:  # fmt: skip
+    """The record of what is being done.
+
+    `final` says why it cannot be undone and what to do instead. One that is `apart` is undone by itself, the others
+    with all that the same verb does. `again` is the id of the same action as it was prepared before, in vain.
+    """
     found = tuple(changes)
-    target = found[0].key if found else ""
+    action_id = again or ids.new_id("act")
     return Action(
-        id=ids.new_id("act"), at=times.iso(now), by=by, verb=verb, target=target, summary=summary,
-        changes=found, reason=reason,
+        id=action_id, at=times.iso(now), by=by, verb=verb, target=target or (found[0].key if found else ""),
+        summary=summary, changes=found, reason=reason, client=acting.word().client, final=final,
+        group="" if apart else acting.group_of(action_id),
     )  # fmt: skip
 
 
@@ -60,9 +94,9 @@ def edit_nodes(
         chosen = [here(found, node_id) for node_id in node_ids]
         changes = [patch(node, decide(node), by=by, now=now) for node in chosen]
         summary = said.replace("{}", named(chosen))
-        action = new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
+        action = new_action(verb, changes, summary=summary, by=by, now=now, reason=reason, again=done.action_id)
         done = Done(summary=summary, target=node_ids[0], action_id=action.id)
-        return chosen, history.action_lines(action)
+        return chosen, history.begun_lines(action)
 
     nodebulk.change(store.layout, node_ids, edit)
     return done

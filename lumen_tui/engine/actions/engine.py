@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from lumen_tui.engine.actions import checks
+from lumen_tui.engine.actions import checks, edits, resting
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
-from lumen_tui.model.loop import Command, CommandReceipt
+from lumen_tui.model.loop import Command
 from lumen_tui.store import locks
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.killfile import read_kill
@@ -40,7 +41,15 @@ def _must_run(store: Store) -> None:
 def beat(store: Store, *, by: str, now: float) -> Done:
     """Ask for a beat at once."""
     _must_run(store)
-    return Done(summary="asked for a beat", target=ask(store, "beat", by=by, now=now))
+    final = "a beat that was asked for cannot be called off: `pause` keeps the next from starting anything"
+    return _final(store, "engine.beat", "asked for a beat", ask(store, "beat", by=by, now=now), final, by=by, now=now)
+
+
+def _final(store: Store, verb: str, said: str, sent: str, final: str, *, by: str, now: float) -> Done:
+    """Note what was asked for and cannot be undone."""
+    action = edits.new_action(verb, (), summary=said, by=by, now=now, target=sent, final=final)
+    history.record(store.layout, action)
+    return Done(summary=said, target=sent, action_id=action.id)
 
 
 def pause(
@@ -59,8 +68,12 @@ def pause(
     if after == "task" and found and found != "loop" and not found.startswith("role:"):
         raise ActionError("one worker rests after its `step` or `now`; to end it use `task cancel`")
     until = times.iso(now + seconds) if seconds else ""
-    sent = ask(store, "pause", by=by, now=now, target=found, reason=reason, until=until, after=after)
-    return Done(summary=f"asked to pause {what}" + (f" until {until[:16]}Z" if until else ""), target=sent)
+    said = f"asked to pause {what}" + (f" until {until[:16]}Z" if until else "")
+    wanted = Command(
+        id=ids.new_id("cmd"), at=times.iso(now), verb="pause", target=found, reason=reason, by=by, until=until,
+        after=after,
+    )  # fmt: skip
+    return resting.send(store, wanted, said, "engine.pause", by=by, now=now)
 
 
 def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
@@ -74,7 +87,8 @@ def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
         raise ActionError("nothing is paused", missing=True)
     more = [name for name in pauses.in_force(store.layout, now) if name != pauses.EVERYTHING]
     what += f" ({', '.join(more)} too)" if more and not found else ""
-    return Done(summary=f"asked to let {what} go on", target=ask(store, "resume", by=by, now=now, target=found))
+    wanted = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="resume", target=found, by=by)
+    return resting.send(store, wanted, f"asked to let {what} go on", "engine.resume", by=by, now=now)
 
 
 def _is_paused(store: Store, target: str, now: float) -> bool:
@@ -97,13 +111,7 @@ def _is_anything_paused(store: Store, now: float) -> bool:
 
 def _on_their_way(store: Store) -> set[str]:
     """The targets of pauses that no engine has taken up yet."""
-    return {one.target for one in unanswered(store, "pause")}
-
-
-def unanswered(store: Store, verb: str) -> list[Command]:
-    """The commands of this verb that no engine has taken up yet."""
-    answered = {receipt.command_id for receipt in store.command_receipts.records(CommandReceipt)}
-    return [one for one in store.commands.records(Command) if one.verb == verb and one.id not in answered]
+    return {one.target for one in resting.unanswered(store, "pause")}
 
 
 def _scope(store: Store, target: str) -> tuple[str, str]:
@@ -129,4 +137,5 @@ def stop(store: Store, *, by: str, now: float, reason: str = "", after: str = ""
     """Ask the engine to end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
     _must_run(store)
     sent = ask(store, "stop", by=by, now=now, reason=reason, after=_when(after, "step"))
-    return Done(summary="asked the engine to stop", target=sent)
+    final = "`lumen-tui --engine-only` starts an engine again, which goes on where this one stopped"
+    return _final(store, "engine.stop", "asked the engine to stop", sent, final, by=by, now=now)

@@ -17,13 +17,14 @@ from lumen_tui.model.constitution import DEFAULT
 from lumen_tui.model.evolution import Observation, Status, Trust, objections
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import is_safe, one_line
-from lumen_tui.store import files, locks
+from lumen_tui.store import files, filing, locks
 from lumen_tui.store.learning import constitution, evolved, versions
 from lumen_tui.store.people import history
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 
 KIND, FILES_KIND, CONSTITUTION_KIND = "observation", "evolved", "constitution"
+_SHIPPED_KEY = "constitution and its file"  # of the change that approves the shipped one where there is no file yet
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
 _OUTSIDE = (Status.PROPOSED, Status.REJECTED, Status.SUPERSEDED)  # what files do not tell, so that undo has to
 _MOST_CONSTITUTION = 20_000  # bytes; both sides of a change must fit into one journal line
@@ -96,13 +97,8 @@ def _judge(
         changes = [Change(KIND, old.id, _side(old), _side(new)) for old, new in zip(before, stamped, strict=True)]
         summary = said.replace("{}", _named(chosen))
         action = edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
-        lines = history.action_lines(action)
-        _write(store, known, stamped, by=by, now=now, why=summary)
-        try:
-            files.append(layout.actions, lines)
-        except files.StoreError:
-            _write(store, known, before, by=by, now=now, why=f"taken back: {summary}")
-            raise
+        with history.carrying_out(layout, action):
+            _write(store, known, stamped, by=by, now=now, why=summary)
     return Done(summary=summary, target=chosen[0].id, action_id=action.id)
 
 
@@ -173,13 +169,15 @@ def restore(store: Store, *, by: str, now: float, version: int) -> Done:
         said = f"evolved/ put back to version {version}"
         changes = [Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": wanted.digest})]
         known, config = evolved.observations(layout), load_config(layout)[0].evolution
-        _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
-        changes += [
+        action = edits.new_action("evolution.restore", changes, summary=said, by=by, now=now)
+        with history.carrying_out(layout, action):
+            _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
+        outside = [
             Change(KIND, one.id, _side(known[one.id]), _side(one))
             for one in changed if known[one.id].status in _OUTSIDE
         ]  # fmt: skip
-        action = edits.new_action("evolution.restore", changes, summary=said, by=by, now=now)
-        history.record(layout, action)
+        if outside:
+            history.record(layout, edits.new_action("evolution.restore", outside, summary=said, by=by, now=now))
     return Done(summary=said, target=FILES_KIND, action_id=action.id)
 
 
@@ -215,17 +213,13 @@ def approve(store: Store, *, by: str, now: float) -> Done:
     text = evolved.read_text(layout.constitution)
     before = constitution.approved_text(layout)
     _check_constitution(text, before)
-    if text is None:
-        files.replace(layout.constitution, DEFAULT.encode())
-    change = Change(CONSTITUTION_KIND, CONSTITUTION_KIND, _text_side(before), _text_side(text or DEFAULT))
+    key = CONSTITUTION_KIND if text is not None else _SHIPPED_KEY
+    change = Change(CONSTITUTION_KIND, key, _text_side(before), _text_side(text or DEFAULT))
     action = edits.new_action("constitution.approve", [change], summary="constitution approved", by=by, now=now)
-    lines = history.action_lines(action)
-    constitution.approve(layout, text or DEFAULT, by=by, at=times.iso(now))
-    try:
-        files.append(layout.actions, lines)
-    except files.StoreError:
-        constitution.approve(layout, before, by=by, at=times.iso(now))
-        raise
+    with history.carrying_out(layout, action):
+        if text is None:
+            files.replace(layout.constitution, DEFAULT.encode())
+        constitution.approve(layout, text or DEFAULT, by=by, at=times.iso(now))
     return Done(summary="constitution approved", target=CONSTITUTION_KIND, action_id=action.id)
 
 
@@ -250,6 +244,10 @@ def constitution_now(store: Store, _: Change) -> dict[str, Any] | None:
 
 
 def put_constitution(store: Store, change: Change) -> None:
-    """For undo: approve what was approved before."""
+    """For undo: approve what was approved before; the file goes and comes that the approval made."""
     text = (change.after or {}).get("text")
+    if change.key == _SHIPPED_KEY and text is None and evolved.read_text(store.layout.constitution) == DEFAULT:
+        filing.remove(store.layout.constitution)
+    elif change.key == _SHIPPED_KEY and text is not None and not store.layout.constitution.exists():
+        files.replace(store.layout.constitution, DEFAULT.encode())
     constitution.approve(store.layout, text, by="undo", at="")

@@ -16,7 +16,6 @@ from lumen_tui.model import facts, ids, times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store.files import StoreError
 from lumen_tui.store.memory import facts as kept
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.facts import FactIndex
@@ -79,10 +78,9 @@ def add(
     actions: list[Action] = []
 
     def edit(_: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        change = Change("node", record["id"], before={"metadata.status": "deleted"}, after={"metadata.status": None})
         said = f"fact noted: {edits.quoted(record)}"
-        actions.append(edits.new_action("fact.add", [change], summary=said, by=by, now=now))
-        return [record], history.action_lines(actions[0])
+        actions.append(edits.new_action("fact.add", [edits.made_node(record)], summary=said, by=by, now=now))
+        return [record], history.begun_lines(actions[0])
 
     nodes.change(store.layout, [], edit)
     if not is_agent(store, by):
@@ -130,12 +128,8 @@ def _recorded(
     store: Store, lines: list[Confirmation], changes: list[Change], said: str, verb: str, *, by: str, now: float
 ) -> Done:
     action = edits.new_action(verb, changes, summary=said, by=by, now=now)
-    kept.record(store.layout, lines)
-    try:
-        store.actions.append_all(msgspec.json.decode(line) for line in history.action_lines(action).splitlines())
-    except StoreError:
-        kept.record(store.layout, [withdrawn(line) for line in lines])
-        raise
+    with history.carrying_out(store.layout, action):
+        kept.record(store.layout, lines)
     return Done(summary=said, target=lines[0].fact_id, action_id=action.id)
 
 
@@ -238,7 +232,11 @@ def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -
     seen = [reading.outcome for _, reading in results]
     said = ", ".join(f"{seen.count(outcome)} {outcome}" for outcome in Outcome if outcome in seen)
     last = results[-1][1].evidence if len(results) == 1 else ""
-    return Done(summary=f"{_named(index, found)}: {said}" + (f" ({last})" if last else ""), target=found[0])
+    summary = f"{_named(index, found)}: {said}" + (f" ({last})" if last else "")
+    final = "what probes saw stays on record: `fact retire` puts a fact away that nobody needs"
+    action = edits.new_action("fact.check", (), summary=summary, by=by, now=now, target=found[0], final=final)
+    history.record(store.layout, action)
+    return Done(summary=summary, target=found[0], action_id=action.id)
 
 
 def _must_be_current(index: FactIndex, fact_id: str) -> None:

@@ -128,10 +128,23 @@ def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
     }
 
 
-def noted(verb: str, target: str, summary: str, *, by: str, now: float) -> dict[str, Any]:
-    """A new line of actions.jsonl about something that nobody need take back: the journal of the operators shows it."""
+def noted(
+    verb: str, target: str, summary: str, *, by: str, now: float, client: str = "", group: str = ""
+) -> dict[str, Any]:  # fmt: skip
+    """A new line of actions.jsonl, for verbs that do without the records of the model: see `model.records.Action`."""
     at = times.iso(now)
-    return {"id": ids.new_id("act"), "at": at, "by": by, "verb": verb, "target": target, "summary": summary}
+    record = {"id": ids.new_id("act"), "at": at, "by": by, "verb": verb, "target": target, "summary": summary}
+    return {**record, **({"client": client} if client else {}), **({"group": group} if group else {})}
+
+
+def made_node(record: dict[str, Any]) -> dict[str, Any]:
+    """The change that makes a node: before, it counted as deleted."""
+    return made("node", record["id"], {"metadata.status": "deleted"}, {"metadata.status": None})
+
+
+def made(kind: str, name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, Any]:
+    """One change of such a line."""
+    return {"kind": kind, "key": name, "before": before, "after": after}
 
 
 def receipt(signal_id: str, *, reader: str, now: float, offset: int = -1, upto: bool = False) -> dict[str, Any]:

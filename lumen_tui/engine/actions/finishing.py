@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumen_tui.engine.actions import closing, fields, lanes
+from lumen_tui.engine.actions import closing, fields, lanes, signals
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
@@ -18,7 +18,7 @@ from lumen_tui.store.tasks.taskread import read_json
 from lumen_tui.store.units import lanes as stored
 
 COMPLETION = "wu_completion"
-_DECAY = "decay"  # who archives then: undo of `wu done` is the operator's last action all the same
+_DECAY = "decay"  # who archives then; undo of `wu done` brings it back
 
 
 def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: bool = False) -> Done:
@@ -36,12 +36,11 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
         warning = _gate(store, unit, config, no_checkpoint_check)
         signal = _completion(unit, by=by, now=now)
         stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
-        stored.write_stamp(store.layout, unit.id, stamp)
         changes = {"status": lanes.DONE, "done_by": by, "done_at": times.iso(now)}
         changed = lanes.change_unit(
-            store, unit.id, changes, verb="wu.done", said=f"{unit.id} done: {unit.title}", by=by, now=now
+            store, unit.id, changes, verb="wu.done", said=f"{unit.id} done: {unit.title}", by=by, now=now, stamp=stamp
         )
-    store.signals.append(signal)
+    signals.announce(store, signal, "wu.done", by=by, now=now)
     more = [warning, *concluded, closing.to_triage(store, unit.id), _decay(store, config, now=now)]
     summary = "; ".join([changed.summary, *[part for part in more if part]])
     return Done(summary=summary, target=unit.id, action_id=changed.action_id)
@@ -69,7 +68,7 @@ def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, 
     if not told or nodes.find(store.layout.signals, [told]):
         who = unit.done_by or "somebody"
         raise ActionError(f"{unit.id} is done already, by {who} at {unit.done_at}", missing=True)
-    store.signals.append(_completion(unit, by=unit.done_by or by, now=now) | {"id": told})
+    signals.announce(store, _completion(unit, by=unit.done_by or by, now=now) | {"id": told}, "wu.done", by=by, now=now)
     return Done(summary=f"{unit.id} was done already; now the others are told", target=unit.id)
 
 

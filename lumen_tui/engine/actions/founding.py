@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
-from lumen_tui.engine.actions import checks, work
+from lumen_tui.engine.actions import acting, checks, work
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
@@ -38,7 +39,7 @@ def is_slip(name: str, known: str) -> bool:
     return (first[left], first[right]) == (second[right], second[left])
 
 
-def make(root: files.StrPath, name: str, *, by: str, now: float) -> str:
+def make(root: files.StrPath, name: str, *, by: str, now: float, client: str = "") -> str:
     """Make the work unit; returns what to say of it, nothing where it was known after all.
 
     One that has a stamp, or that somebody took back, is known: it comes back by nobody's mere mention.
@@ -48,7 +49,8 @@ def make(root: files.StrPath, name: str, *, by: str, now: float) -> str:
     if retired.exists() or lanes.stamp_path(store.layout, name).exists():
         return ""
     try:
-        work.new(store, by=by, now=now, title=TITLE, id=name)
+        with acting.on_the_word_of(by, client, now) if client else contextlib.nullcontext():
+            work.new(store, by=by, now=now, title=TITLE, id=name)
     except ActionError:
         if store.layout.work_unit(name).exists():  # somebody else made it at this moment
             return ""

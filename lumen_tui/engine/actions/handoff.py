@@ -26,10 +26,11 @@ def give(
         node["session_id"] = where.session_id
     made = places.make_sure(store.root, where.wu_id, by=by, now=now)
     node = fields.keyed(node, key, "handoff")
-    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
+    said = f"handed over for {where.wu_id} to {reader or 'whoever goes on'}"
+    action = edits.new_action("handoff.give", [edits.made_node(node)], summary=said, by=by, now=now)
+    if not edits.add_node(store, node, action, once=bool(key)):
         return Done(summary=f"the hand-off {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
-    whom = reader or "whoever goes on"
-    return Done(summary=f"handed over for {where.wu_id} to {whom}", target=node["id"], aside=made)
+    return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
 
 
 def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:
@@ -58,7 +59,7 @@ def _take(store: Store, *, by: str, now: float, wu_id: str, session_id: str) -> 
         changes = [edits.patch(node, marks, by=by, now=now) for node in chosen]
         action = edits.new_action("handoff.take", changes, summary=_said(taken, wu_id), by=by, now=now)
         action_id = action.id
-        return chosen, history.action_lines(action)
+        return chosen, history.begun_lines(action)
 
     if mine:
         nodes.change(store.layout, mine, edit)

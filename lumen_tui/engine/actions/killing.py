@@ -35,7 +35,8 @@ def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
         raise ActionError(f"{took}, but an engine may start others: {failed}. Stop the engine by its process")
     what = f"already {there.words}" if there else "killed"
     said = f"{what}{';' if there else ':'} {took}; nothing starts until `lumen-tui unkill`"
-    return _noted(store, "kill", said, by, now, one_line(reason, 400))
+    final = "`lumen-tui unkill` lets everything go on; workers that were ended begin anew with `task retry`"
+    return _noted(store, "kill", said, by, now, one_line(reason, 400), final)
 
 
 def unkill(store: Store, *, by: str, now: float) -> Done:
@@ -45,12 +46,13 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
         raise ActionError("nothing is killed here", missing=True)
     lift(store.layout)
     age = f", {times.ago(now - times.epoch(was.at, now))}" if was.at else ""
-    return _noted(store, "unkill", f"goes on; it was {was.words}{age}", by, now, "")
+    final = "`lumen-tui kill` ends every worker again"
+    return _noted(store, "unkill", f"goes on; it was {was.words}{age}", by, now, "", final)
 
 
-def _noted(store: Store, verb: str, said: str, by: str, now: float, reason: str) -> Done:
+def _noted(store: Store, verb: str, said: str, by: str, now: float, reason: str, final: str) -> Done:
     """Put it in the journal; that this fails undoes nothing."""
-    action = edits.new_action(verb, (), summary=said, by=by, now=now, reason=reason)
+    action = edits.new_action(verb, (), summary=said, by=by, now=now, reason=reason, final=final)
     try:
         history.record(store.layout, action)
     except files.StoreError as error:

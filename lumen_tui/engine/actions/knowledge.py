@@ -168,7 +168,7 @@ def index(store: Store, *, by: str, now: float, folder: str) -> Done:
             f"{len(wanted)} document{'' if len(wanted) == 1 else 's'} indexed: {', '.join(one.name for one in wanted)}"
         )
         actions.append(edits.new_action("memory.index", [change for _, change in made], summary=said, by=by, now=now))
-        return [record for record, _ in made], history.action_lines(actions[0])
+        return [record for record, _ in made], history.begun_lines(actions[0])
 
     nodes.change(store.layout, [one.node_id for one in wanted], edit)
     return Done(summary=actions[0].summary, target=wanted[0].node_id, action_id=actions[0].id)

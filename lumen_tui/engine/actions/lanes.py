@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lumen_tui.engine.actions import checks, edits, relations, undo
+from lumen_tui.engine.actions import checks, edits, kinds, relations
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import lanes as names
@@ -187,7 +187,7 @@ def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") 
 
 def change_unit(
     store: Store, wu_id: str, fields: Fields, *, verb: str, said: str, by: str, now: float, reason: str = "",
-    holder: Holder | None = None, more: Sequence[Change] = (),
+    holder: Holder | None = None, stamp: dict[str, str] | None = None, more: Sequence[Change] = (),
 ) -> Done:  # fmt: skip
     """Set fields of a unit with all that follows, and record it; nothing stays changed where that fails.
 
@@ -196,16 +196,18 @@ def change_unit(
     before = lanes.fields_of(store.layout, wu_id, list(fields))
     change = Change(kind="unit", key=wu_id, before=before, after=fields)
     action = edits.new_action(verb, [change, *more], summary=said, by=by, now=now, reason=reason)
-    try:
-        put(store, wu_id, fields, holder)
-        history.record(store.layout, action)
-    except files.StoreError:
-        put(store, wu_id, before or {})
-        raise
+    with history.carrying_out(store.layout, action):
+        try:
+            put(store, wu_id, fields, holder, stamp)
+        except files.StoreError:
+            put(store, wu_id, before or {})
+            raise
     return Done(summary=said, target=wu_id, action_id=action.id)
 
 
-def put(store: Store, wu_id: str, fields: Fields, holder: Holder | None = None) -> None:
+def put(
+    store: Store, wu_id: str, fields: Fields, holder: Holder | None = None, stamp: dict[str, str] | None = None
+) -> None:
     """Write the fields, then the lane lock and the stamp as they follow from the unit. Under the lock `work`."""
     layout = store.layout
     earlier = lanes.read_unit(layout, wu_id)
@@ -218,7 +220,8 @@ def put(store: Store, wu_id: str, fields: Fields, holder: Holder | None = None) 
     if unit.status == IN_PROGRESS and unit.lane:
         lanes.enter(layout, holder or lanes.here(unit.lane, wu_id, by=unit.claimed_by, since=unit.claimed_at))
     if unit.status == DONE and not lanes.read_stamp(layout, wu_id):
-        lanes.write_stamp(layout, wu_id, {"wu_id": wu_id, "done_by": unit.done_by, "done_at": unit.done_at})
+        told = {"wu_id": wu_id, "done_by": unit.done_by, "done_at": unit.done_at}
+        lanes.write_stamp(layout, wu_id, stamp or told)
     if unit.status != DONE:
         lanes.remove_stamp(layout, wu_id)
 
@@ -241,4 +244,4 @@ def _put(store: Store, change: Change) -> None:
         put(store, change.key, after)
 
 
-undo.KINDS["unit"] = (_now, _put)  # what undo needs of a work unit stands beside its verbs
+kinds.KINDS["unit"] = (_now, _put)  # what undo needs of a work unit stands beside its verbs

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.actions import checks, edits, relations
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.actions.nodes import archived
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import times
 from lumen_tui.model.merging import merged
-from lumen_tui.model.records import Change
 from lumen_tui.store.memory import edges, nodebulk, nodes
 from lumen_tui.store.memory.edges import Edge
 from lumen_tui.store.memory.nodes import Raw
@@ -20,7 +18,6 @@ from lumen_tui.store.memory.nodeviews import decode_node
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
-KIND = "edge"
 _RELATED = "related"
 
 
@@ -45,15 +42,19 @@ def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], i
         closed = [{**archived(f"merged into {title}", by=by, now=now), "metadata.merged_into": kept}] * len(others)
         changes = [edits.patch(node, new, by=by, now=now) for node, new in zip(chosen, [*closed, fields], strict=True)]
         drawn = list(_taken_over(store, kept, others, units))
-        ties = [Change(KIND, " ".join(edge), None, {"at": times.iso(now), "by": by}) for edge in drawn]
+        ties = [relations.change_of(edge, by=by, now=now) for edge in drawn]
         said = f"{len(others)} merged into {title}"
-        action = edits.new_action("triage.merge", [*changes, *ties], summary=said, by=by, now=now)
+        action = edits.new_action(
+            "triage.merge", [*changes, *ties], summary=said, by=by, now=now, again=done.action_id
+        )  # fmt: skip
         done = Done(summary=said, target=others[0], action_id=action.id)
+        begun.tell(action)
         for tie in ties:
-            put_edge(store, tie)
-        return chosen, history.action_lines(action)
+            relations.put_edge(store, tie)
+        return chosen, b""
 
-    nodebulk.change(store.layout, [*others, kept], edit)
+    with history.Begun(store.layout) as begun:
+        nodebulk.change(store.layout, [*others, kept], edit)
     return done
 
 
@@ -84,16 +85,3 @@ def _taken_over(store: Store, kept: str, others: list[str], units: Sequence[str]
         if edge.start != edge.finish and edge not in drawn:
             drawn.add(edge)
             yield edge
-
-
-def edge_now(store: Store, change: Change) -> dict[str, object] | None:
-    """Whether the edge of a change stands, as the one of its sides that says so."""
-    edge = Edge(*change.key.split(" ", 2))
-    return (change.after or change.before) if edge in edges.in_force(store.layout) else None
-
-
-def put_edge(store: Store, change: Change) -> None:
-    """Draw the edge, or take it back."""
-    side = change.after or change.before or {}
-    at, by = str(side.get("at", "")), str(side.get("by", ""))
-    edges.draw(store.layout, Edge(*change.key.split(" ", 2)), at=at, by=by, removed=change.after is None)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from lumen_tui.engine.actions import checks, edits, fields, places
+from lumen_tui.engine.actions import checks, edits, fields, places, relations, touches
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.actions.fields import archived as archived
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import times
-from lumen_tui.model.records import Relationship
-from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.edges import Edge
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.store import Store
 
@@ -39,12 +36,18 @@ def create(
     aside = places.make_sure(store.root, record.get("wu_id", ""), by=by, now=now)
     if key:
         record = fields.keyed(record, key)
-    made = nodes.append_once(store.layout.memory, record) if key else bool(store.nodes.append(record) + 1)
-    if source and (made or not _linked(store, record["id"], source)):
-        edge = Relationship(from_id=record["id"], to_id=source, type="discovered_from", created_at=times.iso(now))
-        store.relationships.append(edge)
-    said = "noted" if made else "was there already under this key"
-    return Done(summary=f"{record['type']} {said}", target=record["id"], aside=aside)
+    said = f"{record['type']} noted: {edits.quoted(record)}"
+    changes = [edits.made_node(record)]
+    linked = source and not (key and _linked(store, record["id"], source))
+    if linked:
+        changes.append(relations.change_of(Edge(record["id"], source, "discovered_from"), by=by, now=now))
+    action = edits.new_action("node.create", changes, summary=said, by=by, now=now)
+    made = edits.add_node(store, record, action, once=bool(key))
+    if linked:
+        relations.put_edge(store, changes[-1])
+    if made:
+        return Done(summary=f"{record['type']} noted", target=record["id"], action_id=action.id, aside=aside)
+    return Done(summary=f"{record['type']} was there already under this key", target=record["id"])
 
 
 def _linked(store: Store, start: str, finish: str) -> bool:
@@ -75,10 +78,5 @@ def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str
 
     found = checks.node_ids(store, node_ids)
     done = edits.edit_nodes(store, found, decide, verb="node.unarchive", said="{} brought back", by=by, now=now)
-    store.touches.append_all(touch(node_id, by=by, now=now) for node_id in found)
+    touches.add(store, found, "node.unarchive", "{} touched", by=by, now=now)
     return done
-
-
-def touch(node_id: str, *, by: str, now: float) -> dict[str, Any]:
-    """A line of touches.jsonl."""
-    return {"node_id": node_id, "at": times.iso(now), "kind": "touch", "by": by, "schema": 1}

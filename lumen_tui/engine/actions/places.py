@@ -68,13 +68,13 @@ def work_to_be(root: StrPath, text: str) -> str:
     return founding.may_be_new(root, name)
 
 
-def make_sure(root: StrPath, wu_id: str, *, by: str, now: float) -> str:
+def make_sure(root: StrPath, wu_id: str, *, by: str, now: float, client: str = "") -> str:
     """Make the work unit that a verb writes about where it is not there; returns what to say of that, or nothing."""
     if not wu_id or os.path.exists(f"{root}/work/{wu_id}.md"):
         return ""
     from lumen_tui.engine.actions import founding
 
-    return founding.make(root, wu_id, by=by, now=now)
+    return founding.make(root, wu_id, by=by, now=now, client=client)
 
 
 def lane_of(root: StrPath, wu_id: str) -> str:

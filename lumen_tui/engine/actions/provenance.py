@@ -63,7 +63,7 @@ def promote(
         originals = [found[one] for one in missing]
         said = f"{edits.named(originals)} kept for the project as {tag}"
         actions.append(edits.new_action("node.promote", [change for _, change in made], summary=said, by=by, now=now))
-        return [record for record, _ in made], history.action_lines(actions[0])
+        return [record for record, _ in made], history.begun_lines(actions[0])
 
     nodes.change(store.layout, [*chosen, *copies.values()], edit)
     target = copies[chosen[0]]

@@ -42,9 +42,10 @@ def carry_out(store: Store, index: AgeIndex, plan: Plan, *, verb: str, by: str, 
     done = nothing = Done(summary="nothing to archive")
     waiting, seen = plan(index), index.revision
     expected: dict[str, float] = {}
+    action_id = ""
 
     def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        nonlocal done, waiting, seen, expected
+        nonlocal done, waiting, seen, expected, action_id
         if index.changed():
             index.load()
         if index.revision != seen:
@@ -56,9 +57,10 @@ def carry_out(store: Store, index: AgeIndex, plan: Plan, *, verb: str, by: str, 
             return [], b""
         changes = [edits.patch(found[one.node_id], _fields(one, by=by, now=now), by=by, now=now) for one in chosen]
         summary = f"{len(chosen)} node{'s' if len(chosen) > 1 else ''} archived"
-        action = edits.new_action(verb, changes, summary=summary, by=by, now=now)
+        action = edits.new_action(verb, changes, summary=summary, by=by, now=now, again=action_id)
+        action_id = action.id
         done = Done(summary=summary, target=action.target, action_id=action.id)
-        return [found[one.node_id] for one in chosen], history.action_lines(action)
+        return [found[one.node_id] for one in chosen], history.begun_lines(action)
 
     if waiting:
         named = [leaving.node_id for leaving in waiting]

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from lumen_tui.engine.actions import (
+    acting,
     agentfile,
     approvals,
     archive,
@@ -139,8 +140,13 @@ VERBS: dict[str, Verb] = {
 }
 
 
-def perform(store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, now: float) -> Done:
-    """Carry out one verb durably. ActionError or StoreError where it could not be, and nothing was written then.
+def perform(
+    store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, now: float, client: str = ""
+) -> Done:  # fmt: skip
+    """Carry out one verb durably, as one entry of the journal of actions, from which undo takes it back.
+
+    ActionError or StoreError where it could not be carried out, and nothing was written then. `client` is where the
+    operator gave the word: see `actions.acting`.
 
     Its words are without secrets from here on, so that whatever it writes, counts or compares is.
     """
@@ -155,6 +161,7 @@ def perform(store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, n
         raise ActionError(why)
     try:
         ids.check_label(by, "operator")
-        return function(*bound.args, **bound.kwargs)
+        with acting.on_the_word_of(by, client, now):
+            return function(*bound.args, **bound.kwargs)
     except (ids.BadId, ValueError, msgspec.ValidationError) as error:
         raise ActionError(str(error)) from error

@@ -9,10 +9,14 @@ from lumen_tui.engine.actions.waiting import BLOCKS
 from lumen_tui.engine.actions.waiting import blockers as blockers
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.model.records import RELATION_TYPES
+from lumen_tui.model.records import RELATION_TYPES, Change
 from lumen_tui.store.index.trail import EDGES, NODES, Trail
-from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory import edges, nodes
+from lumen_tui.store.memory.edges import Edge
+from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+
+KIND = "edge"  # of a change
 
 
 def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
@@ -36,10 +40,33 @@ def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type:
 
 
 def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:
-    edge = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
-    store.relationships.append({**edge, **({"removed": True} if removed else {}), "schema": 1})
     said = f"{_called(store, start)} {type.replace('_', ' ')} {_called(store, finish)}"
-    return Done(summary=said + (": taken away" if removed else ""), target=finish)
+    said += ": taken away" if removed else ""
+    verb = "relation.remove" if removed else "relation.add"
+    change = change_of(Edge(start, finish, type), by=by, now=now, present=not removed)
+    action = edits.new_action(verb, [change], summary=said, by=by, now=now, target=finish)
+    with history.carrying_out(store.layout, action):
+        put_edge(store, change)
+    return Done(summary=said, target=finish, action_id=action.id)
+
+
+def change_of(edge: Edge, *, by: str, now: float, present: bool = True) -> Change:
+    """What drawing an edge changes, or with `present` false taking it away."""
+    side = {"at": times.iso(now), "by": by}
+    return Change(KIND, " ".join(edge), None if present else side, side if present else None)
+
+
+def edge_now(store: Store, change: Change) -> dict[str, object] | None:
+    """For undo: whether the edge stands, as the one of the sides of the change that says so."""
+    edge = Edge(*change.key.split(" ", 2))
+    return (change.after or change.before) if edge in edges.in_force(store.layout) else None
+
+
+def put_edge(store: Store, change: Change) -> None:
+    """Draw the edge, or take it away, as the change leads to."""
+    side = change.after or change.before or {}
+    at, by = str(side.get("at", "")), str(side.get("by", ""))
+    edges.draw(store.layout, Edge(*change.key.split(" ", 2)), at=at, by=by, removed=change.after is None)
 
 
 def _called(store: Store, name: str) -> str:

@@ -36,7 +36,7 @@ def submit(store: Store, *, by: str, now: float, relay_name: str, text: str, bas
     def actions(changed: Changed) -> bytes:
         action = _action("relay.submit", relay_name, changed, f"submitted to {relay_name}", by=by, now=now)
         recorded.append(action.id)
-        return history.action_lines(action)
+        return history.begun_lines(action)
 
     _must_be_known(store, relay_name, base)
     found = kept.submit(
@@ -98,7 +98,7 @@ def _decide(
     def actions(changed: Changed) -> bytes:
         action = _action(verb, name, changed, summary, by=by, now=now, reason=note)
         recorded.append(action.id)
-        return history.action_lines(action)
+        return history.begun_lines(action)
 
     note = one_line(note, 400)
     made = kept.change(store.layout, name, wanted, decide, by=by, now=now, note=note, actions=actions)

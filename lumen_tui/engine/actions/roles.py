@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
@@ -128,17 +130,22 @@ def _change(
     change = Change(kind="role", key=name, before=dict(before), after=dict(after))
     action = edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason)
     try:
-        lines = history.action_lines(action)
+        with history.carrying_out(store.layout, action):
+            _put(store, name, before, after)
     except files.LineTooLong as error:
         raise ActionError(f"the file of role {name} is too long to be kept for undo: shorten it first") from error
-    rolefiles.put(store.layout, name, after)
-    try:
+    with contextlib.suppress(files.StoreError):  # the role is in force, and the action says so
         note(store, name, verb.partition(".")[2], said, reason=reason, by=by, now=now, key=key)
-        files.append(store.layout.actions, lines)
+    return Done(summary=said, target=name, action_id=action.id)
+
+
+def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
+    """Both files, or as they were."""
+    try:
+        rolefiles.put(store.layout, name, after)
     except files.StoreError:
         rolefiles.put(store.layout, name, before)
         raise
-    return Done(summary=said, target=name, action_id=action.id)
 
 
 def note(

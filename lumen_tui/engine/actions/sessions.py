@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import changes, checks, edits, fields, handoff, lanes, places, undo
+from lumen_tui.engine.actions import changes, checks, edits, fields, handoff, lanes, lines, places, worksessions
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
@@ -55,33 +54,43 @@ def start(
         started_below=tuple(started_below), head_at_start=dirty.head, dirty_at_start=changes.marks(dirty),
     )  # fmt: skip
     node |= {"session_id": session.session_id, "metadata": {"agentType": kind, "contextTier": context_tier}}
-    stored.start(store.layout, session)
-    store.nodes.append(node)
-    if before := takingover.read_before(store.layout, by):
-        store.receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
-    action_id, stays = _take_on(store, session, by=by, now=now)
+    action_id = _begin(store, session, node, by=by, now=now)
+    stays = _take_on(store, session, by=by, now=now)
     taken = handoff.take(store, by=by, now=now, wu_id=wanted, session_id=session.session_id)
     said = f"session {session.session_id} on {wanted}" + (f", {len(taken)} hand-off taken" if taken else "")
     aside = "; ".join([part for part in (made, stays) if part])
     return Done(summary=said, target=session.session_id, action_id=action_id, aside=aside)
 
 
-def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> tuple[str, str]:
-    """Put the work unit in progress and record the start; the action's id, and why the unit stays as it is."""
-    own = _change(session.session_id, _OPEN, before=_ended_by(by, now))
+def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float) -> str:
+    """Write the session, its node, and from where it reads, as one action; returns its id."""
+    receipts = []
+    if before := takingover.read_before(store.layout, by):
+        receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
+    made = [
+        *worksessions.started(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)
+    ]  # fmt: skip
     said = f"session on {session.active_wu} started"
+    action = edits.new_action("session.start", made, summary=said, by=by, now=now)
+    with history.carrying_out(store.layout, action):
+        stored.start(store.layout, session)
+        store.nodes.append(node)
+        store.receipts.append_all(receipts)
+    return action.id
+
+
+def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
+    """Put the work unit in progress; why it stays as it is, or nothing."""
+    said = f"{session.active_wu} is in progress"
     try:
-        done = lanes.take_on(
-            store, session.active_wu, by=by, now=now, session=session.session_id, verb="session.start", said=said,
-            more=[own],
-        )  # fmt: skip
-        return done.action_id, ""
+        lanes.take_on(
+            store, session.active_wu, by=by, now=now, session=session.session_id, verb="session.start", said=said
+        )
+        return ""
     except (ActionError, BadFile) as error:
-        action = edits.new_action("session.start", [own], summary=said, by=by, now=now)
-        history.record(store.layout, action)
         held = unitviews.read(store.root, session.active_wu) if isinstance(error, ActionError) else None
         in_progress = held is not None and held.status == lanes.IN_PROGRESS
-        return action.id, "" if in_progress else f"{session.active_wu} is not put in progress: {error}"
+        return "" if in_progress else f"{session.active_wu} is not put in progress: {error}"
 
 
 def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
@@ -100,14 +109,17 @@ def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         changes = [change, *[edits.patch(node, _ended(change), by=by, now=now) for node in records.values()]]
         actions.append(edits.new_action("session.end", changes, summary=said, by=by, now=now))
-        _put(store, change)
-        return list(records.values()), history.action_lines(actions[0])
+        begun.tell(actions[0])
+        worksessions.put_session(store, change)
+        return list(records.values()), b""
 
-    try:
-        nodes.change(store.layout, [found.node_id] if found.node_id else [], edit)
-    except files.StoreError:
-        _put(store, Change(kind="session", key=change.key, before=change.after, after=change.before))
-        raise
+    with history.Begun(store.layout) as begun:
+        try:
+            nodes.change(store.layout, [found.node_id] if found.node_id else [], edit)
+        except files.StoreError:
+            back = Change(kind=change.kind, key=change.key, before=change.after, after=change.before)
+            worksessions.put_session(store, back)
+            raise
     return Done(summary=said, target=found.session_id, action_id=actions[0].id)
 
 
@@ -124,22 +136,6 @@ def _ended(change: Change) -> Fields:
     return {f"metadata.{name}": value for name, value in (change.after or {}).items()}
 
 
-def _now(store: Store, change: Change) -> dict[str, Any] | None:
-    session = stored.read(store.layout, change.key)
-    return {name: getattr(session, name, None) for name in change.before or {}} if session else None
-
-
-def _put(store: Store, change: Change) -> None:
-    def edit(session: WorkSession) -> WorkSession:
-        return msgspec.structs.replace(session, **(change.after or {}))
-
-    if stored.change(store.layout, change.key, edit) is None:
-        raise ActionError(f"session {change.key} is no longer there")
-
-
-undo.KINDS["session"] = (_now, _put)  # what undo needs of a session stands beside its verbs
-
-
 def decide(
     store: Store, *, by: str, now: float, question: str, answer: str = "", wu_id: str = "", session: str = "",
     priority: str = "", key: str = "",
@@ -153,11 +149,16 @@ def decide(
     node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
     made = places.make_sure(store.root, where.wu_id, by=by, now=now)
     node = fields.keyed(node, key, "decide")
-    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
+    if key and edits.is_made(store, node):
         return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
-    _note_in_session(store, where.session_id, Decision(asked, answer.strip(), times.iso(now)), now)
     said = "decision noted" if answer.strip() else "question noted, to be decided"
-    return Done(summary=said, target=node["id"], aside=made)
+    noted = _note_in_session(store, where.session_id, Decision(asked, answer.strip(), times.iso(now)), now)
+    changes = [edits.made_node(node), *noted]
+    action = edits.new_action("decision.note", changes, summary=f"{said}: {asked[:80]}", by=by, now=now)
+    with history.carrying_out(store.layout, action):
+        store.nodes.append(node)
+        worksessions.put_copies(store, noted)
+    return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
 
 
 def _answer(answer: str, by: str, now: float) -> dict[str, str]:
@@ -188,7 +189,11 @@ def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key:
         return {f"metadata.{name}": value for name, value in facts.items()}
 
     done = edits.edit_nodes(store, found, decide_node, verb="decision.answer", said="{} answered", by=by, now=now)
-    _note_in_session(store, asked[0][1], Decision(asked[0][0], said, times.iso(now)), now)
+    noted = _note_in_session(store, asked[0][1], Decision(asked[0][0], said, times.iso(now)), now)
+    if noted:
+        action = edits.new_action("decision.answer", noted, summary="kept with the session", by=by, now=now)
+        with history.carrying_out(store.layout, action):
+            worksessions.put_copies(store, noted)
     return done
 
 
@@ -197,15 +202,11 @@ def _answered_under(store: Store, node_id: str, key: str) -> bool:
     return node is not None and nodes.get_field(node[1], "metadata.answer_key") == key
 
 
-def _note_in_session(store: Store, session_id: str, decision: Decision, now: float) -> None:
-    """The session's own list is a copy: where it cannot be written, the node stands all the same."""
+def _note_in_session(store: Store, session_id: str, decision: Decision, now: float) -> list[Change]:
+    """What the decision changes in the session's own list, which is a copy: nothing where that cannot be read."""
 
     def edit(session: WorkSession) -> WorkSession:
         decisions = with_decision(session, decision)
         return msgspec.structs.replace(session, decisions=decisions, last_activity=times.iso(now))
 
-    try:
-        if session_id:
-            stored.change(store.layout, session_id, edit)
-    except (files.StoreError, ids.BadId, OSError):
-        return
+    return worksessions.changes(store, session_id, edit)

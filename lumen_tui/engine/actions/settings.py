@@ -29,15 +29,12 @@ def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> 
     before = load_config(store.layout)[0]
     _check(before, changes)
     sides = [_side_of(store, key, value) for key, value in changes.items()]
-    change_operator(store.layout, dict(changes))
+    said = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in changes.items()])
+    action = edits.new_action("setting.change", sides, summary=said, by=by, now=now)
+    with history.carrying_out(store.layout, action):
+        change_operator(store.layout, dict(changes))
     after = load_config(store.layout)[0]
     said = "; ".join([f"{key} {_shown(before, key)} → {_shown(after, key)}" for key in changes])
-    action = edits.new_action("setting.change", sides, summary=said, by=by, now=now)
-    try:
-        history.record(store.layout, action)
-    except files.StoreError:
-        change_operator(store.layout, {side.key: _value(side.before) for side in sides})
-        raise
     return Done(summary=said, target=next(iter(changes)), action_id=action.id)
 
 
@@ -67,7 +64,13 @@ def _keys(table: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 def _shown(config: Config, key: str) -> str:
     found = _look(msgspec.to_builtins(config), key)
-    return "(default)" if found is _MISSING else f"{found:g}" if isinstance(found, float) else str(found)
+    return "(default)" if found is _MISSING else _in_words(found)
+
+
+def _in_words(value: Any) -> str:
+    if value is None:
+        return "as in lumen.toml"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _look(table: Any, key: str) -> Any:

@@ -6,12 +6,20 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from lumen_tui.engine.actions import checks, fields, places
+from lumen_tui.engine.actions import acting, checks, edits, fields, lines, places
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.signals import inbox
+from lumen_tui.store.people import history
+from lumen_tui.store.signals import inbox, withdrawing
 from lumen_tui.store.signals.compaction import archive_path
 from lumen_tui.store.store import Store
+
+_THERE = "the signal was sent already under this key"
+SENT_KIND = "signal"  # of a change
+TOLD_KIND = "announcement"
+reads_now, put_reads = lines.sides(lambda store: store.layout.receipts)
 
 
 def send(
@@ -30,25 +38,78 @@ def send(
     )  # fmt: skip
     made = places.make_sure(store.root, unit, by=by, now=now)
     if key:
-        return _send_once(store, fields.keyed(record, key), made)
-    store.signals.append(record)
-    return Done(summary="signal sent" + (f" to {to}" if to else ""), target=record["id"], aside=made)
+        return _send_once(store, fields.keyed(record, key), made, by=by, now=now)
+    return _send(store, record, made, by=by, now=now)
 
 
-def _send_once(store: Store, record: dict[str, Any], aside: str) -> Done:
+def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
+    name, to = str(record["id"]), record.get("target_agent")
+    said = "signal sent" + (f" to {to}" if to else "")
+    summary = f"{said}: {one_line(record['message'], 60)}"
+    action = edits.new_action("signal.send", [sent_change(name)], summary=summary, by=by, now=now)
+    try:
+        with history.carrying_out(store.layout, action):
+            if not nodes.append_once(store.layout.signals, record):
+                raise FileExistsError(name)
+    except FileExistsError:  # by somebody else with the same key, at this moment
+        return Done(summary=_THERE, target=name)
+    return Done(summary=said, target=name, action_id=action.id, aside=aside)
+
+
+def _send_once(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
     """A signal that cleanup has put into the archive was sent as well."""
-    there = Done(summary="the signal was sent already under this key", target=record["id"])
-    if nodes.find(archive_path(store.layout), [record["id"]]):
-        return there
-    made = nodes.append_once(store.layout.signals, record)
-    return Done(summary="signal sent", target=record["id"], aside=aside) if made else there
+    name = record["id"]
+    if any(nodes.find(path, [name]) for path in (store.layout.signals, archive_path(store.layout))):
+        return Done(summary=_THERE, target=name)
+    return _send(store, record, aside, by=by, now=now)
+
+
+def announce(store: Store, record: dict[str, Any], verb: str, *, by: str, now: float) -> None:
+    """Send a signal that belongs to an action: undo of that takes it back, and leaves it where it was read."""
+    change = Change(TOLD_KIND, str(record["id"]), before=None, after={"sent": True})
+    action = edits.new_action(verb, [change], summary="the others were told", by=by, now=now)
+    with history.carrying_out(store.layout, action):
+        store.signals.append(record)
+
+
+def put_told(store: Store, change: Change) -> str:
+    """For undo: as `put_sent`, and what was read stays."""
+    try:
+        put_sent(store, change)
+    except ActionError:
+        return "the signal about it stays, as it was read"
+    return ""
+
+
+def sent_change(signal_id: str) -> Change:
+    """What sending a signal changes."""
+    return Change(SENT_KIND, signal_id, before=None, after={"sent": True})
+
+
+def sent_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: whether the signal stands among those that can be read."""
+    return {"sent": True} if withdrawing.is_there(store.layout, change.key) else None
+
+
+def put_sent(store: Store, change: Change) -> None:
+    """For undo: take a signal back that nobody has read yet, or send it again."""
+    if change.after is not None:
+        withdrawing.bring_back(store.layout, change.key)
+        return
+    if readers := withdrawing.readers(store.layout, change.key):
+        more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
+        hint = f"send a correction (`signal TEXT --reply-to {change.key}`)"
+        raise ActionError(f"it was read by {readers[0]}{more}: {hint}")
+    word = acting.word()
+    withdrawing.withdraw(store.layout, change.key, by=word.by, now=word.now)
 
 
 def read(store: Store, *, by: str, now: float, signal_ids: str | Iterable[str]) -> Done:
     """Mark these signals as read by the operator; nobody else's inbox changes."""
     found = checks.signal_ids(store, signal_ids)
-    store.receipts.append_all(fields.receipt(one, reader=by, now=now, offset=at) for one, at in found.items())
-    return Done(summary=f"{len(found)} signal{'s' if len(found) > 1 else ''} read", target=next(iter(found)))
+    receipts = [fields.receipt(one, reader=by, now=now, offset=at) for one, at in found.items()]
+    said = f"{len(found)} signal{'s' if len(found) > 1 else ''} read"
+    return _mark(store, receipts, "signal.read", said, by=by, now=now)
 
 
 def read_all(store: Store, *, by: str, now: float) -> Done:
@@ -57,5 +118,14 @@ def read_all(store: Store, *, by: str, now: float) -> Done:
     if newest is None:
         raise ActionError("there are no signals", missing=True)
     signal_id, offset = newest
-    store.receipts.append(fields.receipt(signal_id, reader=by, now=now, offset=offset, upto=True))
-    return Done(summary="all signals read", target=signal_id)
+    receipts = [fields.receipt(signal_id, reader=by, now=now, offset=offset, upto=True)]
+    return _mark(store, receipts, "signal.read_all", "all signals read", by=by, now=now)
+
+
+def _mark(store: Store, receipts: list[dict[str, Any]], verb: str, said: str, *, by: str, now: float) -> Done:
+    target = str(receipts[0]["signal_id"])
+    changes = lines.changes_of(lines.READ_KIND, receipts)
+    action = edits.new_action(verb, changes, summary=said, by=by, now=now, target=target)
+    with history.carrying_out(store.layout, action):
+        store.receipts.append_all(receipts)
+    return Done(summary=said, target=target, action_id=action.id)

@@ -62,7 +62,7 @@ def make(store: Store, *, by: str, now: float, wu_id: str, status: str = "") -> 
         changes = [change, *[edits.patch(node, fields, by=by, now=now) for node in marked if _may_be_taken(node)]]
         summary = f"{name} summarized from {len(wanted.sources)} nodes"
         actions.append(edits.new_action("summary.make", changes, summary=summary, by=by, now=now))
-        return [record, *[node for node in marked if _may_be_taken(node)]], history.action_lines(actions[0])
+        return [record, *[node for node in marked if _may_be_taken(node)]], history.begun_lines(actions[0])
 
     nodes.change(store.layout, [wanted.node_id, *wanted.taken, *wanted.earlier], edit)
     if not actions:

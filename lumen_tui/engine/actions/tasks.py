@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import attention, checks, edits, engine, fields, places, uncancel
+from lumen_tui.engine.actions import acting, attention, checks, edits, engine, fields, places, uncancel
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Budget, Spec, Status
-from lumen_tui.model.text import plain
+from lumen_tui.model.text import one_line, plain
 from lumen_tui.store import files
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.people import history
@@ -21,6 +21,7 @@ from lumen_tui.store.settings import plainly
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import taskfiles
 
+QUEUED_KIND = "queued"  # of a change
 EDITABLE = ("objective", "role", "model", "context", "constraints", "priority", "timeout_seconds", "wu_id", "lane")
 _MOST_CONSTRAINTS = 100
 
@@ -44,7 +45,7 @@ def new(
         depends_on=tuple(checks.task_id(store, one) for one in depends_on),
         created_by=by, created_at=times.iso(now), key=key, budget=msgspec.convert(budget or Budget(), Budget),
     )  # fmt: skip
-    return _queue(store, _checked(store, spec))
+    return _queue(store, _checked(store, spec), by=by, now=now)
 
 
 def _under_key(store: Store, task_id: str, key: str) -> Done | None:
@@ -54,15 +55,46 @@ def _under_key(store: Store, task_id: str, key: str) -> Done | None:
     return Done(summary=f"task {ids.short(spec.id)} was there already under this key", target=spec.id)
 
 
-def _queue(store: Store, spec: Spec) -> Done:
+def _queue(store: Store, spec: Spec, *, by: str, now: float, verb: str = "task.new") -> Done:
+    said = f"task {ids.short(spec.id)} queued for {spec.role}"
+    change = Change(QUEUED_KIND, spec.id, before=None, after={"queued": True})
+    action = edits.new_action(verb, [change], summary=f"{said}: {one_line(spec.objective, 60)}", by=by, now=now)
     try:
-        taskfiles.add(store.layout, spec)
+        taskfiles.must_be_free(store.layout, spec.id)
+        with history.carrying_out(store.layout, action):
+            taskfiles.add(store.layout, spec)
     except taskfiles.Taken:
         if spec.key and (found := _under_key(store, spec.id, spec.key)):
             return found
         raise ActionError(f"there is a task {spec.id!r} already: leave the id out or give another") from None
     later = "" if engine.runs(store) else "; no engine runs yet"
-    return Done(summary=f"task {ids.short(spec.id)} queued for {spec.role}{later}", target=spec.id)
+    return Done(summary=f"{said}{later}", target=spec.id, action_id=action.id)
+
+
+def queued_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: whether the task is there and was not cancelled."""
+    folder = taskfiles.folder_of(store.layout, change.key)
+    if folder is None:
+        return None
+    cancelled = uncancel.cancelled_now(store, uncancel.change_of(change.key))
+    return None if (cancelled or {}).get("cancelled") else {"queued": True}
+
+
+def put_queued(store: Store, change: Change) -> str:
+    """For undo: take a task out of the queue; one that has begun is cancelled. Redo puts it back where it waited."""
+    if change.after is not None:
+        if not taskfiles.bring_back(store.layout, change.key):
+            raise ActionError(f"task {ids.short(change.key)} had begun and was cancelled: `task retry` begins it anew")
+        return ""
+    if taskfiles.withdraw(store.layout, change.key):
+        return ""
+    folder = taskfiles.folder_of(store.layout, change.key)
+    status = taskfiles.status_of(folder) if folder else Status.LOST
+    if status.ended:
+        raise ActionError(f"task {ids.short(change.key)} has ended already ({status.value}): its result stays")
+    word = acting.word()
+    engine.ask(store, "cancel", by=word.by, now=word.now, target=change.key, reason="taken back by undo")
+    return "it had begun: the engine was asked to cancel it, and what it did so far stays"
 
 
 def _checked(store: Store, spec: Spec) -> Spec:
@@ -117,8 +149,8 @@ def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "",
         raise ActionError(f"task {found} has ended already ({status.value}): nothing to cancel", missing=True)
     said = f"asked to cancel task {ids.short(found)}"
     action = edits.new_action("task.cancel", [uncancel.change_of(found)], summary=said, by=by, now=now, reason=reason)
-    history.record(store.layout, action)
-    engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason, after=after)
+    with history.carrying_out(store.layout, action):
+        engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason, after=after)
     later = "" if engine.runs(store) else "; no engine runs, the next one does it"
     return Done(summary=f"{said}{later}", target=found, action_id=action.id)
 
@@ -137,10 +169,10 @@ def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[st
     spec = msgspec.structs.replace(
         old, id=ids.new_id("tsk"), key="", retry_of=found, created_by=by, created_at=times.iso(now), budget=caps
     )
-    queued = _queue(store, _checked(store, spec))
+    queued = _queue(store, _checked(store, spec), by=by, now=now, verb="task.retry")
     if status in (Status.FAILED, Status.LOST):
         with contextlib.suppress(files.StoreError):  # the task is queued; the failure just stays in sight
-            attention.dismiss(store, by=by, now=now, targets=[found], reason=f"tried again as {queued.target}")
+            attention.put_aside(store, found, by=by, now=now, reason=f"tried again as {queued.target}")
     return queued
 
 
@@ -155,16 +187,13 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
         after = _checked(store, with_fields(before, changes))
     except msgspec.ValidationError as error:
         raise ActionError(f"that does not fit: {plainly.in_words(error, Spec, dict(changes))}") from error
+    if taskfiles.status_of(store.layout.task(found)) is not Status.QUEUED:
+        raise _begun(found)
     change = Change(kind="task", key=found, before=some_fields(before, changes), after=some_fields(after, changes))
     said = f"task {ids.short(found)} changed: {', '.join(changes)}"
     action = edits.new_action("task.edit", [change], summary=said, by=by, now=now)
-    lines = history.action_lines(action)
-    put(store, after, before)
-    try:
-        files.append(store.layout.actions, lines)
-    except files.StoreError:
-        put(store, before, after)
-        raise
+    with history.carrying_out(store.layout, action):
+        put(store, after, before)
     return Done(summary=said, target=found, action_id=action.id)
 
 
@@ -184,4 +213,8 @@ def put(store: Store, spec: Spec, instead_of: Spec) -> None:
     try:
         taskfiles.edit_queued(store.layout, spec, instead_of)
     except taskfiles.NotQueued:
-        raise ActionError(f"task {spec.id} has begun or was changed meanwhile: look at it again") from None
+        raise _begun(spec.id) from None
+
+
+def _begun(task_id: str) -> ActionError:
+    return ActionError(f"task {task_id} has begun or was changed meanwhile: look at it again")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.actions.fields import ALIASES
 from lumen_tui.engine.actions.nodes import archived
-from lumen_tui.engine.actions.work import unit_side
+from lumen_tui.engine.actions.work import made_change, unit_side
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import PRIORITIES, Action, Change
@@ -35,26 +35,48 @@ def promote(
         raise ActionError("a title or a work unit id fits one discovery only: promote them one by one")
     wanted = ids.check_wu(wu_id.upper()) if wu_id else ""
     where = checks.lane(store.layout, lane)
-    actions: list[Action] = []
-    units: list[WorkUnit] = []
+    done = Done(summary="")
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal done
         chosen = [edits.here(records, node_id) for node_id in found]
         for node in chosen:
             edits.must_be_discovery(node)
         made = _made_before(store.layout, found)
-        changes: list[Change] = []
-        for node in chosen:
-            unit = made.get(node["id"]) or _add(store.layout, _unit_of(node, where, title, wanted, by=by, now=now))
-            units.append(unit)
-            changes.append(Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id)))
-            changes.append(edits.patch(node, _promoted(unit.id, now), by=by, now=now))
-        summary = f"{edits.named(chosen)} promoted to {', '.join([unit.id for unit in units])} in {where}"
-        actions.append(edits.new_action("triage.promote", changes, summary=summary, by=by, now=now))
-        return chosen, history.action_lines(actions[0])
+        fresh = [_unit_of(one, where, title, wanted, by=by, now=now) for one in chosen if one["id"] not in made]
 
-    nodes.change(store.layout, found, edit)
-    return Done(summary=actions[0].summary, target=units[0].id, action_id=actions[0].id)
+        def begin(units: list[WorkUnit]) -> None:
+            nonlocal done
+            made.update({unit.discovered_in: unit for unit in units})
+            action = _promotion(store, chosen, made, {unit.id for unit in units}, where, by=by, now=now)
+            begun.tell(action)
+            done = Done(summary=action.summary, target=made[chosen[0]["id"]].id, action_id=action.id)
+
+        written.extend(_add(store.layout, fresh, begin))
+        return chosen, b""
+
+    written: list[WorkUnit] = []
+    with history.Begun(store.layout) as begun:
+        try:
+            nodes.change(store.layout, found, edit)
+        except files.StoreError:
+            work.discard_units(store.layout, written)
+            raise
+    return done
+
+
+def _promotion(
+    store: Store, chosen: list[Raw], made: dict[str, WorkUnit], fresh: set[str], lane: str, *, by: str, now: float
+) -> Action:
+    """The action, and the nodes changed as it says. A unit that is not written yet is taken as it will stand."""
+    changes: list[Change] = []
+    for node in chosen:
+        unit = made[node["id"]]
+        there = Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id))
+        changes.append(made_change(unit) if unit.id in fresh else there)
+        changes.append(edits.patch(node, _promoted(unit.id, now), by=by, now=now))
+    summary = f"{edits.named(chosen)} promoted to {', '.join([made[one['id']].id for one in chosen])} in {lane}"
+    return edits.new_action("triage.promote", changes, summary=summary, by=by, now=now)
 
 
 def _promoted(unit_id: str, now: float) -> Fields:
@@ -100,9 +122,9 @@ def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: floa
     )
 
 
-def _add(layout: Layout, unit: WorkUnit) -> WorkUnit:
+def _add(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]], None]) -> list[WorkUnit]:
     try:
-        return work.add_unit(layout, unit)
+        return work.add_units(layout, units, begin)
     except FileExistsError as error:
         raise ActionError(f"{error}: leave the id out for the next free number") from error
 

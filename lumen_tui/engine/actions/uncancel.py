@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lumen_tui.engine.actions.engine import unanswered
+from lumen_tui.engine.actions import resting
 from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model.loop import Command, CommandReceipt
+from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Run, Status
 from lumen_tui.store import filing, locks
@@ -37,16 +37,14 @@ def cancelled_now(store: Store, change: Change) -> Side:
 
 
 def _unanswered(store: Store, task_id: str) -> list[Command]:
-    return [one for one in unanswered(store, "cancel") if one.target == task_id]
+    return [one for one in resting.unanswered(store, "cancel") if one.target == task_id]
 
 
 def put(store: Store, change: Change) -> None:
     """Make the task wait again. A cancel cannot be done again in this way: ask for it anew."""
     if (change.after or {}).get("cancelled"):
         raise ActionError(f"a cancel is not repeated by redo: `task cancel {change.key}` asks for it")
-    for command in _unanswered(store, change.key):
-        receipt = CommandReceipt(command_id=command.id, at=command.at, ok=False, text="taken back before it was done")
-        store.command_receipts.append(receipt)
+    resting.take_back(store, _unanswered(store, change.key))
     folder = taskfiles.folder_of(store.layout, change.key)
     if folder is None:
         raise ActionError(f"task {change.key} is no longer there")

@@ -5,66 +5,68 @@ Nothing that somebody changed since is overwritten: the refusal says who did, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 
-from lumen_tui.engine.actions import (
-    agentfile,
-    approvals,
-    archive,
-    blocks,
-    budget,
-    edits,
-    evolution,
-    facts,
-    merging,
-    relay,
-    roles,
-    settings,
-    tasks,
-    uncancel,
-    work,
-)
+from lumen_tui.engine.actions import acting, blocks, edits, kinds, roles
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Action, Change
-from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, locks
+from lumen_tui.store import locks, process
 from lumen_tui.store.memory import nodebulk, nodes
 from lumen_tui.store.memory.blocks import HAND
 from lumen_tui.store.memory.blocks import read as read_block
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.people import history
-from lumen_tui.store.settings import rolefiles
+from lumen_tui.store.people.history import Entry
 from lumen_tui.store.store import Store
-from lumen_tui.store.tasks import taskfiles
-from lumen_tui.store.units.work import retire_unit
-
-Side = dict[str, Any] | None
 
 
 def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
-    """Take back the operator's last action, or the named one of theirs."""
-    stack = history.stacks(store.layout, by)[0]
-    action = _pick(stack, action_id, "undo")
-    turned = [Change(kind=c.kind, key=c.key, before=c.after, after=c.before) for c in reversed(action.changes)]
+    """Take back what the operator did last in this client, or the named action of theirs. Never more than that."""
+    entry = _pick(store, history.standing(store.layout, _whose(by, action_id)), action_id, "undo", by)
+    turned = [
+        Change(kind=one.kind, key=one.key, before=one.after, after=one.before)
+        for action in reversed(entry.actions) for one in reversed(action.changes)
+    ]  # fmt: skip
     try:
-        return _apply(store, action, turned, said=f"undone: {action.summary}", undoes=action.id, by=by, now=now)
+        _must_be_possible(entry)
+        return _apply(store, entry, turned, said="undone", by=by, now=now, undoes=entry.first.id)
     except ActionError as error:
-        said = _way_on(str(error), action, stack)
+        said = _way_on(store, str(error), entry, by)
         raise ActionError(said, candidates=error.candidates, missing=error.missing) from error
 
 
-def _way_on(why: str, action: Action, stack: list[Action]) -> str:
+def _whose(by: str, action_id: str) -> history.Mine:
+    """The operator's own in this client; by its id, one from anywhere."""
+    return (lambda action: action.by == by) if action_id else acting.mine(by, acting.word().client)
+
+
+def _must_be_possible(entry: Entry) -> None:
+    if entry.is_open and any(process.lives(action.process) for action in entry.actions if action.process):
+        raise ActionError("it is being done at this moment: try again")
+    if final := next((action.final for action in entry.actions if action.final), ""):
+        raise ActionError(final)
+    if not any(action.changes for action in entry.actions):
+        raise ActionError("it changed nothing that could be put back")
+
+
+def _way_on(store: Store, why: str, entry: Entry, by: str) -> str:
     """A refusal with the action that it is about, and the one before it, which it need not hold up."""
-    at = stack.index(action)
-    before = stack[at - 1] if at else None
+    entries = history.standing(store.layout, acting.mine(by, acting.word().client))
+    before = next((one.first for one in _behind(entries, entry.first.id)), None)
     rest = f"; `undo {before.id}`, or u in the journal, takes back the one before: {_named(before)}" if before else ""
-    return f"{_named(action)}: not undone, as {why}{rest}"
+    return f"{_named(entry.first)}: not undone, as {why}{rest}"
+
+
+def _behind(entries: Iterator[Entry], action_id: str) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.first.id == action_id:
+            return entries
+    return iter(())
 
 
 def _named(action: Action) -> str:
@@ -73,60 +75,117 @@ def _named(action: Action) -> str:
 
 def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     """Do again what was undone last, unless something else was done since."""
-    action = _pick(history.stacks(store.layout, by)[1], action_id, "redo")
-    changes = list(action.changes)
-    return _apply(store, action, changes, said=f"done again: {action.summary}", redoes=action.id, by=by, now=now)
+    entry = _pick(store, iter(history.undone(store.layout, _whose(by, action_id))), action_id, "redo", by)
+    changes = [change for action in entry.actions for change in action.changes]
+    return _apply(store, entry, changes, said="done again", by=by, now=now, redoes=entry.first.id)
 
 
-def _pick(stack: list[Action], action_id: str, verb: str) -> Action:
-    if not stack:
-        raise ActionError(f"there is nothing of yours to {verb}", missing=True)
+def _pick(store: Store, entries: Iterator[Entry], action_id: str, verb: str, by: str) -> Entry:
     if not action_id:
-        return stack[-1]
+        entry = next(entries, None)
+        if entry is None:
+            raise ActionError(f"there is nothing of yours to {verb}{_elsewhere(store, verb, by)}", missing=True)
+        return entry
     name = ids.check_file_name(action_id, "action id")
-    found = [one for one in stack if one.id == name] or [
-        one for one in stack if one.id.startswith((name, f"act-{name}"))
+    known = list(entries)
+    if not known:
+        raise ActionError(f"there is nothing of yours to {verb}", missing=True)
+    hits = [one for one in known if any(action.id == name for action in one.actions)] or [
+        one for one in known if any(action.id.startswith((name, f"act-{name}")) for action in one.actions)
     ]
-    if not found:
+    if not hits:
         raise ActionError(f"there is no action {name!r} of yours to {verb}", missing=True)
-    if len(found) > 1:
-        raise ambiguous(name, [one.id for one in found])
-    return found[0]
+    if len(hits) > 1:
+        raise ambiguous(name, [one.first.id for one in hits])
+    return hits[0]
+
+
+def _elsewhere(store: Store, verb: str, by: str) -> str:
+    """What the operator did last in another client, which is taken back by its id."""
+    mine = _whose(by, "any")
+    every = history.standing(store.layout, mine) if verb == "undo" else iter(history.undone(store.layout, mine))
+    last = next((entry.first for entry in every), None)
+    if last is None:
+        return ""
+    where = acting.words(last.client, acting.word().client)
+    return f" here; what you did last was {where}: {_named(last)} (`{verb} {last.id}`)"
 
 
 def _apply(
-    store: Store, action: Action, changes: list[Change], *, said: str, by: str, now: float, undoes: str = "",
+    store: Store, entry: Entry, changes: list[Change], *, said: str, by: str, now: float, undoes: str = "",
     redoes: str = "",
 ) -> Done:  # fmt: skip
     """Bring everything from each change's `before` to its `after`, after a look at all of them."""
-    record = msgspec.structs.replace(
-        edits.new_action("undo" if undoes else "redo", changes, summary=said, by=by, now=now),
-        undoes=undoes,
-        redoes=redoes,
-    )
-    lines = history.action_lines(record)
-    others = [change for change in changes if change.kind != "node"]
-    node_changes = [change for change in changes if change.kind == "node"]
+    summary = f"{said}: {'; '.join(dict.fromkeys(action.summary for action in entry.actions if action.summary))}"
+    verb = "undo" if undoes else "redo"
+    record = edits.new_action(verb, changes, summary=summary, by=by, now=now, apart=True)
+    record = msgspec.structs.replace(record, undoes=undoes, redoes=redoes)
+    with locks.waiting_lock(store.layout.lock("roles")):
+        notes = turn(store, changes, record, now=now)
+    for change in changes:
+        if change.kind == "role":
+            roles.note(store, change.key, verb, summary, by=by, now=now)
+    return Done(summary="; ".join([summary, *notes]), target=entry.first.target, action_id=record.id)
+
+
+def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> list[str]:
+    """Carry out changes under the record that tells of them; what a person should know beside that, in words.
+
+    All are looked at before the first is carried out. Where one fails all the same, those before it stand, and the next
+    try goes on from there.
+    """
+    folded = _folded(changes)
+    others = [change for change in folded if change.kind != "node"]
+    node_changes = [change for change in folded if change.kind == "node"]
 
     def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         for change in node_changes:
             _check_node(store, found.get(change.key), change, now)
         for change in others:
             _check_other(store, change, now)
-        for change in others:
-            if KINDS[change.kind][0](store, change) != change.after:
-                KINDS[change.kind][1](store, change)
-        return [_turned(found[change.key], change, by, now) for change in node_changes], lines
+        begun.tell(record)
+        notes.extend(_put(store, others))
+        return [_turned(found[one.key], one, record.by, now) for one in node_changes if one.key in found], b""
 
-    with locks.waiting_lock(store.layout.lock("roles")):
+    notes: list[str] = []
+    with history.Begun(store.layout) as begun:
         if node_changes:
             nodebulk.change(store.layout, [change.key for change in node_changes], edit)
         else:  # some of the others take long, and the memory is not theirs to hold meanwhile
-            files.append(store.layout.actions, edit({})[1])
-    for change in others:
-        if change.kind == "role":
-            roles.note(store, change.key, "undo" if undoes else "redo", said, by=by, now=now)
-    return Done(summary=said, target=action.target, action_id=record.id)
+            edit({})
+    return list(dict.fromkeys(notes))
+
+
+def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> None:
+    """Carry out changes of an action of which only a part stands. What is as it should be stays."""
+    node_changes = [change for change in changes if change.kind == "node"]
+    _put(store, [change for change in changes if change.kind != "node"])
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        return [_turned(found[change.key], change, by, now) for change in node_changes if change.key in found], b""
+
+    if node_changes:
+        nodebulk.change(store.layout, [change.key for change in node_changes], edit)
+
+
+def _put(store: Store, changes: list[Change]) -> list[str]:
+    wanted = [change for change in changes if kinds.KINDS[change.kind][0](store, change) != change.after]
+    return [said for change in wanted if (said := kinds.KINDS[change.kind][1](store, change))]
+
+
+def _folded(changes: list[Change]) -> list[Change]:
+    """Each thing once, from its first `before` to its last `after`."""
+    found: dict[tuple[str, str], Change] = {}
+    for change in changes:
+        there = found.get((change.kind, change.key))
+        found[change.kind, change.key] = change if there is None else _joined(there, change)
+    return list(found.values())
+
+
+def _joined(first: Change, then: Change) -> Change:
+    before = first.before if first.before is None else {**(then.before or {}), **first.before}
+    after = then.after if then.after is None else {**(first.after or {}), **then.after}
+    return msgspec.structs.replace(first, before=before, after=after)
 
 
 def _turned(node: Raw, change: Change, by: str, now: float) -> Raw:
@@ -136,6 +195,8 @@ def _turned(node: Raw, change: Change, by: str, now: float) -> Raw:
 
 def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> None:
     if node is None:
+        if (change.after or {}).get("metadata.status") == "deleted":
+            return  # it was cut off before it was made
         raise ActionError(f"{change.key} is no longer there")
     for side in (change.before, change.after):  # `after`: an earlier attempt was cut off behind it
         if all(nodes.get_field(node, key) == value for key, value in (side or {}).items()):
@@ -144,7 +205,7 @@ def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> N
 
 
 def _check_other(store: Store, change: Change, now: float) -> None:
-    if KINDS[change.kind][0](store, change) not in (change.before, change.after):
+    if kinds.KINDS[change.kind][0](store, change) not in (change.before, change.after):
         raise _changed_since(store, change, now, *_last_hand(store, change))
 
 
@@ -169,71 +230,3 @@ def _called(store: Store, change: Change) -> str:
     """The title of a node; of anything else its own name."""
     found = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
     return edits.quoted(found[change.key][1]) if change.key in found else change.key
-
-
-def _work_now(store: Store, change: Change) -> Side:
-    return work.unit_side(store.layout, change.key)
-
-
-def _put_work(store: Store, change: Change) -> None:
-    if change.after is None:
-        retire_unit(store.layout, change.key)
-    elif work.retired_side(store.layout, change.key) == change.after:
-        work.bring_back(store.layout, change.key)
-    else:
-        raise ActionError(f"work/retired/{change.key}.md is gone or was changed: nothing was done")
-
-
-def _role_now(store: Store, change: Change) -> Side:
-    return dict(rolefiles.texts(store.layout, change.key))
-
-
-def _put_role(store: Store, change: Change) -> None:
-    rolefiles.put(store.layout, change.key, change.after or {"hired": None, "retired": None})
-
-
-def _spec(store: Store, change: Change) -> Spec:
-    spec = taskfiles.read_spec(store.layout, change.key)
-    if spec is None:
-        raise ActionError(f"task {change.key} is no longer there")
-    return spec
-
-
-def _task_now(store: Store, change: Change) -> Side:
-    return tasks.some_fields(_spec(store, change), change.before or ())
-
-
-def _put_task(store: Store, change: Change) -> None:
-    spec = _spec(store, change)
-    tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
-
-
-def _noted(_: Store, change: Change) -> Side:
-    """What stands in the journal of actions alone: the record of the undo is the undo."""
-    return change.before
-
-
-def _put_nothing(_: Store, __: Change) -> None:
-    return None
-
-
-KINDS: dict[str, tuple[Callable[[Store, Change], Side], Callable[[Store, Change], None]]] = {
-    "work": (_work_now, _put_work),
-    "role": (_role_now, _put_role),
-    "task": (_task_now, _put_task),
-    "attention": (_noted, _put_nothing),
-    uncancel.KIND: (uncancel.cancelled_now, uncancel.put),
-    "setting": (settings.setting_now, settings.put_setting),
-    "approval": (approvals.approval_now, approvals.put_approval),
-    "allow": (approvals.rule_now, approvals.put_rule),
-    "grant": (budget.grant_now, budget.put_grant),
-    agentfile.KIND: (agentfile.passages_now, agentfile.put_passages),
-    blocks.KIND: (blocks.block_now, blocks.put_block),
-    merging.KIND: (merging.edge_now, merging.put_edge),
-    relay.KIND: (relay.relay_now, relay.put_relay),
-    archive.KIND: (archive.passage_now, archive.put_passage),
-    facts.KIND: (facts.confirmation_now, facts.put_confirmation),
-    evolution.KIND: (evolution.observation_now, evolution.put_observation),
-    evolution.FILES_KIND: (evolution.files_now, evolution.put_files),
-    evolution.CONSTITUTION_KIND: (evolution.constitution_now, evolution.put_constitution),
-}

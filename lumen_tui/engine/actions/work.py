@@ -9,13 +9,13 @@ from typing import Any
 from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
-from lumen_tui.model.records import Change
+from lumen_tui.model.records import Action, Change
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.store import files, filing
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
-from lumen_tui.store.units import work
+from lumen_tui.store.units import opensessions, work
 
 
 def unit_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
@@ -63,18 +63,31 @@ def new(
         body=fields.prose(body, "text") if body else "",
         key=fields.label(key, "key"),
     )
-    try:
-        unit = work.add_unit(store.layout, wanted)
-    except work.KeyTaken as taken:
-        return Done(summary=f"{taken.wu_id} was there already under this key", target=taken.wu_id)
-    except FileExistsError as error:
-        raise ActionError(f"{error}: leave the id out for the next free number") from error
-    said = f"{unit.id} made: {unit.title}"
-    change = Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id))
-    action = edits.new_action("wu.new", [change], summary=said, by=by, now=now)
-    try:
-        history.record(store.layout, action)
-    except files.StoreError:
-        work.retire_unit(store.layout, unit.id)
-        raise
-    return Done(summary=said, target=unit.id, action_id=action.id)
+    made: list[Action] = []
+
+    def begin(units: list[WorkUnit]) -> None:
+        said = f"{units[0].id} made: {units[0].title}"
+        made.append(edits.new_action("wu.new", [made_change(units[0])], summary=said, by=by, now=now))
+        begun.tell(made[0])
+
+    with history.Begun(store.layout) as begun:
+        try:
+            unit = work.add_units(store.layout, [wanted], begin)[0]
+        except work.KeyTaken as taken:
+            return Done(summary=f"{taken.wu_id} was there already under this key", target=taken.wu_id)
+        except FileExistsError as error:
+            raise ActionError(f"{error}: leave the id out for the next free number") from error
+    return Done(summary=made[0].summary, target=unit.id, action_id=made[0].id)
+
+
+def made_change(unit: WorkUnit) -> Change:
+    """What a new unit changes, before it is written."""
+    digest = hashlib.sha256(work.render_unit(unit).encode()).hexdigest()
+    return Change(kind="work", key=unit.id, before=None, after={"sha256": digest})
+
+
+def must_be_unused(store: Store, wu_id: str) -> None:
+    """Refuse to take a unit away under somebody who works on it."""
+    for session in opensessions.live(store.root):
+        if session.active_wu == wu_id:
+            raise ActionError(f"session {session.session_id} of {session.agent} is open on {wu_id}: end that first")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from lumen_tui.engine.doctor import folders, journals, references, state
+from lumen_tui.engine.doctor import folders, journals, references, state, unfinished
 from lumen_tui.engine.doctor.finding import Finding, Report
 from lumen_tui.store import files
 from lumen_tui.store.layout import Layout
@@ -18,6 +18,7 @@ CHECKS: dict[str, Check] = {
     "journals": journals.lines,
     "legacy records": journals.legacy,
     "receipts": journals.orphaned,
+    "unfinished actions": unfinished.unfinished,
     "references": references.references,
     "documents": state.documents,
     "tasks": state.tasks,

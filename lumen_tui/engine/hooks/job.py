@@ -54,7 +54,8 @@ def _answer(store: Store, ses: str, requests: list[Raw], now: float) -> None:
     try:
         by = _agent(store, ses)
         given = {"session": ses, "note": _words(requests), "trigger": str(last["ask"])}
-        done = perform(store, "checkpoint.save", {**given, "folder": str(last.get("cwd") or "")}, by=by, now=now)
+        given["folder"] = str(last.get("cwd") or "")
+        done = perform(store, "checkpoint.save", given, by=by, now=now, client="hook")
     except (ActionError, files.StoreError, OSError, LookupError) as error:
         note(ok=False, said=str(error))
         return
@@ -62,7 +63,6 @@ def _answer(store: Store, ses: str, requests: list[Raw], now: float) -> None:
         note(ok=False, said=f"{type(error).__name__}: {error}")
         raise
     note(ok=True, said=done.summary, node_id=done.target)
-    outcome.tell(store, by=by, now=now, said=f"{done.summary}, by a hook", node_id=done.target)
 
 
 def _agent(store: Store, ses: str) -> str:

@@ -1,17 +1,13 @@
-"""What became of a hook's request: a line in the journal of hooks, and an entry among the actions."""
+"""What became of a hook's request: a line in the journal of hooks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from lumen_tui.engine.actions import edits
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
 from lumen_tui.store.journal import encode
-from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 from lumen_tui.store.transcripts import hookjournal
 
@@ -25,9 +21,3 @@ def note(
     record |= {"node": node_id} if node_id else {}
     record |= {"said": one_line(said, 500), "answers": list(answers), "schema": 1}
     files.append(store.root / hookjournal.NAME, encode(record))
-
-
-def tell(store: Store, *, by: str, now: float, said: str, node_id: str) -> None:
-    """An entry that everybody who follows the actions sees; there is nothing in it to undo."""
-    action = edits.new_action("hook.checkpoint", [], summary=said, by=by, now=now)
-    history.record(store.layout, msgspec.structs.replace(action, target=node_id))

@@ -192,8 +192,11 @@ def _note(there: OnDisk, last: Step | None) -> str:
     return "; ".join(notes)
 
 
-def write(layout: Layout, name: str, decide: Decide, *, now: float, base: int | None = None) -> tuple[Block, Step]:
-    """Write one block; returns it as it was before, and the step.
+def write(
+    layout: Layout, name: str, decide: Decide, *, now: float, base: int | None = None,
+    begin: Callable[[Block, Step], None] = lambda _, __: None,
+) -> tuple[Block, Step]:  # fmt: skip
+    """Write one block; returns it as it was before, and the step. `begin` is told of both before anything is written.
 
     `decide` sees the block as it stands, under the lock, and may raise BadEdit. `base` is the step that the writer
     read: Stale where there is a newer one. Limits are checked here, for all who write.
@@ -205,7 +208,7 @@ def write(layout: Layout, name: str, decide: Decide, *, now: float, base: int | 
         if wanted.key and (done := [one for one in found.get(name, []) if one.key == wanted.key]):
             return before, done[-1]
         _check(before, wanted, found)
-        return before, _write(layout, name, wanted, found, now)
+        return before, _write(layout, name, wanted, found, now, lambda step: begin(before, step))
 
 
 def _current(layout: Layout, name: str, found: History) -> Block:
@@ -255,7 +258,9 @@ def _text_of(layout: Layout, step: Step) -> str:
         return ""
 
 
-def _write(layout: Layout, name: str, wanted: Write, found: History, now: float) -> Step:
+def _write(
+    layout: Layout, name: str, wanted: Write, found: History, now: float, begin: Callable[[Step], None] = lambda _: None
+) -> Step:
     known = found.get(name, [])
     text = wanted.text if wanted.text is not None else ""
     step = Step(
@@ -265,6 +270,7 @@ def _write(layout: Layout, name: str, wanted: Write, found: History, now: float)
     )  # fmt: skip
     if wanted.text is None:
         step = msgspec.structs.replace(step, how="removed", note=wanted.note or wanted.how)
+    begin(step)
     files.replace(layout.block_pending, msgspec.json.encode(step))
     _carry_out(layout, step, text, found)
     filing.remove(layout.block_pending)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from lumen_tui.model.ids import Ambiguous as Ambiguous
-from lumen_tui.store import backwards, files, rawjson
+from lumen_tui.store import backwards, files, rawjson, stages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,15 +155,29 @@ def append_new(path: files.StrPath, record: Raw, *, once: bool) -> bool:
 
 
 def append_both(layout: Layout, fd: int, lines: bytes, actions: bytes, *, durable: bool = True) -> None:
-    """Append to the locked journal and to actions.jsonl, to both or to neither. `durable` is about the latter."""
-    offset = files.append_locked(fd, lines) if lines else -1
+    """Append to actions.jsonl and to the locked journal, to both or to neither. `durable` is about the former.
+
+    The action comes first: after a kill between the two it stands as begun, and undo and the doctor know of it.
+    """
+    if actions:
+        files.append(layout.actions, actions, durable=durable)
     try:
-        if actions:
-            files.append(layout.actions, actions, durable=durable)
+        if lines:
+            files.append_locked(fd, lines)
     except BaseException:
-        if offset >= 0:
-            os.ftruncate(fd, offset)
+        _tell_end(layout, actions, "dropped")
         raise
+    _tell_end(layout, actions, "done")
+
+
+def _tell_end(layout: Layout, actions: bytes, stage: str) -> None:
+    """Say how what began there ended. Where that cannot be written it stays open, which the doctor mends."""
+    if stages.BEGUN not in actions:
+        return
+    try:
+        files.append(layout.actions, stages.end_of(actions, stage), durable=False)
+    except files.StoreError:
+        pass
 
 
 def get_field(node: Raw, key: str) -> Any:

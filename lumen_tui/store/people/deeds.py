@@ -9,6 +9,7 @@ import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.listings import Deed
+from lumen_tui.model.records import Stage
 from lumen_tui.model.text import one_line
 from lumen_tui.store import backwards, files
 from lumen_tui.store.layout import Layout
@@ -28,6 +29,10 @@ class _Line(msgspec.Struct):
     reason: str = ""
     undoes: str = ""
     redoes: str = ""
+    client: str = ""
+    group: str = ""
+    final: str = ""
+    stage: str = ""
     changes: tuple[msgspec.Raw, ...] = ()
 
 
@@ -35,13 +40,15 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 def recent(layout: Layout, limit: int) -> list[Deed]:
-    """The newest `limit` actions, the last one first. Damaged lines are passed over."""
+    """The newest `limit` actions, the last one first. Damaged lines, and what nothing stands of, are passed over."""
     found: list[Deed] = []
     last_word: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
     for deed in joined(_lines(layout), _merged):
-        if turned := deed.undoes or deed.redoes:
+        if deed.stage == Stage.DROPPED:
+            continue
+        if (turned := deed.undoes or deed.redoes) and deed.stage != Stage.BEGUN:
             last_word.setdefault(turned, bool(deed.undoes))
-        found.append(msgspec.structs.replace(deed, undone=last_word.get(deed.id, False)))
+        found.append(msgspec.structs.replace(deed, undone=last_word.get(deed.group or deed.id, False)))
         if len(found) >= limit:
             break
     return found
@@ -73,6 +80,6 @@ def _lines(layout: Layout) -> Iterator[Deed]:
 
 
 def _deed(line: _Line) -> Deed:
-    names = ("id", "at", "by", "verb", "target", "summary", "reason", "undoes", "redoes")
+    names = ("id", "at", "by", "verb", "target", "summary", "reason", "undoes", "redoes", "client", "group", "final")
     texts = {name: one_line(getattr(line, name), _LONGEST) for name in names}
-    return msgspec.convert({**texts, "changes": len(line.changes)}, Deed)
+    return msgspec.convert({**texts, "stage": line.stage, "changes": len(line.changes)}, Deed)

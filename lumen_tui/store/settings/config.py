@@ -9,7 +9,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.modelsconfig import ModelsConfig, doubtful, settings, stranger
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, frontmatter, locks
+from lumen_tui.store import files, filing, frontmatter, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.settings import closing, granting, lastgood
@@ -120,12 +120,22 @@ def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
         text = (files.read(layout.operator) or b"").decode()
         table = frontmatter.parse_toml(text)
         for dotted, value in changes.items():
-            *parents, leaf = dotted.split(".")
-            target = table
-            for key in parents:
-                target = target.setdefault(key, {})
-            if value is None:
-                target.pop(leaf, None)
-            else:
-                target[leaf] = value
-        files.replace(layout.operator, tomli_w.dumps(table).encode())
+            _set(table, dotted.split("."), value)
+        if table:
+            files.replace(layout.operator, tomli_w.dumps(table).encode())
+        else:
+            filing.remove(layout.operator)
+
+
+def _set(table: dict[str, Any], names: list[str], value: Any) -> None:
+    """Set the value below these names; None takes it out, and what is empty then."""
+    first, *rest = names
+    if rest:
+        inner = table.setdefault(first, {})
+        _set(inner, rest, value)
+        if not inner:
+            del table[first]
+    elif value is None:
+        table.pop(first, None)
+    else:
+        table[first] = value

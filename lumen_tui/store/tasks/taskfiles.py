@@ -54,8 +54,7 @@ def add(layout: Layout, spec: Spec) -> Spec:
     Taken where the id is in use, by an archived task too.
     """
     target = layout.task(spec.id)
-    if folder_of(layout, spec.id):
-        raise Taken(spec.id)
+    must_be_free(layout, spec.id)
     temporary = layout.tasks / f".{spec.id}.{os.urandom(6).hex()}.tmp"
     filing.make_folder(temporary)
     try:
@@ -67,6 +66,12 @@ def add(layout: Layout, spec: Spec) -> Spec:
             raise Taken(spec.id) from error
         raise
     return spec
+
+
+def must_be_free(layout: Layout, task_id: str) -> None:
+    """Taken where the id is in use, by an archived task too."""
+    if folder_of(layout, task_id):
+        raise Taken(task_id)
 
 
 def _render(spec: Spec) -> bytes:
@@ -125,6 +130,38 @@ def status_of(folder: Path) -> Status:
         ran=(folder / "run.json").exists(),
         lock_held=has_worker(folder),
     )
+
+
+def _withdrawn(layout: Layout, task_id: str) -> Path:
+    return layout.tasks / ".withdrawn" / ids.check_name(task_id, "task id")
+
+
+def withdraw(layout: Layout, task_id: str) -> bool:
+    """Take a task out of every list while it still waits; whether that was so. Its folder is kept.
+
+    The worker's own lock is held for that moment, so that no worker starts meanwhile.
+    """
+    folder = layout.task(ids.check_name(task_id, "task id"))
+    lock = locks.try_lock(folder / "run.lock") if folder.is_dir() else None
+    if lock is None:
+        return False
+    try:
+        if (folder / "run.json").exists() or (folder / "exit.json").exists():
+            return False
+        filing.make_folder(layout.tasks / ".withdrawn")
+        filing.move(folder, _withdrawn(layout, task_id))
+    finally:
+        os.close(lock)
+    return True
+
+
+def bring_back(layout: Layout, task_id: str) -> bool:
+    """Put a withdrawn task back; False where there is none."""
+    folder = _withdrawn(layout, task_id)
+    if not folder.is_dir():
+        return False
+    filing.move(folder, layout.task(task_id))
+    return True
 
 
 def edit_queued(layout: Layout, spec: Spec, before: Spec) -> None:

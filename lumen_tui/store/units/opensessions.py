@@ -81,6 +81,11 @@ def read(root: files.StrPath, session_id: str) -> SessionView | None:
     return load(path(root, session_id)) or load(path(root, session_id, ended=True))
 
 
+def raw(root: files.StrPath, session_id: str) -> Raw:
+    """The file of a session as it stands, open or ended."""
+    return rawjson.read(path(root, session_id)) or rawjson.read(path(root, session_id, ended=True)) or {}
+
+
 def newest(root: files.StrPath, agent: str, wu_id: str = "") -> SessionView | None:
     """The open session of this agent, on `wu_id` where that is given.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from lumen_tui.model import plain
 from lumen_tui.model.session import WorkSession
 from lumen_tui.model.views import SessionView
-from lumen_tui.store import files, locks
+from lumen_tui.store import files, filing, locks, rawjson
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.units import opensessions
 
@@ -35,6 +36,40 @@ def start(layout: Layout, session: WorkSession) -> None:
     with locks.waiting_lock(layout.lock("sessions")):
         files.replace(opensessions.path(layout.root, session.session_id), data)
         files.replace(current_path(layout), data)
+
+
+def write(layout: Layout, session: WorkSession) -> None:
+    """Write a session that is not there."""
+    files.replace(path(layout, session.session_id), opensessions.encode(msgspec.to_builtins(session)))
+
+
+def path(layout: Layout, session_id: str) -> str:
+    """Where an open session stands."""
+    return opensessions.path(layout.root, session_id)
+
+
+def current(layout: Layout) -> dict[str, Any] | None:
+    """What current.json is a copy of: `{"session_id": …}`; its own content where it names none of ours."""
+    raw = rawjson.read(current_path(layout))
+    name = raw.get("session_id") if raw else None
+    if not isinstance(name, str):
+        return raw
+    return {"session_id": name}
+
+
+def put_current(layout: Layout, wanted: dict[str, Any] | None) -> None:
+    """Make current.json what `current` gave."""
+    if wanted is None:
+        filing.remove(current_path(layout))
+        return
+    session = opensessions.read(layout.root, wanted["session_id"]) if "session_id" in wanted else None
+    raw = opensessions.raw(layout.root, wanted["session_id"]) if session else wanted
+    files.replace(current_path(layout), opensessions.encode(raw))
+
+
+def set_fields(layout: Layout, session_id: str, fields: dict[str, Any]) -> WorkSession | None:
+    """Set these fields of a session under the lock; None where there is none."""
+    return _record(opensessions.change(layout.root, session_id, lambda _: fields))
 
 
 def read(layout: Layout, session_id: str) -> WorkSession | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,22 +88,41 @@ def _under_key(layout: Layout, key: str) -> str:
     return ""
 
 
-def add_unit(layout: Layout, unit: WorkUnit) -> WorkUnit:
-    """Write a new work unit; an empty id becomes the next free number, retired ones counted in.
+def add_units(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]], None]) -> list[WorkUnit]:
+    """Write new work units; an empty id becomes the next free number, retired ones counted in.
 
-    FileExistsError where the id is taken, KeyTaken where the key is.
+    `begin` is told of all of them, as they will stand, before the first is written; on an error none is left.
+    FileExistsError where an id is taken, KeyTaken where a key is.
     """
     with locks.waiting_lock(layout.lock("work")):
-        if unit.key and (there := _under_key(layout, unit.key)):
-            raise KeyTaken(there)
         taken = {path.stem for path in layout.work.rglob("WU-*.md")}
-        if not unit.id:
-            highest = max((_number(name) for name in taken if name[3:].isdigit()), default=0)
-            unit = msgspec.structs.replace(unit, id=f"WU-{highest + 1:03d}")
-        elif unit.id in taken:
-            raise FileExistsError(f"{unit.id} exists already")
-        write_unit(layout, unit)
-    return unit
+        named: list[WorkUnit] = []
+        for unit in units:
+            named.append(_named(layout, unit, taken))
+            taken.add(named[-1].id)
+        begin(named)
+        try:
+            for unit in named:
+                write_unit(layout, unit)
+        except BaseException:
+            discard_units(layout, named)
+            raise
+    return named
+
+
+def discard_units(layout: Layout, units: list[WorkUnit]) -> None:
+    """Take the files of units away that were written a moment ago, where what belongs to them could not be."""
+    for unit in units:
+        filing.remove(layout.work_unit(unit.id))
+
+
+def _named(layout: Layout, unit: WorkUnit, taken: set[str]) -> WorkUnit:
+    if unit.key and (there := _under_key(layout, unit.key)):
+        raise KeyTaken(there)
+    if unit.id in taken:
+        raise FileExistsError(f"{unit.id} exists already")
+    highest = max((_number(name) for name in taken if name[3:].isdigit()), default=0)
+    return unit if unit.id else msgspec.structs.replace(unit, id=f"WU-{highest + 1:03d}")
 
 
 def retire_unit(layout: Layout, wu_id: str) -> None:

@@ -15,6 +15,7 @@ from lumen_tui.model.digest import Digest, Entry
 from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.packets import outcome
+from lumen_tui.model.records import Stage
 from lumen_tui.model.text import one_line
 from lumen_tui.store import backwards, files
 from lumen_tui.store.layout import Layout
@@ -43,8 +44,10 @@ class _Deed(msgspec.Struct):
     verb: str = ""
     target: str = ""
     summary: str = ""
+    stage: str = ""
 
 
+_ELSEWHERE = frozenset({"signal.send", "node.create"})  # verbs whose work has a group of its own
 _deed = msgspec.json.Decoder(_Deed).decode
 
 
@@ -208,7 +211,10 @@ class _Reading:
     def _people(self) -> None:
         """What other operators did. An action may take several lines."""
         fresh = self._new(self._layout.actions)
-        done = {one.id: one for one in _decoded(fresh.lines, _deed) if one.by != self._operator}
+        others = [one for one in _decoded(fresh.lines, _deed) if one.by != self._operator]
+        dropped = {one.id for one in others if one.stage == Stage.DROPPED}
+        told = [one for one in others if one.stage not in (Stage.DONE, Stage.DROPPED) and one.verb not in _ELSEWHERE]
+        done = {one.id: one for one in told if one.id not in dropped}
         for one in done.values():
             self._add("people", one.at, f"{one.by}: {one.summary or one.verb}", one.target or one.id, "action")
         self._note("people", fresh)

@@ -47,26 +47,17 @@ def told(pid: int, name: str) -> list[str]:
 def opened(pids: Iterable[int]) -> Iterator[Open]:
     """All descriptors of these processes; of one that does not let us look a single one without a number."""
     for pid in pids:
-        closed = ""
         for place in threads(pid):
             try:
                 numbers = os.listdir(f"{place}/fd")
             except PermissionError:
-                closed = "" if _has_ended(place) else place
-                continue
+                yield Open(place, "", OUT_OF_SIGHT)
+                break
             except OSError:
-                continue  # it has gone
+                break  # it has ended
             yield from (Open(place, number, path) for number in numbers if (path := leads(f"{place}/fd/{number}")))
             if numbers:
                 break
-        else:
-            if closed:
-                yield Open(closed, "", OUT_OF_SIGHT)
-
-
-def _has_ended(place: str) -> bool:
-    """Whether nobody has collected it yet: what had been its own is root's by then."""
-    return "".join(lines(f"{place}/stat")).rpartition(")")[2].split()[:1] in ([], ["Z"], ["X"])
 
 
 def memory_files(held: Iterable[Open]) -> dict[int, int]:

@@ -76,8 +76,9 @@ class Watch:
     def _memory(self, pids: list[int], held: list[Open]) -> str:
         files = descriptors.memory_files(held)
         used = sum(map(_memory, pids)) + sum(files.values())
-        if files and used > self._caps.memory:  # what is open and mapped was counted twice; and it may be just ending
-            used = min(_counted_once(pids, files) for _ in range(2))
+        if files and used > self._caps.memory:  # what is open and mapped was counted twice
+            mapped = descriptors.mapped_memory_files(pids)
+            used -= sum(size for inode, size in mapped.items() if inode in files)
         if used > self._caps.memory or self._hides_memory(pids, held, files):
             return f"it used more than {self._caps.memory // MIB:,} MiB of memory"
         if used > _LEAST_FREE and _of_the_machine("MemAvailable", _LEAST_FREE) < _LEAST_FREE:
@@ -187,12 +188,6 @@ def _memory(pid: int) -> int:
         if told:
             return sum(int(line.split()[1]) for line in told) * 1024
     return 0
-
-
-def _counted_once(pids: list[int], files: dict[int, int]) -> int:
-    """Bytes of these processes and of the memory files that they have open."""
-    mapped = descriptors.mapped_memory_files(pids)
-    return sum(map(_memory, pids)) + sum(files.values()) - sum(mapped[inode] for inode in mapped if inode in files)
 
 
 def _cpu(pid: int) -> float:

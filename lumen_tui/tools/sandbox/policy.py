@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lumen_tui.tools.base import Context
 
 FILES = "files"  # in the task's folder: where commands of the task leave what they make
-# All of the state folder that a worker sees, by commands and by tools. What is not named here is not there for it.
-SHOWN = (
+# All of the state folder that a command sees. What is not named here is not there for it.
+_SHOWN = (
     "memory", "work", "stamps", "loops", "sessions", "tasks", "custom-tools", "wake-state.md", "loop-state.json",
     "heartbeat.json",
 )  # fmt: skip
@@ -102,7 +102,7 @@ def _check_count(ways: list[str], kept: list[str], env: list[str]) -> None:
 
 def state_cover(context: Context) -> Cover:
     """The state folder, as far as a command sees it."""
-    return Cover(os.path.realpath(context.store.root), SHOWN)
+    return Cover(os.path.realpath(context.store.root), _SHOWN)
 
 
 def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:

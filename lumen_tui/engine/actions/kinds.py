@@ -1,0 +1,124 @@
+"""What undo knows of each kind of change: how the thing stands now, and how it is brought to a side of the change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lumen_tui.engine.actions import (
+    agentfile,
+    approvals,
+    archive,
+    blocks,
+    budget,
+    evolution,
+    facts,
+    lines,
+    relations,
+    relay,
+    resting,
+    settings,
+    signals,
+    tasks,
+    touches,
+    uncancel,
+    work,
+    worksessions,
+)
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.records import Change
+from lumen_tui.model.tasks import Spec
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.settings import rolefiles
+from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.units.work import retire_unit
+
+Side = dict[str, Any] | None
+
+
+def _work_now(store: Store, change: Change) -> Side:
+    return work.unit_side(store.layout, change.key)
+
+
+def _put_work(store: Store, change: Change) -> None:
+    if change.after is None:
+        work.must_be_unused(store, change.key)
+        retire_unit(store.layout, change.key)
+    elif work.retired_side(store.layout, change.key) == change.after:
+        work.bring_back(store.layout, change.key)
+    else:
+        raise ActionError(f"work/retired/{change.key}.md is gone or was changed: nothing was done")
+
+
+def _role_now(store: Store, change: Change) -> Side:
+    return dict(rolefiles.texts(store.layout, change.key))
+
+
+def _put_role(store: Store, change: Change) -> None:
+    rolefiles.put(store.layout, change.key, change.after or {"hired": None, "retired": None})
+
+
+def _spec(store: Store, change: Change) -> Spec:
+    spec = taskfiles.read_spec(store.layout, change.key)
+    if spec is None:
+        raise ActionError(f"task {change.key} is no longer there")
+    return spec
+
+
+def _task_now(store: Store, change: Change) -> Side:
+    return tasks.some_fields(_spec(store, change), change.before or ())
+
+
+def _put_task(store: Store, change: Change) -> None:
+    spec = _spec(store, change)
+    tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
+
+
+def _noted(_: Store, change: Change) -> Side:
+    """What stands in the journal of actions alone: the record of the undo is the undo."""
+    return change.before
+
+
+def _put_nothing(_: Store, __: Change) -> None:
+    return None
+
+
+Now = Callable[[Store, Change], Side]
+Put = Callable[[Store, Change], "str | None"]  # the words are for a person: what goes on, or what stays
+KINDS: dict[str, tuple[Now, Put]] = {
+    "work": (_work_now, _put_work),
+    "role": (_role_now, _put_role),
+    "task": (_task_now, _put_task),
+    "attention": (_noted, _put_nothing),
+    uncancel.KIND: (uncancel.cancelled_now, uncancel.put),
+    "setting": (settings.setting_now, settings.put_setting),
+    "approval": (approvals.approval_now, approvals.put_approval),
+    "allow": (approvals.rule_now, approvals.put_rule),
+    "grant": (budget.grant_now, budget.put_grant),
+    agentfile.KIND: (agentfile.passages_now, agentfile.put_passages),
+    blocks.KIND: (blocks.block_now, blocks.put_block),
+    relay.KIND: (relay.relay_now, relay.put_relay),
+    archive.KIND: (archive.passage_now, archive.put_passage),
+    facts.KIND: (facts.confirmation_now, facts.put_confirmation),
+    evolution.KIND: (evolution.observation_now, evolution.put_observation),
+    evolution.FILES_KIND: (evolution.files_now, evolution.put_files),
+    worksessions.KIND: (worksessions.session_now, worksessions.put_session),
+    worksessions.CURRENT_KIND: (worksessions.current_now, worksessions.put_current),
+    relations.KIND: (relations.edge_now, relations.put_edge),
+    touches.KIND: (touches.touches_now, touches.put_touches),
+    resting.KIND: (resting.pause_now, resting.put_pause),
+    tasks.QUEUED_KIND: (tasks.queued_now, tasks.put_queued),
+    signals.SENT_KIND: (signals.sent_now, signals.put_sent),
+    signals.TOLD_KIND: (signals.sent_now, signals.put_told),
+    lines.READ_KIND: (signals.reads_now, signals.put_reads),
+    evolution.CONSTITUTION_KIND: (evolution.constitution_now, evolution.put_constitution),
+}
+
+
+def side_now(store: Store, change: Change) -> Side:
+    """How the thing stands that a change is about, as one of its sides says it."""
+    if change.kind != "node":
+        return KINDS[change.kind][0](store, change)
+    found = nodes.find(store.layout.memory, [change.key]).get(change.key)
+    return {key: nodes.get_field(found[1], key) for key in change.after or change.before or {}} if found else None
