@@ -15,3 +15,15 @@ RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")
 def priority_rank(priority: str) -> int:
     """P0 first, no priority last."""
     return PRIORITIES.index(priority) if priority in PRIORITIES else len(PRIORITIES)
+
+
+def is_decided(tags: object, content: object, answer: object) -> bool:
+    """Whether a note with the tag `decision` says what was decided: by its answer, or in its own words.
+
+    `Decision: use Zod` is one; a question is open until it is answered, and so is what has the tag `pending`.
+    """
+    if answer:
+        return True
+    said = content.lstrip().lower() if isinstance(content, str) else ""
+    is_open = isinstance(tags, (list, tuple)) and "pending" in tags
+    return said.startswith(("decision:", "decided:")) and not is_open

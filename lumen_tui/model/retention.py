@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from lumen_tui.model.kinds import is_decided
 from lumen_tui.model.times import DAY, HOUR
 
 
@@ -27,4 +28,4 @@ def is_pending_decision(node: Mapping[str, Any]) -> bool:
     facts, tags = node.get("metadata"), node.get("tags")
     if node.get("type") != "note" or not isinstance(tags, (list, tuple)) or "decision" not in tags:
         return False
-    return not (isinstance(facts, dict) and facts.get("answer"))
+    return not is_decided(tags, node.get("content"), facts.get("answer") if isinstance(facts, dict) else "")

@@ -176,6 +176,8 @@ def _outcome(subject: Subject, parts: _Sorted) -> list[str]:
 def _decision(node: Raw) -> str:
     question = one_line(meta(node, "question"), _ITEM_CHARS) or _said(node)
     when = _day(node, "answered_at")
+    if not meta(node, "answer"):
+        return f"- {question} ({when})"
     return f"- {question} → {one_line(meta(node, 'answer'), _ITEM_CHARS)} ({when})"
 
 

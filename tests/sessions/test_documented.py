@@ -261,3 +261,39 @@ def test_what_was_changed_before_the_session_is_not_touched_in_it(shell, git):
     git.commit("later.py", "committed within it\n")
     shell.ok("checkpoint", "the last")
     assert shell.json("session", "show", after)["files_touched"] == ["later.py"]
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["with its answer", "answered later"])
+def test_the_answer_of_a_decision_is_wherever_the_decision_is(shell, at_once):
+    shell.ok("start", "--wu", "WU-042")
+    shell.ok("checkpoint", "half way")
+    if at_once:
+        shell.ok("decide", "Which port?", "--answer", "8080 behind nginx")
+    else:
+        asked = shell.ok("decide", "Which port?")
+        assert "pending decisions:" in shell.ok("ready")
+        shell.ok("decide", "--resolve", asked, "--answer", "8080 behind nginx")
+    page = shell.ok("ready")
+    assert "pending decisions:" not in page
+    for said in (page, shell.ok("search", "nginx"), shell.ok("recall", "WU-042")):
+        assert "8080 behind nginx" in said
+    summary = shell.ok("summarize", "--wu", "WU-042", "--dry-run")
+    assert "Which port? → 8080 behind nginx" in summary
+    assert "to decide" not in summary
+
+
+def test_research_over_days_ends_in_a_conclusion(shell):
+    """The documented notes: what says `Decision:` is decided, what is pending waits."""
+    shell.ok("mem:start", "--wu", "WU-050")
+    note = ("--type", "note", "--wu", "WU-050")
+    shell.ok("mem:create", "Decision: OpenTelemetry + Grafana", *note, "--tags", "observability,decision")
+    shell.ok("mem:signal", "Evaluated 3 platforms, OTel winning", "--wu", "WU-050")
+    shell.ok("mem:checkpoint", "--wu", "WU-050")
+    shell.ok("mem:create", "Decision pending: throw or Result?", *note, "--tags", "decision,pending")
+    page = shell.json("ready", "--wu", "WU-050")
+    assert [one["text"] for one in page["decisions"]] == ["Decision: OpenTelemetry + Grafana"]
+    assert [one["text"] for one in page["pending_decisions"]] == ["Decision pending: throw or Result?"]
+    summary = shell.ok("mem:summarize", "--wu", "WU-050", "--dry-run")
+    assert "- Decision: OpenTelemetry + Grafana (" in summary
+    assert "Decide (" in summary and "Result?" in summary.partition("Decide (")[2]
+    assert "OpenTelemetry" not in summary.partition("## Next")[2]

@@ -143,7 +143,7 @@ def decide(
     """Note a question with its answer, or as pending: `ready` lists it until it is answered. The same `key`: one."""
     where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     asked = fields.prose(question, "question").strip()
-    text = f"{asked}\nAnswer: {answer.strip()}" if answer.strip() else asked
+    text = with_answer(asked, answer)
     node = fields.node(text, by=by, now=now, type="note", tags=("decision",), priority=priority, wu_id=where.wu_id)
     meta = {**node.get("metadata", {}), "question": asked, **_answer(answer, by, now)}
     node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
@@ -159,6 +159,11 @@ def decide(
         store.nodes.append(node)
         worksessions.put_copies(store, noted)
     return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
+
+
+def with_answer(question: str, answer: str) -> str:
+    """What a decision says: the question, and below it the answer once there is one."""
+    return f"{question}\nAnswer: {answer.strip()}" if answer.strip() else question
 
 
 def _answer(answer: str, by: str, now: float) -> dict[str, str]:
@@ -186,7 +191,8 @@ def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key:
         question = nodes.get_field(node, "metadata.question") or str(node.get("content", "")).strip()
         asked.append((str(question), str(node.get("session_id") or "")))
         facts = {**_answer(said, by, now), **({"answer_key": key} if key else {})}
-        return {f"metadata.{name}": value for name, value in facts.items()}
+        told = with_answer(str(node.get("content", "")), said)  # so that every list and every search has it
+        return {"content": told, **{f"metadata.{name}": value for name, value in facts.items()}}
 
     done = edits.edit_nodes(store, found, decide_node, verb="decision.answer", said="{} answered", by=by, now=now)
     noted = _note_in_session(store, asked[0][1], Decision(asked[0][0], said, times.iso(now)), now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 
-from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, NODE_TYPES, priority_rank
+from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, NODE_TYPES, is_decided, priority_rank
 from lumen_tui.store import files, rawjson
 from lumen_tui.store.lines import split_lines
 
@@ -22,7 +22,7 @@ _EDGE = 4096  # bytes hashed at each end of the known part
 
 _MANY = 1000  # lines from which a quick reader is worth its loading
 
-VERSION = 1  # says that the database was made by this
+VERSION = 2  # says that the database was made by this
 TABLES = """
 DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS nodes; DROP TABLE IF EXISTS signals; DROP TABLE IF EXISTS edges;
 CREATE TABLE parts (source TEXT PRIMARY KEY, dev INT, ino INT, done INT, head INT, tail INT);
@@ -33,7 +33,7 @@ CREATE INDEX nodes_project ON nodes (first) WHERE project AND open;
 CREATE TABLE signals (wu TEXT, at INT, PRIMARY KEY (wu, at)) WITHOUT ROWID;
 CREATE TABLE edges (start TEXT, finish TEXT, kind TEXT, removed INT, at INT, PRIMARY KEY (finish, kind, start))
     WITHOUT ROWID;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 """
 
 
@@ -98,21 +98,22 @@ def _node_row(offset: int, record: dict[str, Any]) -> tuple[Any, ...]:
     ended = meta.get("summarized_into") or meta.get("ended_at") or meta.get("taken_at") or lifecycle == "ephemeral"
     priority = meta.get("priority")
     return (
-        record["id"], _text(record, "wu_id"), _kind(str(kind), record.get("tags"), meta),
+        record["id"], _text(record, "wu_id"), _kind(str(kind), record, meta),
         state in (None, "", "open") and not ended, priority_rank(priority if isinstance(priority, str) else ""),
         _text(record, "created_at"), lifecycle == "project" and kind != "summary", offset, offset,
     )  # fmt: skip
 
 
-def _kind(kind: str, tags: Any, meta: dict[str, Any]) -> str:
+def _kind(kind: str, record: dict[str, Any], meta: dict[str, Any]) -> str:
     """The type, and of notes what they are for."""
+    tags = record.get("tags")
     labels = tags if isinstance(tags, list) else []
     if kind != "note":
         return kind
     if "handoff" in labels:
         return "handoff"
     if "decision" in labels:
-        return "decision" if meta.get("answer") else "pending"
+        return "decision" if is_decided(labels, record.get("content"), meta.get("answer")) else "pending"
     return "note"
 
 
