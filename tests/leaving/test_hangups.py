@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -84,3 +86,23 @@ def test_a_connection_that_drops_ends_what_it_opened(hangups: ModuleType, way: s
     if why := hangups.lacking("sshd"):
         pytest.skip(why)
     hangups.over_ssh(way)
+
+
+def test_the_room_draws_on_standard_output_wherever_errors_go(hangups: ModuleType) -> None:
+    with hangups.folder() as root:
+        elsewhere = ["sh", "-c", f"exec {shlex.join(hangups.room(root))} 2>/dev/null"]
+        with hangups.Opened(elsewhere) as opened:
+            opened.open()
+            hangups.until(lambda: b"something noticed" in opened.sent, "it draws")
+            opened.type("q")
+            hangups.until(opened.gone, "all is gone")
+            hangups.until(opened.restored, "the terminal is as it was")
+
+
+@pytest.mark.parametrize("kind", ["dumb", "unknown"])
+def test_a_terminal_that_cannot_place_text_is_refused_with_a_sentence(hangups: ModuleType, kind: str) -> None:
+    with hangups.folder() as root, hangups.Opened(hangups.room(root), environ={"TERM": kind}) as opened:
+        hangups.until(lambda: b"set TERM to what it is" in opened.sent, "it says so")
+        assert os.waitstatus_to_exitcode(os.waitpid(opened.leader, 0)[1]) == 2
+        assert b"\x1b" not in opened.sent
+        assert opened.restored()
