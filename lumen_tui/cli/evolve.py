@@ -68,6 +68,9 @@ def declare(commands: Group) -> None:
         )
 
 
+_INSTEAD = "`evolve --reject ID` takes out what was learnt, `evolve --restore N` puts evolved/ back to a version"
+
+
 def _config(session: Session) -> EvolutionConfig:
     from lumen_tui.store.settings.config import load_config
 
@@ -95,6 +98,8 @@ def run(session: Session, args: Namespace) -> int:
         done = evolve.evolve(session.layout, evolving, paths, now=session.now)
         if not args.dry_run:
             evolve.write(session.layout, done, config, now=session.now, by=session.operator)
+            if any(done.total(name) for name in ("accepted", "proposed", "merged", "rejected")):
+                session.note("evolve", done.summary, _INSTEAD)
             linked = _read_along(session, config, paths, judge)
             linked += evolve.link_facts(session.store, session.now, tried).summary
         opined = _judged(judge, args.dry_run)

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.model import times
 from lumen_tui.store.files import NotWritten
-from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory.importing import Part, Report
 from lumen_tui.store.redaction import PROCESS
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
-
-Import = Callable[[Layout, Path, str], Report]
 
 
 def declare(commands: Group) -> None:
@@ -35,30 +29,24 @@ def declare(commands: Group) -> None:
 
 
 def run_lumenflow(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.memory import importing
-
-    folder = importing.lumenflow_folder(Path(args.path).expanduser())
-    if folder is None:
-        raise ActionError(f"{args.path} neither is nor holds a .lumenflow folder with memory/ in it")
-    return _run(session, args, importing.import_lumenflow, folder)
+    return _run(session, args, "import.lumenflow")
 
 
 def run_beads(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.memory import beads
-
-    file = beads.issues_file(Path(args.path).expanduser())
-    if file is None:
-        raise ActionError(f"{args.path} neither is nor holds an issues.jsonl")
-    return _run(session, args, beads.import_beads, file)
+    return _run(session, args, "import.beads")
 
 
-def _run(session: Session, args: Namespace, take: Import, path: Path) -> int:
+def _run(session: Session, args: Namespace, verb: str) -> int:
+    from lumen_tui.engine.actions.imports import Imported
+
     try:
-        report = take(session.layout, path.absolute(), times.iso(session.now))
+        done = session.perform(verb, path=str(Path(args.path).expanduser()))
     except OSError as error:
         raise NotWritten(
-            f"{error.filename or path}: {error.strerror}; run the import again when that is mended"
+            f"{error.filename or args.path}: {error.strerror}; run the import again when that is mended"
         ) from error
+    assert isinstance(done, Imported)  # noqa: S101 - what the verb gives
+    report = done.report
     if args.json:
         document({**msgspec.to_builtins(report), "added": report.added, "quarantined": report.quarantined,
                   "masked": PROCESS.rules})  # fmt: skip

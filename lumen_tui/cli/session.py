@@ -79,6 +79,15 @@ class Session:
         client = light.client(os.environ)
         return perform(self.store, verb, arguments, by=by or self.operator, now=self.now, client=client)
 
+    def note(self, verb: str, said: str, final: str) -> None:
+        """Put into the journal of actions what no verb does, and why it cannot be undone."""
+        from lumen_tui.engine.actions import acting, edits
+        from lumen_tui.store.people import history
+
+        with acting.on_the_word_of(self.operator, light.client(os.environ), self.now):
+            action = edits.new_action(verb, (), summary=said, by=self.operator, now=self.now, final=final)
+            history.record(self.layout, action)
+
 
 def say(text: str) -> None:
     """One line of result."""

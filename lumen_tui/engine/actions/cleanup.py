@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from lumen_tui.engine.actions import checks, fading, putaway
+from lumen_tui.engine.actions import checks, edits, fading, putaway
 from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.refusal import ambiguous
@@ -17,6 +17,7 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory.ageindex import AgeIndex
 from lumen_tui.store.memory.nodes import Ambiguous, Raw
 from lumen_tui.store.memory.nodescan import newest_nodes
+from lumen_tui.store.people import history
 from lumen_tui.store.signals import compaction, judging
 from lumen_tui.store.signals.judging import Counts, Watch, unwatched
 from lumen_tui.store.store import Store
@@ -184,4 +185,7 @@ def signals(
     said = f"{moved} signal{'' if moved == 1 else 's'} moved to memory/archive.jsonl, {counts.kept} kept"
     if counts.orphaned:
         said += f"; {counts.orphaned} orphaned receipt{'' if counts.orphaned == 1 else 's'} removed"
-    return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts)
+    final = "signals that were cleaned up stand in memory/archive.jsonl, where they can be read and searched"
+    action = edits.new_action("cleanup.signals", (), summary=said, by=by, now=now, final=final)
+    history.record(store.layout, action)
+    return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts, action_id=action.id)

@@ -13,6 +13,7 @@ from lumen_tui.engine.actions import (
     budget,
     evolution,
     facts,
+    imports,
     lines,
     relations,
     relay,
@@ -112,6 +113,8 @@ KINDS: dict[str, tuple[Now, Put]] = {
     signals.SENT_KIND: (signals.sent_now, signals.put_sent),
     signals.TOLD_KIND: (signals.sent_now, signals.put_told),
     lines.READ_KIND: (signals.reads_now, signals.put_reads),
+    imports.LINES_KIND: (imports.lines_now, imports.put_lines),
+    imports.FILE_KIND: (imports.file_now, imports.put_file),
     evolution.CONSTITUTION_KIND: (evolution.constitution_now, evolution.put_constitution),
 }
 

@@ -47,6 +47,9 @@ class Part(msgspec.Struct):
     kept: int = 0  # ours, which are newer or decided on, were kept
     quarantined: int = 0
     problems: list[str] = []  # the first of them, with file and line
+    at: int = 0  # where in the target the lines begin that were added
+    size: int = 0  # and how many bytes they have
+    copied: list[str] = []  # files that were added, below the state folder
 
 
 class Report(msgspec.Struct):
@@ -135,7 +138,8 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
                 fresh.append(one)
         lines = [one.line for one in fresh] if target != layout.memory else _settled(fd, part, fresh)
         if lines:
-            files.append_locked(fd, b"".join(line + b"\n" for line in lines))
+            data = b"".join(line + b"\n" for line in lines)
+            part.at, part.size = files.append_locked(fd, data), len(data)
     part.added = len(lines)
     _quarantine(layout, part, bad, now)
     return part
@@ -225,6 +229,7 @@ def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> Par
         if (present := files.read(place)) is None:
             files.replace(place, _clean_file(data or b""))
             part.added += 1
+            part.copied.append(str(place.relative_to(layout.root)))
             continue
         part.present += 1
         if present != _clean_file(data or b""):

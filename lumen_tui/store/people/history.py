@@ -86,6 +86,11 @@ class Begun:
             files.append(self._layout.actions, lines)
             self._lines = lines
 
+    def drop(self) -> None:
+        """Say that nothing came of it."""
+        tell_end(self._layout, self._lines, Stage.DROPPED)
+        self._lines = b""
+
     def __enter__(self) -> Begun:
         return self
 
