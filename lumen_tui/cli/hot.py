@@ -145,7 +145,12 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
     options |= {"wu_id": where.wu_id, "session_id": where.session_id}
     record = fields.node(words[0], by=by, now=now, tags=tags, **options)
     said, change = f"{record['type']} noted", fields.made_node(record)
-    return _append(root, "memory.jsonl", record, change, said, by, now)
+    code = _append(root, "memory.jsonl", record, change, said, by, now)
+    from lumen_tui.store import rawjson  # loaded for the place already
+
+    if twin := rawjson.same_text(f"{root}/memory/memory.jsonl", record["id"]):
+        print(f"lumen-tui: {light.safe(fields.said_before(twin))}", file=sys.stderr)
+    return code
 
 
 def _inbox(argv: list[str], state: dict[str, str]) -> int:

@@ -31,12 +31,17 @@ def _triage(session: Session, given: Namespace) -> int:
         raise ActionError("--promote and --archive exclude each other: one of both")
     if not named or not (given.dry_run or given.json):
         given.list = given.dry_run = False
-        return plainly(session, ROWS["mem:triage"], given)
+        row = ROWS["mem:triage"]
+        return plainly(session, row._replace(ours=("triage", "--documented")), given)
     found = checks.node_ids(session.store, named)
     if given.promote and not given.lane:
         raise ActionError("--promote needs --lane: the stream of work it goes to")
     to = {"lane": given.lane, "title": given.title or "", "wu_id": given.wu_id or ""}
     why = {"reason": checks.reason(given.reason or "") if given.archive else ""}
+    if given.promote:
+        from lumen_tui.cli.triage import tell_alike  # what compares titles is not for every command
+
+        tell_alike(session, found)
     verb, facts = ("triage.promote", to) if given.promote else ("triage.archive", why)
     if not given.dry_run:
         document(session.perform(verb, node_ids=found, **facts))

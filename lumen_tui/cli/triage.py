@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import SUPPRESS, Namespace
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.cli.session import Session, document, table, talk, told
-from lumen_tui.engine.actions import fields, places
+from lumen_tui.cli.session import Session, document, say, table, talk, told
+from lumen_tui.engine.actions import checks, fields, places
+from lumen_tui.engine.likeness import Titles
 from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
+from lumen_tui.model.jsontext import dumps
+from lumen_tui.model.kinds import discovery_kind
+from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.model.text import one_line
+from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodeindex import NodeIndex
+from lumen_tui.store.memory.nodeviews import decode_node
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
+
+Like = tuple[str, int] | None
+_COMPARED = 200  # rows for which a near double is looked for
+_REVISION = 1  # of what is read once, for one command
 
 
 def declare(commands: Group) -> None:
@@ -46,18 +58,26 @@ def declare(commands: Group) -> None:
     triage.add_argument("--limit", type=int, default=100, help="list: at most so many [100]")
     triage.add_argument("--all", action="store_true", help="list: without a limit")
     triage.add_argument("--json", action="store_true", help="one JSON document")
+    triage.add_argument("--documented", action="store_true", help=SUPPRESS)  # how `mem:triage` lists
 
 
 def run(session: Session, args: Namespace) -> int:
     if done := _judge(session, args):
         return told(done, as_json=args.json)
-    rows, more = _open(session, args)
+    every = discoveries(session)
+    rows, more = _open(session, args, every)
+    likes = _likes(rows, every)
     if args.json:
-        document([msgspec.to_builtins(row.node) for row in rows])
+        document([_facts(row.node, likes.get(row.node.id)) for row in rows])
         return 0
-    table([_row(row, session.now) for row in rows])
+    if args.documented:
+        say("\n".join(line for row in rows for line in _block(row.node, likes.get(row.node.id))))
+    else:
+        table([_row(row, session.now, likes.get(row.node.id)) for row in rows])
     if more:
         talk("more were left out: --limit N or --all")
+    if len(rows) > _COMPARED:
+        talk(f"only the first {_COMPARED} were compared with the others")
     if not rows:
         talk("nothing to triage")
     return 0
@@ -67,6 +87,7 @@ def _judge(session: Session, args: Namespace) -> Done | None:
     if args.promote:
         if not args.lane:
             raise ActionError("--promote needs --lane: the stream of work it goes to")
+        tell_alike(session, args.promote)
         given = {"lane": args.lane, "title": args.title, "wu_id": args.wu_id}
         return session.perform("triage.promote", node_ids=args.promote, **given)
     if args.archive:
@@ -80,16 +101,39 @@ def _judge(session: Session, args: Namespace) -> Done | None:
     return session.perform("undo") if args.undo else None
 
 
-def _open(session: Session, args: Namespace) -> tuple[list[DiscoveryRow], bool]:
-    """The rows to show, and whether there are more."""
-    if args.limit < 1:
-        raise ActionError("--limit needs a number from 1 up")
+def discoveries(session: Session) -> Sequence[DiscoveryRow]:
+    """The open ones by priority, each read when it is looked at."""
     index = NodeIndex(session.layout)
     while index.refresh():
         pass
+    return index.discoveries(session.now)
+
+
+def tell_alike(session: Session, given: Sequence[str]) -> None:
+    """Say which other open discoveries are like those that are about to be promoted."""
+    found = checks.node_ids(session.store, given)
+    named = [decode_node(dumps(record).encode()) for _, record in nodes.find(session.layout.memory, found).values()]
+    mine = [DiscoveryRow(node=node, created=times.epoch(node.created_at)) for node in named]
+    rows = [*mine, *(row for row in discoveries(session) if row.node.id not in found)]
+    titles = Titles()
+    for node in named:
+        for other in titles.near(node.id, rows, _REVISION):
+            talk(f"lumen-tui: {node.id} is like {other.node_id}, {other.score} % (“{one_line(other.title, 80)}”)")
+
+
+def _likes(rows: Sequence[DiscoveryRow], every: Sequence[DiscoveryRow]) -> dict[str, tuple[str, int]]:
+    """The near double of each row that has one, as the room has it: id and likeness in per cent."""
+    titles = Titles()
+    near = {row.node.id: titles.nearest(row.node.id, every, _REVISION) for row in rows[:_COMPARED]}
+    return {node_id: like for node_id, like in near.items() if like}
+
+
+def _open(session: Session, args: Namespace, every: Sequence[DiscoveryRow]) -> tuple[list[DiscoveryRow], bool]:
+    """The rows to show, and whether there are more."""
+    if args.limit < 1:
+        raise ActionError("--limit needs a number from 1 up")
     unlinked = args.wu == "unlinked"
     wanted = {"wu_id": "" if unlinked else _known(session, args.wu), "priority": fields.priority(args.priority)}
-    every = index.discoveries(session.now)
     limit = len(every) if args.all else args.limit
     fitting = (row for row in every if _fits(row, wanted, args.tag, unlinked))
     found = list(islice(fitting, limit + 1))
@@ -108,7 +152,26 @@ def _fits(row: DiscoveryRow, wanted: dict[str, Any], tag: str, unlinked: bool) -
     return all(not value or getattr(row.node, name) == value for name, value in wanted.items())
 
 
-def _row(row: DiscoveryRow, now: float) -> tuple[str, ...]:
+def _row(row: DiscoveryRow, now: float, like: Like) -> tuple[str, ...]:
     node = row.node
-    tags = " ".join(f"#{tag}" for tag in node.tags)
-    return node.id, node.priority or "-", node.wu_id or "-", times.age(now - row.created), f"{node.title}  {tags}"
+    tags = [f"#{tag}" for tag in node.tags]
+    near = [f"(like {ids.short(like[0])}, {like[1]} %)"] if like else []
+    kind, age = discovery_kind(node.tags) or node.type, times.age(now - row.created)
+    return node.id, kind, node.priority or "-", node.wu_id or "-", age, "  ".join([node.title, *tags, *near])
+
+
+def _block(node: Node, like: Like) -> list[str]:
+    """A discovery as the documentation of `mem:triage` shows it."""
+    kind = discovery_kind(node.tags)
+    facts = {
+        "Type": f"{node.type} ({kind})" if kind else node.type, "Priority": node.priority,
+        "Discovered during": node.wu_id, "Tags": ", ".join(node.tags),
+        "Like": f"{like[0]}, {like[1]} %" if like else "",
+    }  # fmt: skip
+    lines = [f"  {name}: {one_line(value)}" for name, value in facts.items() if value]
+    return [f"{node.id}: {one_line(node.title)}", *lines]
+
+
+def _facts(node: Node, like: Like) -> dict[str, Any]:
+    near = {"like": {"id": like[0], "percent": like[1]}} if like else {}
+    return {**msgspec.to_builtins(node), **near}

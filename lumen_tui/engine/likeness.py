@@ -32,6 +32,10 @@ class Titles:
         best = process.extractOne(mine, others, scorer=fuzz.token_set_ratio, score_cutoff=CUTOFF)
         return (best[2], round(best[1])) if best else None
 
+    def near(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
+        """The others with a title like its own, likest first."""
+        return [other for other in self.alike(node_id, rows, revision)[1:] if other.score >= CUTOFF]
+
     def alike(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
         """This discovery, then those with a title like its own or with the same tags and work unit, likest first.
 

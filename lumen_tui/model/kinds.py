@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 PRIORITIES = ("P0", "P1", "P2", "P3")
 NODE_TYPES = ("session", "discovery", "checkpoint", "note", "summary")
 LIFECYCLES = ("ephemeral", "session", "wu", "project")
@@ -27,3 +31,8 @@ def is_decided(tags: object, content: object, answer: object) -> bool:
     said = content.lstrip().lower() if isinstance(content, str) else ""
     is_open = isinstance(tags, (list, tuple)) and "pending" in tags
     return said.startswith(("decision:", "decided:")) and not is_open
+
+
+def discovery_kind(tags: Iterable[str]) -> str:
+    """What sort of discovery these tags make of it: `bug`, `idea` ..., empty where they say nothing of it."""
+    return next((tag for tag in tags if tag in DISCOVERY_ALIASES), "")

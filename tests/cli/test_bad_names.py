@@ -100,12 +100,17 @@ def test_a_work_unit_that_only_records_know_of_is_known(known):
 
 
 def test_the_lanes_are_read_anew_after_each_change_of_a_unit(known):
+    kept = known.root / "index" / "lanes.json"
     assert lanenames.known(known.root) == ["Framework: Core"]
-    (known.root / "index" / "lanes.json").write_text("torn {")
+    kept.write_text("torn {")
     assert lanenames.known(known.root) == ["Framework: Core"]
     assert known("wu", "new", "t", "--lane", "UI").returncode == 0
     (known.layout.work / "WU-900.md").write_text("not a unit")
     assert lanenames.known(known.root) == ["Framework: Core", "UI"]
-    kept = (known.root / "index" / "lanes.json").read_bytes()
+    assert lanenames.knows(known.root, "UI")
+    assert json.loads(kept.read_text())["lanes"] == ["Framework: Core", "UI"]
+    (known.layout.work / "WU-901.md").write_text("not a unit either")
+    before = kept.read_bytes()
+    assert not lanenames.knows(known.root, "Nowhere")
     assert lanenames.known(known.root) == ["Framework: Core", "UI"]
-    assert (known.root / "index" / "lanes.json").read_bytes() == kept
+    assert kept.read_bytes() == before, "only what is there is worth keeping the lanes for"

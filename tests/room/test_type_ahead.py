@@ -29,7 +29,8 @@ def _reasons(root: Path) -> list[str]:
 
 
 def _objectives(root: Path) -> list[str]:
-    specs = sorted(Layout(root).tasks.glob("*/spec.json"), key=lambda path: path.stat().st_mtime_ns)
+    """Of the tasks, the oldest first; a folder whose name begins with a dot is one that is being made."""
+    specs = sorted(Layout(root).tasks.glob("[!.]*/spec.json"), key=lambda path: path.stat().st_mtime_ns)
     return [json.loads(path.read_text())["objective"] for path in specs]
 
 

@@ -104,6 +104,13 @@ def node(
     return record
 
 
+def said_before(node: dict[str, Any]) -> str:
+    """What is told where a new node says word for word what this one says."""
+    meta = node.get("metadata")
+    status = meta.get("status") if isinstance(meta, dict) else ""
+    return f"{node['id']} says the same word for word" + (f" ({status})" if status else "")
+
+
 UNDER_KEY = "was there already under this key"
 
 

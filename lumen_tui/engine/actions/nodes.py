@@ -8,6 +8,7 @@ from lumen_tui.engine.actions import checks, edits, fields, places, relations, t
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.actions.fields import archived as archived
 from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.store import rawjson
 from lumen_tui.store.memory.edges import Edge
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.store import Store
@@ -45,9 +46,11 @@ def create(
     made = edits.add_node(store, record, action, once=bool(key))
     if linked:
         relations.put_edge(store, changes[-1])
-    if made:
-        return Done(summary=f"{record['type']} noted", target=record["id"], action_id=action.id, aside=aside)
-    return Done(summary=f"{record['type']} was there already under this key", target=record["id"])
+    if not made:
+        return Done(summary=f"{record['type']} was there already under this key", target=record["id"])
+    twin = rawjson.same_text(store.layout.memory, record["id"])
+    aside = "; ".join(part for part in (aside, fields.said_before(twin) if twin else "") if part)
+    return Done(summary=f"{record['type']} noted", target=record["id"], action_id=action.id, aside=aside)
 
 
 def _linked(store: Store, start: str, finish: str) -> bool:

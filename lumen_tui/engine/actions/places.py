@@ -90,7 +90,7 @@ def lane_at(root: StrPath, text: str) -> str:
     """A lane, known or new; one that differs from a known one by a slip is refused. Nothing stays nothing."""
     if not text:
         return ""
-    if text in lanenames.known(root):
+    if lanenames.knows(root, text):
         return text
     from pathlib import Path
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.actions.edits import Fields
-from lumen_tui.engine.actions.fields import ALIASES
 from lumen_tui.engine.actions.nodes import archived
 from lumen_tui.engine.actions.work import made_change, unit_side
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
+from lumen_tui.model.kinds import discovery_kind
 from lumen_tui.model.records import PRIORITIES, Action, Change
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.store import files
@@ -112,7 +112,7 @@ def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: floa
         id=wu_id,
         title=" ".join((title or edits.title_of(node)).split())[:200] or str(node["id"]),
         lane=lane,
-        type=next((tag for tag in tags if tag in ALIASES), "task"),
+        type=discovery_kind(tags) or "task",
         priority=priority if priority in PRIORITIES else "P2",
         discovered_in=str(node["id"]),
         found_during=str(node.get("wu_id") or ""),

@@ -13,17 +13,35 @@ _NAME = "index/lanes.json"
 
 def known(root: files.StrPath) -> list[str]:
     """Each lane once, in order. Units that cannot be read have none."""
+    kept = _kept(root, _stamp(f"{root}/work"))
+    return _read(root) if kept is None else kept
+
+
+def knows(root: files.StrPath, name: str) -> bool:
+    """Whether a work unit is in this lane. If so, the lanes are kept for the next look; a wrong name writes nothing."""
     stamp = _stamp(f"{root}/work")
+    kept = _kept(root, stamp)
+    if kept is not None:
+        return name in kept
+    lanes = _read(root)
+    if name in lanes:
+        try:
+            files.replace(f"{root}/{_NAME}", dumps({"stamp": stamp, "lanes": lanes}).encode())
+        except (files.StoreError, OSError):
+            pass  # the next look tries again
+    return name in lanes
+
+
+def _kept(root: files.StrPath, stamp: str) -> list[str] | None:
     kept = rawjson.read(f"{root}/{_NAME}") or {}
     lanes = kept.get("lanes")
-    if stamp and kept.get("stamp") == stamp and isinstance(lanes, list):
-        return [one for one in lanes if isinstance(one, str)]
-    found = sorted({lane for name in _units(f"{root}/work") if (lane := _lane(root, name))})
-    try:
-        files.replace(f"{root}/{_NAME}", dumps({"stamp": stamp, "lanes": found}).encode())
-    except (files.StoreError, OSError):
-        pass  # the next look tries again
-    return found
+    if not stamp or kept.get("stamp") != stamp or not isinstance(lanes, list):
+        return None
+    return [one for one in lanes if isinstance(one, str)]
+
+
+def _read(root: files.StrPath) -> list[str]:
+    return sorted({lane for name in _units(f"{root}/work") if (lane := _lane(root, name))})
 
 
 def _stamp(folder: str) -> str:
