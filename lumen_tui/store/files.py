@@ -19,8 +19,6 @@ import fcntl
 import os
 import stat
 
-from lumen_tui.model.secrets import screen
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,6 +171,8 @@ def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
 
 def check_line(line: bytes) -> bytes:
     """`line` with its newline and without secrets; LineTooLong where it is longer than a journal takes."""
+    from lumen_tui.model.secrets import screen  # which a command that only reads does without
+
     if screen.may_hold(line):
         from lumen_tui.store.redaction import clean_line  # where there may be something alone: the hot verbs come by
 

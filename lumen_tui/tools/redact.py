@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from lumen_tui.model.secrets.masking import secrets
 from lumen_tui.model.secrets.redaction import MASKED, redact
 
 MASK = f"{MASKED}environment]"
@@ -23,6 +22,8 @@ def hides(text: str) -> bool:
 
     Most shapes of keys hold letters and digits only. Between two lines, and before an @, there could be a command.
     """
+    from lumen_tui.model.secrets.masking import secrets  # the table, which most commands do without
+
     return any(not _PLAIN.fullmatch(text[found.start : found.end]) for found in secrets(text))
 
 

@@ -41,6 +41,8 @@ def cold(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
         ("mem:signal", "by its documented name", "--wu", "WU-042"),
         ("mem-inbox", "--wu", "WU-042", "-l", "Framework: Core", "-c"),
         ("create", "nowhere", "--wu", "none"),
+        ("signal", "the auth path of the token bucket lost a key, so tests that pass now cost 3 tokens, a pattern"),
+        ("create", "which credentials, licences and passwords a patch may read is a secret, a key and a token"),
         ("inbox", "--reader", "bo", "--limit", "5", "--no-mark"),
     ],
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import string
 import uuid
+from itertools import product
 
 import pytest
 
@@ -184,6 +186,19 @@ def test_the_quick_look_never_says_no_to_a_secret() -> None:
             token = drawn(rule.template, source)
             text = place.format(token) if rule.keyword in token else f"{rule.keyword} {place.format(token)}"
             assert not secrets(text) or screen.may_hold(text.encode()), text
+
+
+NAMES = ("api_key", "API-KEY", "apiKey", "db_password", "token", "SECRET", "MY_PASS", "pwd", "hmac_key", "gh_pat")
+CLOSED = ("", '"', "'", '\\"', '\\\\"', '"]', "`", "&quot;", "%22", " ")
+GIVEN = (":", "=", "==", ":=", "::=", "=>", "?=", "+=", ".=", "||=", "%3D", ",")
+
+
+@pytest.mark.parametrize("value", ["hunter2hunter2", "aB3dE5gH7jK9mN1pQ3sT5vW7", "0123456789abcdef" * 2])
+def test_the_quick_look_never_says_no_to_a_value_behind_a_name(value: str) -> None:
+    for name, close, sign, between, quote in product(NAMES, CLOSED, GIVEN, ("", " ", "\t"), ("", '"', '\\"')):
+        text = f"x {name}{close}{between}{sign}{between}{quote}{value}"
+        for data in (text.encode(), json.dumps({"message": text}).encode()):
+            assert screen.may_hold(data) or not secrets(text), text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ aio_ ak- api_org_ apify_api as- b3BlbnNza bkua_ cal_live_ cio cmVmdGtuO csk- dG9
 dckr_oat_ dckr_pat_ dnkey- doo_v1_ dop_v1_ dor_v1_ duffel_li duffel_te essu_ eyJ fc- figd_ fio-u- fo1_ fw_ gho_
 ghp_ ghr_ ghs_ ghu_ github_pa glagent- glc_ glcbt- gldt- glffct- glft- glimt- gloas- glpat- glptt- glrt- glsa_
 glsoat- gsk_ hcaic_ hcaik_ hf_ jina_ lin_api_ lin_oauth lip_ lsv2_pt_ lsv2_sk_ md- mdb_sa_sk napi_ nfp_
-npm_ ntn_ nvapi- ops_eyJ oy2 p8e- pa- packagist pat pcsk_ phx_ pk_ pnb_ pnu_ pplx- pscale_oa pscale_pw pscale_tk
+npm_ ntn_ nvapi- ops_eyJ oy2 p8e- pa- packagist pat- pcsk_ phx_ pk_ pnb_ pnu_ pplx- pscale_oa pscale_pw pscale_tk
 pul- pypi-AgEI pypi-AgEN r8_ rdme_ re_ rk_live_ rk_test_ rnd_ rpa_ rubygems_ rzp_live_ rzp_test_ s-s4t2
 sb_secret sbp_ scauth_ sdk- secret- secret_ sgp_ shippo_li shippo_te shpat_ shpca_ shppa_ shpss_ sk- sk_ sm_pat_
 sntrys_ey sntryu_ sq0atp- sq0csp- sqa_ sqp_ squ_ tfp_ tgp_v1_ tskey- tvly- vca_ vci_ vck_ vcp_ vcr_ whsec_ xai-
@@ -74,10 +74,14 @@ _ANYWHERE = (
     b"login",
 )  # in either case
 _NAMES = (b"token", b"key", b"secret", b"pass", b"pwd", b"pswd", b"auth", b"cred", b"hmac", b"licen", b"pat")
-_SIGNS = b"=:>,|%+?."  # what may begin a sign that gives a value to a name
-_REACH = 100  # characters of a name behind the telling word
+_SIGNS = frozenset((b"=", b":", b">", b"|", b"%", b"&", b"+", b"?", b"."))  # what begins a sign, or an escape
+_IN_NAMES = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
+_JOINTS = frozenset(b"_.-")
+_CLOSING = b" \t\\\"'`]"  # what may stand between a name and its sign
+_REACH = 160  # characters of a name around the telling word, and of what closes it
 _SHORTEST, _KEY_LINE = 14, 60  # characters of the longest word beside a token, and of a line of a private key
-_TWO, _SHORT_START = (b"SK", b"YC"), 34  # tokens that begin with two letters, and are long
+_LENGTHS = {b"SK": 34, b"YC": 34, b"pa": 17}  # of tokens with a beginning that many words have
+_NEVER = 1 << 30
 _NONE = (b"\0",)
 _SPACES = bytes(c if (c < 128 and chr(c).isalnum()) or c in b"-_" else 32 for c in range(256))
 _NO_BASE64 = bytes(c if (c < 128 and chr(c).isalnum()) or c in b"+/" else 32 for c in range(256))
@@ -114,11 +118,11 @@ def _token(data: bytes, words: list[bytes]) -> bool:
     if not strange and [word for word in words if word.startswith(_BY_START.get(word[:3], _NONE))]:
         return True
     longest = len(max(words, key=len, default=b""))
-    if longest >= _SHORT_START and [word for word in words if word[:2] in _TWO and len(word) >= _SHORT_START]:
+    if longest >= _LENGTHS[b"pa"] and [word for word in words if len(word) >= _LENGTHS.get(word[:2], _NEVER)]:
         return True
     if not _DOTTED.isdisjoint(words):
         return True
-    if longest < _SHORTEST:
+    if longest < _SHORTEST and b"/" not in data and b"+" not in data:  # which cut base64 into short words
         return False
     if _has(data, _INSIDE):
         return True
@@ -148,13 +152,22 @@ def _has(data: bytes, hints: tuple[bytes, ...]) -> bool:
     return bool([hint for hint in hints if hint in data])  # three times as quick as any() of a generator
 
 
-def _assigned(lower: bytes, name: bytes) -> bool:
-    place = lower.find(name)
+def _assigned(lower: bytes, word: bytes) -> bool:
+    """Whether a sign, or the blank behind an option, gives a value to a name that holds the word."""
+    place = lower.find(word)
     while place >= 0:
-        if b"--" in lower[max(0, place - _REACH) : place] or not _SIGN.isdisjoint(lower[place : place + _REACH]):
+        head, tail = lower[max(0, place - _REACH) : place], lower[place : place + _REACH]
+        if b"--" in head or _given(head, tail):
             return True
-        place = lower.find(name, place + len(name))
+        place = lower.find(word, place + len(word))
     return False
 
 
-_SIGN = frozenset(_SIGNS)
+def _given(head: bytes, tail: bytes) -> bool:
+    """Whether the name that ends in `tail` gets a value there. `key` alone tells nothing, and is in many records."""
+    behind = tail.lstrip(_IN_NAMES)
+    name = head[len(head.rstrip(_IN_NAMES)) :] + tail[: len(tail) - len(behind)]
+    sign = behind.lstrip(_CLOSING)[:1]
+    if sign == b",":  # in lists of words too: there a name of several words alone is one
+        return not _JOINTS.isdisjoint(name)
+    return sign in _SIGNS and name != b"key"
