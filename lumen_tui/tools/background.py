@@ -112,7 +112,7 @@ class Running:
     def _finish(self, why: str) -> None:
         self._pipeline.end()
         with self._new:
-            self.why = why
+            self.why = why or self._pipeline.broke()
             self.exit_code = self._pipeline.exit_code
             self._new.notify_all()
 

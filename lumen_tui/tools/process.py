@@ -18,6 +18,7 @@ from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
 from lumen_tui.tools.programs import reads_at_large
 from lumen_tui.tools.sandbox import cell, limits
 from lumen_tui.tools.sandbox.admission import Admission, admit
+from lumen_tui.tools.sandbox.limits import Caps
 
 _POLL = 0.1  # seconds between two looks at the stop flag and at the limits
 _TERM_SECONDS = 2.0
@@ -36,6 +37,7 @@ class Ran(Struct, frozen=True):
     over: str = ""  # ended because of this limit: a sentence
     tier: str = ""  # the walls it ran in
     room: str = ""  # where it could write, in words
+    caps: Caps = Caps()
 
 
 def environment(context: Context) -> dict[str, str]:
@@ -82,6 +84,10 @@ class Pipeline:
         return all(_ended(one.child, seconds) for one in self._commands)
 
     @property
+    def caps(self) -> Caps:
+        return self.admission.policy.caps
+
+    @property
     def exit_code(self) -> int:
         return self._commands[-1].child.returncode or 0
 
@@ -93,10 +99,15 @@ class Pipeline:
     def over(self) -> str:
         """The limit that the commands broke, in a sentence, or empty. A burst may be over between two looks."""
         if any(one.refused() for one in self._commands):
-            return f"it had more than {self.admission.policy.caps.processes} processes"
+            return f"it had more than {self.caps.processes} processes"
         if strays := next(filter(None, [one.strays() for one in self._commands]), ""):
             return strays
         return self._watch.look([one.child.pid for one in self._commands if one.child.returncode is None])
+
+    def broke(self) -> str:
+        """The limit that the kernel ended one of them for, in a sentence, or empty. Asked after the end."""
+        told = (limits.ended_for(one.child.returncode or 0, self.caps) for one in self._commands)
+        return next(filter(None, told), "")
 
     def stood(self) -> bool:
         """Whether all walls stood. Asked after the end; where they did not, nothing was run in them."""
@@ -251,11 +262,11 @@ class _Collector:
             if stopped := self._stopped():
                 return stopped
         code = self._pipeline.exit_code
-        return self._ran(code, over=self._pipeline.over() if code else "")
+        return self._ran(code, over=(self._pipeline.over() if code else "") or self._pipeline.broke())
 
     def _ran(self, code: int, *, timed_out: bool = False, too_much: bool = False, over: str = "") -> Ran:
         admission = self._pipeline.admission
         return Ran(
             bytes(self._kept), code, max(0, self._seen - self._keep), timed_out, too_much, over, admission.tier,
-            cell.room(admission.policy),
+            cell.room(admission.policy), admission.policy.caps,
         )  # fmt: skip

@@ -12,10 +12,12 @@ from lumen_tui.tools import gitread, process, programs, words
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.below import is_below
 from lumen_tui.tools.paths import folder
+from lumen_tui.tools.sandbox.limits import hints
 from lumen_tui.tools.sandbox.paths import ready_workspace
 
 BLANKS = " \t\n"  # all that a shell passes over at both ends of a command
 _KEEP = 200_000  # bytes of output
+_KILLED = ": killed, by itself or because the machine ran out of memory"
 _WALL = re.compile(rb"Read-only file system|Permission denied|Operation not permitted|not permitted", re.IGNORECASE)
 
 
@@ -97,7 +99,8 @@ def notes(ran: process.Ran, seconds: float) -> list[str]:
     elif ran.timed_out:
         found.append(f"ended after {seconds:g} seconds")
     elif ran.exit_code:
-        found.append(f"exit code {ran.exit_code}")
+        found.append(f"exit code {ran.exit_code}{_KILLED if ran.exit_code in (-9, 137) else ''}")
+        found += [f"limit: {hint}" for hint in hints(ran.output, ran.caps)]
         if ran.tier not in ("", "ask") and _WALL.search(ran.output):
             found.append(f"sandbox {ran.tier}: it can write only in {ran.room}")
     if ran.left_out:

@@ -170,12 +170,25 @@ OVER = {
         "for _ in range(80): socket.send_fds(a,[b\"x\"],[0])\ntime.sleep(9)'",
         "more than 64 open files on the way",
     ),
-    "a busy loop": ("while :; do :; done", "exit code 137|seconds of processor time"),  # the kernel, or who looks
+    "a busy loop": ("while :; do :; done", "ended: it used more than 1 seconds of processor time"),
+    "a busy loop below others": ("sh -c 'while :; do :; done'; true", "ended: it used more than 1 seconds of"),
+    "the kernel's own end for its time": ("kill -XCPU $$", "ended: it used more than 10 seconds of processor time"),
+    "a program that gets no memory": ("@py@ 'bytearray(300 << 20)'", "limit: a command may use 128 MiB of memory"),
+    "a death that nobody looked at": ("kill -KILL $$", "exit code 137: killed, by itself or because the machine ran"),
+    "a huge file of its own": ("exec head -c 400M /dev/zero > big", "ended: it made a file of more than 16 MiB"),
+    "a program that survives a huge file": (
+        "@py@ 'import os; os.truncate(os.open(\"b\", os.O_RDWR | os.O_CREAT), 400 << 20)'",
+        "limit: a file may have 16 MiB",
+    ),
+    "room that is set aside and not written": (
+        "@py@ 'import os\nfor i in range(30): os.posix_fallocate(os.open(f\"f{i}\", 66), 0, 15 << 20)'; sleep 9",
+        "ended: it filled the disk",
+    ),
     "busy loops": ("for i in 1 2 3; do (while :; do :; done) & done; wait", "seconds of processor time"),
     "a flood of output": ("yes lumen", "far more than is kept"),
     "a huge file": ("head -c 400M /dev/zero > big; wc -c < big", "File size limit exceeded|File too large"),
     "many files": ("for i in $(seq 60); do head -c 15M /dev/zero > f$i; done; sleep 3", "it filled the disk"),
-    "too many open files": ("@py@ 'x=[open(\"/dev/null\") for _ in range(500)]'", "Too many open files"),
+    "too many open files": ("@py@ 'x=[open(\"/dev/null\") for _ in range(500)]'", "limit: a process may have 64 open"),
     "endless time": ("sleep 30", "ended after 1 seconds"),
 }  # fmt: skip
 

@@ -20,8 +20,10 @@ TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
 _STARTED = b'"exit-code"'  # stands in the status where the command was really begun
 _SLACK = 8  # processes of the walls themselves
 _INSIDE = re.compile(rb'"child-pid": *(\d+)')  # the first process inside: the kernel ends the others before it
+_LATER = 5  # seconds of processor time for who looks on, so that it is ended with its reason and not by the kernel
 # Shells differ in the letter for processes; a limit that is lower already stays.
-_LIMITS = """ulimit -c 0 2>/dev/null; ulimit -t {cpu} 2>/dev/null; ulimit -d {data} 2>/dev/null
+_LIMITS = """ulimit -c 0 2>/dev/null; ulimit -St {cpu} 2>/dev/null; ulimit -Ht {killed} 2>/dev/null
+ulimit -d {data} 2>/dev/null
 ulimit -f {blocks} 2>/dev/null; ulimit -n {files} 2>/dev/null; {processes}
 (echo 1000 >/proc/$$/oom_score_adj) 2>/dev/null; {session}; exec "$0" "$@" """
 _SESSION = 'command -v setsid >/dev/null 2>&1 && exec setsid "$0" "$@"'  # no terminal is its own from here on
@@ -185,7 +187,8 @@ def _limited(caps: Caps, argv: list[str], *, own_count: bool, session: bool = Fa
     """`argv` behind a shell that sets the kernel's limits and becomes it."""
     most = 4 * caps.processes  # the kernel counts threads
     words = _LIMITS.format(
-        cpu=caps.cpu_seconds, data=caps.memory // 1024, blocks=caps.file_size // 512, files=caps.open_files,
+        cpu=caps.cpu_seconds + _LATER, killed=caps.cpu_seconds + 2 * _LATER, data=caps.memory // 1024,
+        blocks=caps.file_size // 512, files=caps.open_files,
         processes=f"ulimit -u {most} 2>/dev/null || ulimit -p {most} 2>/dev/null" if own_count else ":",
         session=_SESSION if session else ":",
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import time
 from collections.abc import Iterable
@@ -22,6 +23,13 @@ _MOST_LOOKED_AT = 4096  # processes of one command
 _HELD = ("RssAnon:", "RssShmem:", "VmSwap:")  # of memory, in /proc/PID/status
 _SELDOM = 5  # looks between two at what takes long to look at
 _ROUNDS, _ROUND_SECONDS = 200, 0.005  # of ending them
+# What programs, shells and languages say where the kernel refused them something.
+_TOO_LARGE = re.compile(rb"File too large|File size limit exceeded")
+_NO_MEMORY = re.compile(rb"MemoryError|Cannot allocate memory|bad_alloc|(?i:out of memory|memory exhausted)")
+_TOO_OPEN = re.compile(rb"Too many open files")
+_NO_FORK = re.compile(rb"(?i:can(?:no|')t fork|fork: )|can't start new thread")
+_TOO_LONG = re.compile(rb"CPU time limit exceeded")
+_NO_SPACE = re.compile(rb"No space left on device")
 
 
 class Caps(Struct, frozen=True):
@@ -43,6 +51,31 @@ def caps(settings: SandboxConfig, limits: Limits) -> Caps:
         processes=limits.processes or settings.processes, open_files=settings.open_files,
         file_size=settings.file_mb * MIB, disk=settings.disk_mb * MIB, tmp=settings.tmp_mb * MIB,
     )  # fmt: skip
+
+
+def ended_for(code: int, most: Caps) -> str:
+    """The limit for which the kernel ends a command with just this code, in a sentence; empty for any other code."""
+    number = code - 128 if code > 128 else -code
+    if number == signal.SIGXCPU:
+        return _cpu_words(most)
+    return f"it made a file of more than {most.file_size // MIB:,} MiB" if number == signal.SIGXFSZ else ""
+
+
+def hints(output: bytes, most: Caps) -> list[str]:
+    """The limits that programs themselves seem to say they have reached: the kernel tells nobody but them."""
+    told = (
+        (_TOO_LARGE, f"a file may have {most.file_size // MIB:,} MiB"),
+        (_NO_MEMORY, f"a command may use {most.memory // MIB:,} MiB of memory"),
+        (_TOO_OPEN, f"a process may have {most.open_files:,} open files"),
+        (_NO_FORK, f"a command may have {most.processes:,} processes"),
+        (_TOO_LONG, f"a command may use {most.cpu_seconds:,} seconds of processor time"),
+        (_NO_SPACE, f"temporary files of a command may have {most.tmp // MIB:,} MiB where the tier is bubblewrap"),
+    )
+    return [words for pattern, words in told if pattern.search(output)]
+
+
+def _cpu_words(most: Caps) -> str:
+    return f"it used more than {most.cpu_seconds:,} seconds of processor time"
 
 
 class Watch:
@@ -70,7 +103,7 @@ class Watch:
         if why := self._memory(found, held):
             return why
         if sum(map(_cpu, found)) > self._caps.cpu_seconds:
-            return f"it used more than {self._caps.cpu_seconds:,} seconds of processor time"
+            return _cpu_words(self._caps)
         return self._disk(found) or self._others(found, held)
 
     def _memory(self, pids: list[int], held: list[Open]) -> str:

@@ -72,6 +72,9 @@ _MAKES = 0o100 | 0o20000000  # O_CREAT, and what makes O_TMPFILE
 _CHMODS = {"x86_64": {90: 1, 91: 1, 268: 2, 452: 2}, "aarch64": {52: 1, 53: 2, 452: 2}}  # {,f}chmod fchmodat{,2}
 # Memory of System V, which stays when no process has it any more: only as much as a data base marks itself with.
 _SIZES = {"x86_64": {29: (1, 65_536), 64: (1, 64)}, "aarch64": {194: (1, 65_536), 190: (1, 64)}}  # shmget semget
+# Room that is set aside and never written is in no count of what a process wrote: libraries write instead.
+_FALLOCATE = {"x86_64": 285, "aarch64": 47}
+_GIVES_BACK = 0x2 | 0x8  # FALLOC_FL_PUNCH_HOLE, FALLOC_FL_COLLAPSE_RANGE
 _FCNTL = {"x86_64": 72, "aarch64": 25}
 _LEASE = 1024  # while a reader has one, whoever would write is refused
 # Where processes and memory of others are in sight: a number that is not 0 stands for somebody else. Call -> which
@@ -104,7 +107,8 @@ def program(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...]
     for numbers, number_of_error in ((_MISSING, _ENOSYS), (_REFUSED[machine], _EPERM)):
         for number in numbers:
             lines += [_op(_EQUAL, number, 0, 1), _error(number_of_error)]
-    lines += _ioctl(_IOCTL[machine]) + _unless(_FCNTL[machine], 1, (_LEASE,)) + _set_ids(machine)
+    lines += _fallocate(_FALLOCATE[machine]) + _ioctl(_IOCTL[machine])
+    lines += _unless(_FCNTL[machine], 1, (_LEASE,)) + _set_ids(machine)
     lines += _not_seen(machine, asked) if asked is not None else _own_spaces(machine)
     lines += _clone(_CLONE[machine]) + _unless_bits(_CLOSE_RANGE, 2, _UNSHARE) + _pairs(_SOCKETPAIR[machine])
     return b"".join(lines + _sockets(_SOCKET[machine], families))
@@ -138,6 +142,11 @@ def _clone(number: int) -> list[bytes]:
     """No namespaces; and threads that have the same open files, or nobody could see what one of them has."""
     lines = [_op(_LOAD, _ARG0), _op(_ANY_BIT, _NEW_NAMESPACE, 3, 0), _op(_AND, _THREAD | _FILES)]
     return _call(number, [*lines, _op(_EQUAL, _THREAD, 1, 0), _op(_RETURN, _ALLOW), _error(_EPERM)])
+
+
+def _fallocate(number: int) -> list[bytes]:
+    """As on a file system that cannot set room aside, but for what gives some back."""
+    return _call(number, [_op(_LOAD, _ARG0 + 8), _op(_ANY_BIT, _GIVES_BACK, 1, 0), _error(_EOPNOTSUPP)])
 
 
 def _ioctl(number: int) -> list[bytes]:
