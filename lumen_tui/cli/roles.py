@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from lumen_tui.cli import rolestats
+from lumen_tui.cli import editing, rolestats
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.outcome import ActionError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
 
 
+_BLANK = Role("", purpose="What it is for, in one sentence", prompt="What it is to do, and what it leaves to others.")
 _LIMITS: dict[str, tuple[type, str]] = {
     "timeout_seconds": (float, "how long one task may take"),
     "stall_seconds": (float, "silence after which a task counts as stalled"),
@@ -47,6 +48,7 @@ def declare(commands: Group) -> None:
     source = hire.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", default="", help="the whole role file (- for standard input)")
     source.add_argument("--like", default="", metavar="ROLE", help="a copy of this role")
+    source.add_argument("--blank", action="store_true", help="with --edit: from a blank one")
     hire.add_argument("--for", default="", dest="stays", metavar="TIME", help="fire it again after so long, such as 7d")
     hire.add_argument("--key", default="", help="the same key hires once, however often it is asked for")
     _changes(hire)
@@ -75,6 +77,7 @@ def _changes(parser: Parser) -> None:
     for name, (kind, words) in _LIMITS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=words)
     parser.add_argument("--prompt", metavar="FILE", help="what it is to do, from a file (- for standard input)")
+    parser.add_argument("--edit", action="store_true", help="open the whole file in $EDITOR first")
     parser.add_argument("--dry-run", action="store_true", help="only say what it would mean")
 
 
@@ -119,9 +122,9 @@ def _text(session: Session, name: str, like: str, args: Namespace) -> str:
         if given or limits:
             raise ActionError("--file is the whole role: leave the other options out")
         return read_text(args.file)
-    if not (given or limits) and like == name:
-        raise ActionError("nothing to change: give --file, --tier, --tools, --purpose, --prompt or a limit")
-    role = _role(session, like)
+    if not (given or limits or args.edit) and like == name:
+        raise ActionError("nothing to change: give --edit, --file, --tier, --tools, --purpose, --prompt or a limit")
+    role = _role(session, like) if like else replace(_BLANK, name=name)
     return roles.render_role(replace(role, **given, limits=replace(role.limits, **limits)))
 
 
@@ -139,9 +142,10 @@ def run_hire(session: Session, args: Namespace) -> int:
     if args.dry_run:
         rolestats.foresee(session, args.name, _text(session, args.name, args.like, args), like=args.like)
         return 0
+    if args.blank and not args.edit:
+        raise ActionError("--blank needs --edit: a blank role can do nothing")
     text = _text(session, args.name, args.like, args)
-    say(session.perform("role.hire", name=args.name, text=text, key=args.key).summary)
-    return 0
+    return _put(session, "role.hire", text, args, key=args.key)
 
 
 def run_adjust(session: Session, args: Namespace) -> int:
@@ -149,7 +153,16 @@ def run_adjust(session: Session, args: Namespace) -> int:
         text = _text(session, args.name, args.name, args)
         rolestats.foresee(session, args.name, text, before=_role(session, args.name))
         return 0
-    say(session.perform("role.adjust", name=args.name, text=_text(session, args.name, args.name, args)).summary)
+    return _put(session, "role.adjust", _text(session, args.name, args.name, args), args)
+
+
+def _put(session: Session, verb: str, text: str, args: Namespace, **more: str) -> int:
+    """Hire or adjust by this text, as it came back from the editor where one was asked for."""
+    if not args.edit:
+        say(session.perform(verb, name=args.name, text=text, **more).summary)
+        return 0
+    with editing.edited(text, f"{args.name}.md") as after:
+        say(session.perform(verb, name=args.name, text=after, **more).summary)
     return 0
 
 

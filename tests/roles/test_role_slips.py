@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from lumen_tui.__main__ import main
@@ -96,6 +100,37 @@ def test_limits_are_given_by_flags(house, lumen):
     assert "limits.max_steps: 0 is out of range: 1 to" in lumen("role", "adjust", "scout", "--max-steps", "0", code=2)
     assert "now: 7" not in lumen("role", "adjust", "scout", "--max-steps", "8", "--dry-run")
     assert load_role(house.layout, "scout").limits.max_steps == 7
+
+
+def _editor(folder: Path, program: str) -> str:
+    """An editor that changes its file by a line of Python; `text` is what stands there."""
+    path = folder / "editor.py"
+    path.write_text(f"import pathlib, sys\nplace = pathlib.Path(sys.argv[1])\ntext = place.read_text()\n{program}\n")
+    return f"{sys.executable} {path}"
+
+
+def test_a_role_is_written_in_the_editor(house, lumen, tmp_path, monkeypatch):
+    monkeypatch.setenv("EDITOR", _editor(tmp_path, "place.write_text(text.replace('in one sentence', 'or so'))"))
+    monkeypatch.delenv("VISUAL", raising=False)
+    lumen("role", "hire", "scribe", "--blank", "--edit")
+    assert load_role(house.layout, "scribe").purpose.endswith("or so")
+    lumen("role", "adjust", "scribe", "--edit", code=3)
+    monkeypatch.setenv("EDITOR", _editor(tmp_path, "place.write_text(text + 'Keep to the facts.')"))
+    lumen("role", "adjust", "scribe", "--edit", "--tier", "sonnet")
+    role = load_role(house.layout, "scribe")
+    assert (role.tier, role.prompt.strip().endswith("Keep to the facts.")) == ("sonnet", True)
+
+
+@pytest.mark.parametrize("program", ["place.write_text('no role')", "sys.exit(3)", "place.unlink()"])
+def test_what_came_back_from_the_editor_unfit_changes_nothing_and_is_kept(house, lumen, tmp_path, monkeypatch, program):
+    monkeypatch.setenv("VISUAL", _editor(tmp_path, program))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    before = load_role(house.layout, "builder")
+    lumen("role", "adjust", "builder", "--edit", code=2)
+    assert load_role(house.layout, "builder") == before
+    kept = [path.read_text() for path in tmp_path.glob("lumen-edit-*/builder.md")]
+    assert kept == (["no role"] if "no role" in program else [])
 
 
 @pytest.mark.parametrize("dry", [("--dry-run",), ()])

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
+from lumen_tui.engine.texteditor import NoEditor as NoEditor
+from lumen_tui.engine.texteditor import command
 from lumen_tui.store import files
 from lumen_tui.tui import lent
-
-_PLAIN_EDITORS = ("sensible-editor", "nano", "vim", "vi")
-
-
-class NoEditor(Exception):
-    """There is no editor, or it could not be given the terminal; the text says what to do."""
-
-
-def command(environ: dict[str, str]) -> list[str]:
-    """The words that start the editor. NoEditor where none can be found."""
-    for name in ("VISUAL", "EDITOR"):
-        if environ.get(name):
-            return _split(name, environ[name])
-    for name in _PLAIN_EDITORS:
-        if found := shutil.which(name):
-            return [found]
-    raise NoEditor("No editor was found: set $EDITOR, such as EDITOR=nano, and start the room again.")
-
-
-def _split(name: str, words: str) -> list[str]:
-    try:
-        return shlex.split(words)
-    except ValueError as error:
-        raise NoEditor(f"${name} cannot be read ({error}): set it to a plain command, such as nano.") from error
 
 
 def edit(app: App[Any], text: str, suffix: str = ".md") -> str | None:
