@@ -105,7 +105,8 @@ def _append(
     summary = f"{said}: {' '.join(text.split())[:60]}"  # made safe where it is shown
     verb = "signal.send" if change["kind"] == "signal" else "node.create"
     action = fields.noted(verb, change["key"], summary, by=by, now=now, client=client)
-    files.append(f"{root}/actions.jsonl", files.check_line(light.line({**action, "changes": [change]})), durable=False)
+    told = light.line({**action, "changes": [change]}) + b"\n"  # short, and of words that are clean already
+    files.append(f"{root}/actions.jsonl", told, durable=False)
     files.append(f"{root}/memory/{name}", line)
     os.write(1, f"{record['id']}\n".encode())
     return 0

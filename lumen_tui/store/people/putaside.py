@@ -29,7 +29,7 @@ class _Head(msgspec.Struct):
     stage: str = ""
 
 
-_MARKS = (b'"attention.', b'does":"', b'"stage":"d')  # one of them stands in each line that counts here
+_MARKS = (b'"attention.', b'does"', b'"stage"')  # one of them stands in each line that counts here
 _decode = msgspec.json.Decoder(_Head).decode
 
 
