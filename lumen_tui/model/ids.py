@@ -66,6 +66,14 @@ def check_wu(text: str) -> str:
     return text
 
 
+def is_wu(text: str) -> bool:
+    """Whether this is the id of a work unit."""
+    try:
+        return bool(check_wu(text))
+    except BadId:
+        return False
+
+
 def check_label(text: str, what: str = "label") -> str:
     """Return a one-line label (lane, reader, tag) of at most 100 characters, or raise BadId."""
     if not 0 < len(text) <= 100 or not text.isprintable() or text != text.strip():

@@ -103,7 +103,7 @@ class UnitView(Plain):
     status: str = "ready"
     acceptance: tuple[str, ...] = ()
     discovered_in: str = ""
-    found_during: str = ""
+    discovery: str = ""
     created_at: str = ""
     created_by: str = ""
     body: str = ""

@@ -15,8 +15,8 @@ class WorkUnit(Struct, frozen=True, omit_defaults=True):
     priority: str = "P2"
     status: str = "ready"
     acceptance: tuple[str, ...] = ()
-    discovered_in: str = ""  # the node it was promoted from
-    found_during: str = ""  # the work unit on which that node was noticed
+    discovered_in: str = ""  # the work unit on which what it is about was noticed
+    discovery: str = ""  # the node it was promoted from
     created_at: str = ""
     created_by: str = ""
     body: str = ""

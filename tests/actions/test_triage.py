@@ -34,7 +34,7 @@ def test_promote_makes_the_work_unit_and_links_both_ways(desk):
     done = desk.do("triage.promote", node_ids=[node[:9]], lane="Framework: Core")
     unit = work.read_unit(desk.store.layout, done.target)
     assert (unit.id, unit.type, unit.lane, unit.priority) == ("WU-043", "bug", "Framework: Core", "P1")
-    assert (unit.title, unit.discovered_in, unit.found_during) == ("Race in the session manager", node, "WU-042")
+    assert (unit.title, unit.discovery, unit.discovered_in) == ("Race in the session manager", node, "WU-042")
     assert "Two locks." in unit.body
     assert desk.node(node)["metadata"]["promoted_to"] == "WU-043"
     assert open_ids(desk) == []
@@ -44,7 +44,7 @@ def test_promote_of_several_gives_each_its_own_unit(desk):
     found = [desk.discovery(f"thing {number}") for number in range(3)]
     done = desk.do("triage.promote", node_ids=found, lane="Core")
     units = work.list_units(desk.store.layout)[0]
-    assert [unit.discovered_in for unit in units] == found
+    assert [unit.discovery for unit in units] == found
     assert "3 discoveries promoted to WU-001, WU-002, WU-003" in done.summary
 
 
@@ -239,7 +239,7 @@ def test_eight_processes_at_once_lose_nothing(desk):
     assert (states.count("promoted"), states.count("archived"), states.count("open")) == (33, 32, 32)
     units = work.list_units(desk.store.layout)[0]
     assert len(units) == 33
-    assert len({unit.discovered_in for unit in units}) == 33
+    assert len({unit.discovery for unit in units}) == 33
     assert sum(one.verb.startswith("triage.") for one in history.actions(desk.store.layout)) == 65
 
 

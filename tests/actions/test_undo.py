@@ -31,7 +31,7 @@ def test_undo_after_a_restart_takes_a_promote_back(desk):
     desk.restart()
     desk.do("redo")
     assert state_of(desk, node) == "promoted"
-    assert work.read_unit(desk.store.layout, "WU-001").discovered_in == node
+    assert work.read_unit(desk.store.layout, "WU-001").discovery == node
     desk.do("undo")
     assert desk.do("wu.new", title="next").target == "WU-002", "a retired number is not used again"
 

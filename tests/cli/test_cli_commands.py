@@ -25,7 +25,8 @@ def test_a_discovery_from_the_first_note_to_the_work_unit_and_back(shell):
     promoted = shell("triage", "--promote", node[:8], "--lane", "Framework: Core")
     assert (promoted.returncode, "WU-043" in promoted.stdout) == (0, True)
     unit = json.loads(shell("wu", "show", "WU-043", "--json").stdout)
-    assert (unit["type"], unit["discovered_in"], unit["lane"]) == ("bug", node, "Framework: Core")
+    assert (unit["type"], unit["discovered_in"], unit["lane"]) == ("bug", "WU-042", "Framework: Core")
+    assert unit["discovery"] == node
     assert shell("undo").returncode == 0
     assert [one["id"] for one in json.loads(shell("triage", "--json").stdout)] == [node]
     assert shell("redo").returncode == 0

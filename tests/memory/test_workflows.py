@@ -36,7 +36,7 @@ def test_a_discovery_becomes_a_work_unit(desk, ok):
     assert listed[0]["tags"] == ["bug", "auth", "race-condition"]
     ok("triage", "--promote", node, "--lane", "Framework: Core", "--title", "Fix the race in the session manager")
     unit = work.read_unit(desk.layout, "WU-043")
-    assert (unit.type, unit.lane, unit.discovered_in, unit.found_during, unit.priority) == (
+    assert (unit.type, unit.lane, unit.discovery, unit.discovered_in, unit.priority) == (
         "bug", "Framework: Core", node, "WU-042", "P1",
     )  # fmt: skip
     assert desk.meta(node)["promoted_to"] == "WU-043"

@@ -47,7 +47,7 @@ def promote(
 
         def begin(units: list[WorkUnit]) -> None:
             nonlocal done
-            made.update({unit.discovered_in: unit for unit in units})
+            made.update({unit.discovery: unit for unit in units})
             action = _promotion(store, chosen, made, {unit.id for unit in units}, where, by=by, now=now)
             begun.tell(action)
             done = Done(summary=action.summary, target=made[chosen[0]["id"]].id, action_id=action.id)
@@ -100,8 +100,8 @@ def _made_before(layout: Layout, node_ids: Iterable[str]) -> dict[str, WorkUnit]
             unit = work.parse_unit(path.stem, data.decode(errors="replace"))
         except BadFile:
             continue
-        if unit.discovered_in.encode() in wanted:
-            made[unit.discovered_in] = unit
+        if unit.discovery.encode() in wanted:
+            made[unit.discovery] = unit
     return made
 
 
@@ -114,8 +114,8 @@ def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: floa
         lane=lane,
         type=discovery_kind(tags) or "task",
         priority=priority if priority in PRIORITIES else "P2",
-        discovered_in=str(node["id"]),
-        found_during=str(node.get("wu_id") or ""),
+        discovered_in=str(node.get("wu_id") or ""),
+        discovery=str(node["id"]),
         created_at=times.iso(now),
         created_by=by,
         body=str(node.get("content", "")),

@@ -18,13 +18,27 @@ if TYPE_CHECKING:
 _FENCE = "+++"
 
 
+def present(fields: dict[str, Any]) -> dict[str, Any]:
+    """Front matter with what came of which discovery under today's names.
+
+    Earlier files have the node's id under `discovered_in` and the work unit under `found_during`.
+    """
+    found = dict(fields)
+    during, named = found.pop("found_during", None), found.get("discovered_in")
+    if isinstance(named, str) and named and not ids.is_wu(named):
+        found.setdefault("discovery", found.pop("discovered_in"))
+    if during is not None:
+        found.setdefault("discovered_in", during)
+    return found
+
+
 def read(root: files.StrPath, wu_id: str) -> UnitView | None:
     """One work unit, None where there is none. A ValueError (BadFile) where a person must mend it."""
     data = files.read(f"{root}/work/{ids.check_wu(wu_id)}.md")
     if data is None:
         return None
     found = _usual(data.decode(errors="replace"))
-    fields = fields_of(UnitView, {**found, "id": wu_id}) if found is not None else None
+    fields = fields_of(UnitView, {**present(found), "id": wu_id}) if found is not None else None
     return UnitView(**fields) if fields else _in_full(root, wu_id)
 
 

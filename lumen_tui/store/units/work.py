@@ -15,13 +15,14 @@ from lumen_tui.store import files, filing, frontmatter, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.settings import plainly
+from lumen_tui.store.units import unitviews
 
 
 def parse_unit(wu_id: str, text: str) -> WorkUnit:
     """The work unit in `text`. BadFile says what is wrong and on which line."""
     fields, body = frontmatter.split(text)
     try:
-        return msgspec.convert({"title": "", **fields, "id": wu_id, "body": body}, WorkUnit)
+        return msgspec.convert({"title": "", **unitviews.present(fields), "id": wu_id, "body": body}, WorkUnit)
     except msgspec.ValidationError as error:
         line = frontmatter.line_of(text, plainly.place(error))
         raise BadFile(plainly.in_words(error, WorkUnit, fields), line) from error

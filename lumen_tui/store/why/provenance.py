@@ -84,10 +84,10 @@ def _all_links(layout: Layout) -> Iterator[Link]:
         yield from _node_links(node)
     yield from _edges(layout)
     for unit in work.list_units(layout)[0]:
+        if unit.discovery:
+            yield Link(unit.id, unit.discovery, "promoted from", "promoted to")
         if unit.discovered_in:
-            yield Link(unit.id, unit.discovered_in, "promoted from", "promoted to")
-        if unit.found_during:
-            yield Link(unit.id, unit.found_during, "found during", "found on it")
+            yield Link(unit.id, unit.discovered_in, "found during", "found on it")
 
 
 def _node_links(node: Raw) -> Iterator[Link]:
