@@ -1,4 +1,4 @@
-"""`task new | list | show | cancel | retry | log`."""
+"""`task new | list | show | edit | cancel | retry | log`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lumen_tui.cli import following
-from lumen_tui.cli.session import Session, document, read_text, say, table, talk
+from lumen_tui.cli.session import Session, document, read_text, say, table, talk, told
 from lumen_tui.engine.actions import checks
 from lumen_tui.engine.actions import tasks as verbs
 from lumen_tui.engine.outcome import ActionError
@@ -44,6 +44,11 @@ def declare(commands: Group) -> None:
     show = group.add("show", run_show, "One task with its result.", "task show tsk-7f2")
     show.add_argument("id", help="the task, or the beginning of its id")
     show.add_argument("--json", action="store_true", help="one JSON document")
+    edit = group.add("edit", run_edit, "Change a task that still waits.", "task edit 7f2 -p P0 --usd 2")
+    edit.add_argument("id")
+    edit.add_argument("--objective", help="what is to be found out or done")
+    _shared_options(edit)
+    edit.add_argument("--json", action="store_true", help="one JSON document")
     cancel = group.add(
         "cancel", run_cancel, "Stop a task, or keep it from beginning.", "task cancel 7f2 --reason stale"
     )
@@ -63,19 +68,24 @@ def declare(commands: Group) -> None:
 def _new_options(new: Parser) -> None:
     new.add_argument("objective", nargs="?", default="", help="what is to be found out or done")
     new.add_argument("--spec", default="", metavar="FILE", help="take a spec as it stands (JSON; - for standard input)")
-    new.add_argument("--role", help="who does it [researcher]")
-    new.add_argument("--model", help="a tier or model id instead of the role's own")
-    new.add_argument("-c", "--constraint", action="append", dest="constraints", help="a rule, such as 'Read only'")
-    new.add_argument("--context", help="what the worker should know")
-    new.add_argument("--wu", dest="wu_id", help="the work unit it belongs to")
-    new.add_argument("-l", "--lane")
-    new.add_argument("-p", "--priority", help="P0 to P3 [P2]")
-    new.add_argument("--timeout", dest="timeout_seconds", type=seconds_of, help="such as 90s or 10m [the role's]")
-    new.add_argument("--tokens", type=int, help="the most it may use; there it ends [no limit of its own]")
-    new.add_argument("--usd", type=float, help="the most it may cost, in dollars")
+    _shared_options(new)
     new.add_argument("--depends-on", action="append", metavar="ID", help="a task that must be done first")
     new.add_argument("--id", help="an id of your own, such as task-001")
     new.add_argument("--key", help="the same key gives the same task, however often it is asked for")
+
+
+def _shared_options(parser: Parser) -> None:
+    """What a new task is given and a waiting one may still be given."""
+    parser.add_argument("--role", help="who does it [researcher]")
+    parser.add_argument("--model", help="a tier or model id instead of the role's own")
+    parser.add_argument("-c", "--constraint", action="append", dest="constraints", help="a rule, such as 'Read only'")
+    parser.add_argument("--context", help="what the worker should know")
+    parser.add_argument("--wu", dest="wu_id", help="the work unit it belongs to")
+    parser.add_argument("-l", "--lane")
+    parser.add_argument("-p", "--priority", help="P0 to P3 [P2]")
+    parser.add_argument("--timeout", dest="timeout_seconds", type=seconds_of, help="such as 90s or 10m [the role's]")
+    parser.add_argument("--tokens", type=int, help="the most it may use; there it ends [no limit of its own]")
+    parser.add_argument("--usd", type=float, help="the most it may cost, in dollars")
 
 
 def seconds_of(text: str) -> float:
@@ -207,6 +217,15 @@ def run_show(session: Session, args: Namespace) -> int:
     if result:
         say("\n" + result.rstrip())
     return 0
+
+
+def run_edit(session: Session, args: Namespace) -> int:
+    changes = {name: value for name in verbs.EDITABLE if (value := vars(args).get(name)) is not None}
+    if caps := _caps(args):
+        changes["budget"] = caps
+    if not changes:
+        raise ActionError("there is nothing to change: name what, such as `-p P0` or `--objective TEXT`")
+    return told(session.perform("task.edit", task_id=args.id, changes=changes), as_json=args.json)
 
 
 def run_cancel(session: Session, args: Namespace) -> int:

@@ -22,7 +22,9 @@ from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import taskfiles
 
 QUEUED_KIND = "queued"  # of a change
-EDITABLE = ("objective", "role", "model", "context", "constraints", "priority", "timeout_seconds", "wu_id", "lane")
+EDITABLE = (
+    "objective", "role", "model", "context", "constraints", "priority", "timeout_seconds", "wu_id", "lane", "budget",
+)  # fmt: skip
 _MOST_CONSTRAINTS = 100
 
 
@@ -184,7 +186,7 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
         raise ActionError(f"{what}: of {', '.join(EDITABLE)}")
     before = _spec(store, found) or Spec(id=found, objective="")
     try:
-        after = _checked(store, with_fields(before, changes))
+        after = _checked(store, with_fields(before, _whole(before, changes)))
     except msgspec.ValidationError as error:
         raise ActionError(f"that does not fit: {plainly.in_words(error, Spec, dict(changes))}") from error
     if taskfiles.status_of(store.layout.task(found)) is not Status.QUEUED:
@@ -195,6 +197,14 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
     with history.carrying_out(store.layout, action):
         put(store, after, before)
     return Done(summary=said, target=found, action_id=action.id)
+
+
+def _whole(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes, with a budget of which only some caps are given in full; an empty priority is the usual one."""
+    found = dict(changes)
+    if isinstance(caps := found.get("budget"), Mapping):
+        found["budget"] = {**msgspec.structs.asdict(spec.budget), **caps}
+    return found
 
 
 def some_fields(spec: Spec, names: Iterable[str]) -> dict[str, Any]:
