@@ -224,7 +224,7 @@ def _misled(root: Path, *, within_reach: bool) -> str:
         if stat.S_ISLNK(found.st_mode):
             return f"{path} is a link, and what is kept there would go elsewhere: put the folder itself in its place"
         if not stat.S_ISDIR(found.st_mode):
-            return f"{path} is not a folder: move it away"
+            continue  # nothing is kept there: who needs it says so, and the rest goes on
         if found.st_uid != os.geteuid():
             return f"{path} belongs to user {found.st_uid}, not to you: chown it"
         if within_reach and found.st_mode & 0o022:
