@@ -21,7 +21,7 @@ from lumen_tui.store import backwards, files, filing, process
 from lumen_tui.store.people.putaside import PutAside
 from lumen_tui.store.store import Store
 from lumen_tui.store.sweeping import sweep
-from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks import pauses, taskfiles
 from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.store.tasks.taskindex import TaskIndex
 from lumen_tui.store.tasks.taskread import has_worker, read_json
@@ -187,6 +187,9 @@ class Tending:
         filing.make_folder(target)
         sweep(folder, now)
         filing.move(folder, target / view.id)
+        self._dismissed.refresh()
+        if view.id in self._dealt and view.id not in self._dismissed.targets():  # taken back at this very moment
+            taskfiles.unarchive(self._store.layout, view.id)
 
     def _tend(self, view: TaskView, now: float) -> None:
         """Look after one that is alive."""

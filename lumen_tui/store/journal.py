@@ -195,6 +195,10 @@ class Follower:
         self._fd = fd
         return True
 
+    def rewind(self) -> None:
+        """Begin at the first line again, as though the file had been replaced."""
+        self._restart(None)
+
     def _restart(self, identity: tuple[int, int] | None) -> None:
         self._close()
         if self._identity is not None or identity is None:

@@ -158,3 +158,21 @@ def test_following_reads_only_what_is_new(store, monkeypatch):
     store.signals.append(signal(500))
     load(index)
     assert sum(read) == len(line) + 1
+
+
+@pytest.mark.parametrize("left", [[], [("sig-00000", "bob")], [("sig-00004", READER)]])
+@pytest.mark.parametrize("upto", [False, True])
+def test_what_was_marked_read_is_unread_again_where_the_receipt_is_taken_back(store, left, upto):
+    store.signals.append_all([signal(0, read=True), *(signal(n) for n in range(1, 6))])
+    store.receipts.append_all([receipt("sig-00003", READER, upto=upto)])
+    index = fresh(store)
+    files.replace(
+        store.layout.receipts, b"".join(msgspec.json.encode(receipt(name, reader)) + b"\n" for name, reader in left)
+    )
+    assert unread(load(index)) == unread_by_reading_everything(store) == unread(fresh(store))
+    store.receipts.append_all([receipt("sig-00005", READER)])
+    assert unread(load(index)) == unread_by_reading_everything(store)
+
+
+def receipt(signal_id: str, reader: str, *, upto: bool = False) -> Receipt:
+    return Receipt(signal_id=signal_id, read_at="2026-11-21T10:00:00Z", reader=reader, upto=upto)

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from lumen_tui.engine.actions import checks, edits
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
-from lumen_tui.model.attention import until_then
+from lumen_tui.model.attention import unsnoozed, until_then
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import taskfiles
 
 _LONGEST = 366 * times.DAY
 
@@ -44,7 +45,16 @@ def snooze(
 def back(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
     """Put these items on the list again at once, where they were put aside or off."""
     found = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(targets)]
-    return _record(store, "attention.back", found, "back on the list", by=by, now=now, reason=reason)
+    done = _record(store, "attention.back", found, "back on the list", by=by, now=now, reason=reason)
+    for target, _ in found:
+        taskfiles.unarchive(store.layout, target)
+    return done
+
+
+def put(store: Store, change: Change) -> None:
+    """The record of the undo is the undo; a failed task that the engine archived meanwhile comes back with it."""
+    if not change.after:
+        taskfiles.unarchive(store.layout, unsnoozed(change.key))
 
 
 def _named(targets: str | Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from lumen_tui.engine.actions import (
     agentfile,
     approvals,
     archive,
+    attention,
     blocks,
     budget,
     evolution,
@@ -81,17 +82,13 @@ def _noted(_: Store, change: Change) -> Side:
     return change.before
 
 
-def _put_nothing(_: Store, __: Change) -> None:
-    return None
-
-
 Now = Callable[[Store, Change], Side]
 Put = Callable[[Store, Change], "str | None"]  # the words are for a person: what goes on, or what stays
 KINDS: dict[str, tuple[Now, Put]] = {
     "work": (_work_now, _put_work),
     "role": (_role_now, _put_role),
     "task": (_task_now, _put_task),
-    "attention": (_noted, _put_nothing),
+    "attention": (_noted, attention.put),
     uncancel.KIND: (uncancel.cancelled_now, uncancel.put),
     "setting": (settings.setting_now, settings.put_setting),
     "approval": (approvals.approval_now, approvals.put_approval),

@@ -123,9 +123,10 @@ class SignalIndex:
 
     def refresh(self) -> bool:
         """Take in the next part of what is new; True while there is more."""
+        generation = self._signals.generation
         if self._receipts.changed():
             self._poll_receipts()
-        generation, before = self._signals.generation, self._signals.offset
+        before = self._signals.offset
         offset, data = self._signals.poll(PIECE)
         if self._signals.generation != generation:
             self._begin_again()
@@ -135,7 +136,7 @@ class SignalIndex:
         return self._signals.offset != before and self._signals.offset < self._signals.size
 
     def _begin_again(self) -> None:
-        """The journal was rewritten: ordinals are void, and every receipt must be applied anew."""
+        """A journal was rewritten: ordinals are void, or marks that were taken back; every receipt is applied anew."""
         self._clear()
         self._newest.clear()
         self._receipts = Follower(self._receipts_path)
@@ -179,6 +180,7 @@ class SignalIndex:
             if self._receipts.generation != generation:
                 generation = self._receipts.generation
                 self._read_ids.clear()
+                self._signals.rewind()  # what is marked by a receipt that is gone is unread again
             self._note(self._decode_receipts(offset, data))
             if self._receipts.offset == before:
                 return

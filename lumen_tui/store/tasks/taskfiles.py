@@ -164,6 +164,24 @@ def bring_back(layout: Layout, task_id: str) -> bool:
     return True
 
 
+def unarchive(layout: Layout, target: str) -> None:
+    """Put a failed or lost task, archived as somebody had dealt with it, where it is seen; fine where it is not there.
+
+    `target` may name anything that needs a person.
+    """
+    if not target.startswith("tsk-"):
+        return
+    folder = folder_of(layout, ids.check_name(target, "task id"))
+    live = layout.task(target)
+    if folder is None or folder == live or status_of(folder) not in (Status.FAILED, Status.LOST):
+        return
+    try:
+        filing.move(folder, live)
+    except files.StoreError:
+        if not live.is_dir():  # else another was quicker
+            raise
+
+
 def edit_queued(layout: Layout, spec: Spec, before: Spec) -> None:
     """Put `spec` in place of `before` while the task still waits. NotQueued where it began or changed meanwhile.
 
