@@ -48,6 +48,7 @@ class Page(Plain):
     signals: tuple[Entry, ...] = ()
     pending_decisions: tuple[Entry, ...] = ()
     decisions: tuple[Entry, ...] = ()
+    summary: Entry | None = None  # the newest one, of what is not listed any more
     discoveries: tuple[Entry, ...] = ()
     blockers: tuple[Blocker, ...] = ()
     items: tuple[Entry, ...] = ()  # open nodes in order of priority, date and id

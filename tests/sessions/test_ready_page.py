@@ -226,3 +226,31 @@ def test_looks_leave_no_descriptors_behind(desk):
         with Trail(desk.layout, (NODES,)):
             pass
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("last", ["decision.note", "node.create"])
+def test_what_was_decided_stays_on_the_page_when_it_is_summarized(desk, last):
+    desk.unit()
+    if last == "decision.note":
+        desk.do("decision.note", question="Which exporter?", answer="OpenTelemetry", wu_id="WU-042")
+    else:
+        desk.do("node.create", content="Decision: OpenTelemetry", type="note", tags=("decision",), wu_id="WU-042")
+    desk.do("checkpoint.save", note="half of the exporters", wu_id="WU-042")
+    desk.do("checkpoint.save", note="all of the exporters", wu_id="WU-042")
+    before = "\n".join(ready.lines(desk.page()))
+    made = desk.do("summary.make", wu_id="WU-042")
+    page = desk.page()
+    after = "\n".join(ready.lines(page))
+    assert "OpenTelemetry" in before
+    assert "OpenTelemetry" in after
+    assert page.summary.id == made.target
+    assert f"({made.target})" in after
+    desk.do("undo")
+    assert desk.page().summary is None
+
+
+def test_a_summary_of_one_line_is_shown_too(desk):
+    desk.unit()
+    made = desk.do("node.create", content="Vendor neutral: OpenTelemetry", type="summary", wu_id="WU-042")
+    assert ready.lines(desk.page())[-1] == "  Vendor neutral: OpenTelemetry"
+    assert desk.page().summary.id == made.target

@@ -8,7 +8,7 @@ from lumen_tui.model.kinds import NODE_TYPES
 from lumen_tui.model.page import Entry, Page
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.store import files
-from lumen_tui.store.index.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, Trail
+from lumen_tui.store.index.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
 from lumen_tui.store.units import lanelocks, opensessions, unitviews
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)
 _SIGNALS, _DECISIONS, _ITEMS, _FILES, _HANDOFFS = 5, 5, 20, 40, 5
+_SUMMARY = 30  # lines of it
 _TEXT = 2000  # characters of one entry
 
 
@@ -38,6 +39,7 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
     open_ones = [cleaned(one) for one in opensessions.live(store.root) if one.active_wu == wu_id]
     session = max(open_ones, key=lambda one: one.started_at, default=None)
     last = next(iter(trail.newest(wu_id, (CHECKPOINT,), 1)), None)
+    summary = next(iter(trail.newest(wu_id, (SUMMARY,), 1)), None)
     items = [
         one for one in trail.ready(wu_id, kinds, 2 * _ITEMS) if not waiting.blockers(store, trail, one.id, now=now)
     ]
@@ -48,6 +50,7 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
         other_sessions=tuple([f"{one.session_id} ({one.agent})" for one in open_ones if one is not session]),
         handoffs=_entries(trail.newest(wu_id, (HANDOFF,), _HANDOFFS, any_state=True), now),
         last_checkpoint=entry(last, now) if last else None, files_touched=_files(session, last),
+        summary=entry(summary, now) if summary else None,
         signals=tuple([signal_entry(one, now) for one in trail.signals(wu_id, _SIGNALS)]),
         pending_decisions=_entries(trail.ready(wu_id, (PENDING,), _ITEMS), now),
         decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
@@ -170,8 +173,20 @@ def lines(found: Page) -> list[str]:
         ("decided", found.decisions), ("open discoveries", found.discoveries),
     ):  # fmt: skip
         parts += [f"{title}:", *[f"  {_prefix(one)}{said(one)}" for one in entries]] if entries else []
+    parts += _summary_lines(found)
     parts += [f"({count} more {kind} not shown)" for kind, count in found.left_out.items()]
     return parts
+
+
+def _summary_lines(found: Page) -> list[str]:
+    """What was summarized is told nowhere else on the page: its decisions are not open any more."""
+    one = found.summary
+    if one is None:
+        return []
+    text = safe(one.text).splitlines()
+    body = [line for line in text if line.strip() and not line.startswith("# ")]  # the title names the work unit again
+    first = f"summarized by {one.by} {times.ago(one.age_seconds)} ({one.id}):"
+    return [first, *[f"  {one_line(line, 600)}" for line in body[:_SUMMARY]]]
 
 
 def _prefix(one: Entry) -> str:
