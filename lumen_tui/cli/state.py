@@ -18,6 +18,7 @@ from lumen_tui.model.budget import dollars
 from lumen_tui.model.loop import EngineEvent, event_line
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import STATES, tally, tally_words
+from lumen_tui.model.text import one_line
 from lumen_tui.store import layout as layouts
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.journal import Follower
@@ -116,10 +117,18 @@ def _held_back(picture: Snapshot) -> list[str]:
         whole = name == "everything"
         scope = "" if whole else f" {name.removeprefix('the ')}"
         found.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` lets it go on")
-    if picture.spend.full:
-        full = next((need.text for need in picture.attention if need.need is Need.BUDGET), picture.spend.full)
-        found.append(f"nothing that uses a model starts: {full}")
-    return found
+    return [*found, *_reached(picture)]
+
+
+def _reached(picture: Snapshot) -> list[str]:
+    """The caps that are used up: the day's holds back all that uses a model, a role's that role alone."""
+    if full := picture.spend.full:
+        need = next((need.text for need in picture.attention if need.need is Need.BUDGET), full)
+        return [f"nothing that uses a model starts: {need}"]
+    return [
+        f"role {one_line(role, 64)} starts nothing that uses a model: {why}"
+        for role, why in picture.spend.full_roles.items()
+    ]
 
 
 def _unknown(spend: SpendView) -> str:

@@ -21,7 +21,7 @@ class Budgets:
         self._config = BudgetConfig()
         self._day = ""
         self._costs = True
-        self.full = ""  # why nothing starts that costs something, in words
+        self._reached: dict[str, str] = {}  # role, or nothing for the day -> why nothing of it starts, in words
         self._full_since = 0.0
         self.view = SpendView()
 
@@ -70,12 +70,15 @@ class Budgets:
                 self._log.add("budget_warning", words, now)
 
     def _tell_full(self, now: float) -> None:
-        before, self.full = self.full, self.view.full
-        if self.full and not before:
+        before, day = self._reached, self.view.full
+        self._reached = {"": day} if day else dict(self.view.full_roles)
+        for name in self._reached.keys() - before.keys():
             self._full_since = now
-            self._log.add("budget_full", f"{self.full}; raise it for today, or wait for the next day", now)
-        elif before and not self.full:
-            self._log.add("budget_resumed", f"goes on: {self._why_resumed()}. It had paused because {before}", now)
+            self._log.add("budget_full", f"{self._reached[name]}; raise it for today, or wait for the next day", now)
+        for name in before.keys() - self._reached.keys() if not day else ():
+            self._log.add(
+                "budget_resumed", f"goes on: {self._why_resumed()}. It had paused because {before[name]}", now
+            )
 
     def _why_resumed(self) -> str:
         newest = max(self._ledger.book.grants.values(), key=lambda grant: grant.at, default=None)

@@ -275,7 +275,7 @@ class Engine:
         """Phase and note of an engine that waits; `said` is what it said last."""
         kill, pause = self.switch.kill, self.orders.paused()
         why = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
-        calm = ("asleep", self.orders.stops_after_tasks or self.budgets.full)
+        calm = ("asleep", self.orders.stops_after_tasks or self.budgets.view.full)
         return next(((phase, note) for phase, note in why if note), calm)
 
     def _say(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:

@@ -9,10 +9,12 @@ from msgspec import Struct
 
 from lumen_tui.model import agent, times
 from lumen_tui.model.snapshot import EngineLife, Snapshot
-from lumen_tui.model.tasks import FOR_BUDGET, live_ones
+from lumen_tui.model.tasks import live_ones
+from lumen_tui.model.text import one_line
 
 _EVERYTHING, _LOOP = "everything", "the loop"  # names among what is paused
 _FREE = "offline"  # the brain that no budget holds back
+_NAME = 40  # characters of a role's name
 
 
 class AgentState(StrEnum):
@@ -35,16 +37,17 @@ class AgentStatus(Struct, frozen=True):
     until: float = 0.0  # when that ends or goes on by itself, in seconds since 1970; 0: not known, or not at all
     wakes: float = 0.0  # when the engine beats next; 0: not known
     working: tuple[str, ...] = ()  # `loop 42`, `2 workers`: what is at work, whatever the word is
+    roles_full: str = ""  # `budget of role builder used up`: what is held back while the rest goes on
 
     def words(self, now: float) -> str:
         """What stands behind the word, on one line: `loop 42 · 2 workers`, `next wake in 3 min`."""
         parts = {
             AgentState.DOWN: (self.brief,),
             AgentState.PAUSED: (self.brief, self.reason.removeprefix("paused "), *self._besides()),
-            AgentState.WORKING: self.working or (self.brief,),
+            AgentState.WORKING: (*(self.working or (self.brief,)), self.roles_full),
             AgentState.WAITING: (self.brief, *self._besides()),
             AgentState.BACKOFF: (f"again {times.until(self.until - now)}", self.brief),
-            AgentState.IDLE: (self.brief, self.next_wake(now)),
+            AgentState.IDLE: (self.brief, self.next_wake(now), self.roles_full),
         }  # fmt: skip
         return " · ".join(part for part in parts[self.state] if part)
 
@@ -83,7 +86,7 @@ def agent_status(snapshot: Snapshot, now: float) -> AgentStatus:
     )
     beat = snapshot.engine.heartbeat
     wakes = times.epoch(beat.next_at) if beat is not None and beat.phase == "asleep" and beat.next_at else 0.0
-    return AgentStatus(found.state, found.brief, found.reason, found.until, wakes, at_work)
+    return AgentStatus(found.state, found.brief, found.reason, found.until, wakes, at_work, _roles_full(snapshot))
 
 
 def _workers(snapshot: Snapshot) -> _Workers:
@@ -102,6 +105,17 @@ def _at_work(workers: _Workers) -> tuple[str, ...]:
     return (*loop, *((f"{running} worker{'' if running == 1 else 's'}",) if running else ()))
 
 
+def _roles_full(snapshot: Snapshot) -> str:
+    """Which roles have nothing left for today; empty where no budget counts."""
+    names = [one_line(role, _NAME) for role in snapshot.spend.full_roles] if _costs(snapshot) else []
+    return f"budget of role{'' if len(names) == 1 else 's'} {', '.join(names)} used up" if names else ""
+
+
+def _costs(snapshot: Snapshot) -> bool:
+    beat = snapshot.engine.heartbeat
+    return beat is None or beat.brain != _FREE
+
+
 def _down(snapshot: Snapshot) -> AgentStatus | None:
     engine, beat = snapshot.engine, snapshot.engine.heartbeat
     if snapshot.gone:
@@ -117,19 +131,20 @@ def _down(snapshot: Snapshot) -> AgentStatus | None:
 
 
 def _paused(snapshot: Snapshot, workers: _Workers) -> AgentStatus | None:
-    """A person's word holds whatever still runs; an empty budget and a paused loop only where nothing runs."""
+    """A person's word holds whatever still runs; an empty day's budget and a paused loop only where nothing runs.
+
+    The budget of one role stops nobody else: it stands beside the word.
+    """
     if snapshot.killed:
         return AgentStatus(AgentState.PAUSED, "", snapshot.killed)
     if how := snapshot.paused.get(_EVERYTHING, ""):
         return AgentStatus(AgentState.PAUSED, "", how)
     if workers.session == "running" or workers.counts["running"] or workers.counts["asks"]:
         return None
-    beat = snapshot.engine.heartbeat
-    costs = beat is None or beat.brain != _FREE
-    if workers.session == FOR_BUDGET or workers.counts[FOR_BUDGET] or (costs and snapshot.spend.full):
-        return AgentStatus(AgentState.PAUSED, "budget", snapshot.spend.full)
-    if costs and snapshot.spend.closed:
+    if _costs(snapshot) and snapshot.spend.closed:
         return AgentStatus(AgentState.PAUSED, "budget closed", "the caps cannot be read")
+    if _costs(snapshot) and snapshot.spend.full:
+        return AgentStatus(AgentState.PAUSED, "budget", snapshot.spend.full)
     if how := snapshot.paused.get(_LOOP, ""):
         return AgentStatus(AgentState.PAUSED, "the loop", how)
     return None

@@ -183,9 +183,9 @@ def _killed(words: str) -> list[Attention]:
 
 def _spend(spend: SpendView) -> list[Attention]:
     """A full budget until there is room; a warning until somebody puts it aside, which holds for its day."""
-    if spend.full:
+    if spend.reached:
         waits = f"; {spend.waiting} wait{'s' if spend.waiting == 1 else ''} for room" if spend.waiting else ""
-        return [Attention(Need.BUDGET, "budget", f"{spend.full}{waits}")]
+        return [Attention(Need.BUDGET, "budget", f"{'; '.join(spend.reached)}{waits}")]
     if spend.warned:
         return [Attention(Need.BUDGET, f"budget-warning-{spend.day}", spend.warned)]
     return []

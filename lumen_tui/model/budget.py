@@ -268,14 +268,15 @@ def view(book: Book, config: BudgetConfig, now: float, alive: Iterable[str] | No
     known = None if alive is None else set(alive)
     when = reaches(cap, pace(book, now), now)
     waits = [wait for wait in book.waits.values() if wait.day == day and (known is None or wait.task in known)]
-    full = _full(book, config, day, [wait.role for wait in waits])
-    warned = [why for why in warnings(book, config, day) if not full.startswith(_about(why))]
+    full = {role: why for role in ("", *config.roles) if (why := blocked(book, config, day, role, for_good=True))}
+    told = tuple(full.values())
+    warned = [why for why in warnings(book, config, day) if not any(one.startswith(_about(why)) for one in told)]
     return SpendView(
         usd=cap.spent.usd, usd_cap=cap.limit.usd, tokens=cap.spent.tokens, tokens_cap=cap.limit.tokens,
         seconds=cap.spent.seconds, seconds_cap=cap.limit.seconds, held_usd=cap.held.usd, held_tokens=cap.held.tokens,
         day=day, reached_at=when if when <= day_ends(now, config.day_starts) else 0.0, waiting=len(waits),
-        warned="; ".join(warned), full=full,
-        closed=cap.closed, unknown_usd=cap.unknown.usd, unknown_tokens=cap.unknown.tokens,
+        warned="; ".join(warned), full=full.pop("", ""), full_roles=full, closed=cap.closed,
+        unknown_usd=cap.unknown.usd, unknown_tokens=cap.unknown.tokens,
     )  # fmt: skip
 
 
@@ -283,12 +284,6 @@ def _about(warning: str) -> tuple[str, ...]:
     """How a sentence begins that says more of the same cap."""
     name = warning.partition(": ")[0]
     return f"{name} is ", f"{name} has "
-
-
-def _full(book: Book, config: BudgetConfig, day: str, waiting: list[str]) -> str:
-    """Why a person is asked: the day's cap, or that of a role which somebody waits for or which is used up."""
-    names = ("", *dict.fromkeys([*config.roles, *waiting]))
-    return next((why for role in names if (why := blocked(book, config, day, role, for_good=True))), "")
 
 
 def warnings(book: Book, config: BudgetConfig, day: str) -> list[str]:

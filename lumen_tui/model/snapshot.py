@@ -123,8 +123,14 @@ class SpendView(Struct, frozen=True):
     reached_at: float = 0.0  # when the first cap is reached at the pace of the last hour; 0 for not today
     waiting: int = 0  # workers that found no room
     warned: str = ""  # the caps that are nearly reached, in words
-    full: str = ""  # why nothing new starts, in words
+    full: str = ""  # why nothing new starts, whatever its role: what is left of the day's cap, in words
+    full_roles: dict[str, str] = {}  # why nothing new of a role starts, by its name: the others go on
     closed: bool = False  # the caps cannot be read, so that nothing may be spent; `tokens_cap` says nothing then
+
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """The caps that hold something back, in words: the day's, which holds back all, or those of roles."""
+        return (self.full,) if self.full else tuple(self.full_roles.values())
 
 
 class Revisions(Struct, frozen=True):

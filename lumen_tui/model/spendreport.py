@@ -86,7 +86,7 @@ def report(book: Book, config: BudgetConfig, now: float, *, killed: str = "", pa
         held=_held(book.open.values()), waiting=_held(wait for wait in book.waits.values() if wait.day == day),
         unknown=_held(lost for lost in book.lost.values() if lost.day == day),
         grants=tuple(_grant(grant) for grant in book.grants.values() if grant.day == day),
-        warned=seen.warned, full=seen.full, killed=killed, paused=paused,
+        warned=seen.warned, full="; ".join(seen.reached), killed=killed, paused=paused,
     )  # fmt: skip
 
 

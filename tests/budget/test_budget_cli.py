@@ -49,3 +49,17 @@ def test_kill_and_unkill(purse, capsys):
     assert "killed by ann: it ran wild" in run(purse, capsys, "status")[1].out
     assert "it was killed by ann: it ran wild" in run(purse, capsys, "unkill")[1].out
     assert "killed" not in run(purse, capsys, "status")[1].out
+
+
+def test_the_full_cap_of_one_role_is_told_of_that_role_alone(purse, capsys, a_hold):
+    purse.store.layout.config.write_text("[budget.roles.reviewer]\ntokens = 1000\n")
+    now = time.time()
+    spent = a_hold("spd-1", 1500, kind=SPENT, at=iso(now), day=iso(now)[:10], usd=0.0, role="reviewer")
+    purse.ledger.append(spent)
+    said = run(purse, capsys, "status")[1].out
+    assert "role reviewer starts nothing that uses a model: today's budget of role reviewer is used up" in said
+    assert "nothing that uses a model starts" not in said
+    spend = json.loads(run(purse, capsys, "status", "--json")[1].out)["spend"]
+    assert (spend["full"], list(spend["full_roles"])) == ("", ["reviewer"])
+    purse.store.layout.config.write_text("[budget]\nday_tokens = 1000\n")
+    assert "nothing that uses a model starts: today's budget is used up" in run(purse, capsys, "status")[1].out

@@ -119,7 +119,9 @@ def test_a_full_cap_is_not_warned_of_as_well_but_another_one_is():
     found = budget.view(book_of(spent(90, role="builder"), waits), config, NOW)
     assert (bool(found.full), found.warned) == (True, "")
     found = budget.view(book_of(spent(90)), config, NOW)
-    assert "role reviewer" in found.full
+    assert found.full == ""  # the others go on
+    assert "role reviewer is used up" in found.full_roles["reviewer"]
+    assert found.reached == tuple(found.full_roles.values())
     assert found.warned.startswith("today's budget: 90 of 100")
 
 

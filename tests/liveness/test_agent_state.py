@@ -20,6 +20,8 @@ FAILED = LoopState(
     42, iso(NOW - 30), health=Health("failed", "the server said no"), failed_loops=1, rests_until=iso(NOW + 480)
 )
 RESTED = LoopState(42, iso(NOW - 900), health=Health("failed", "no"), failed_loops=1, rests_until=iso(NOW - 1))
+FULL_DAY = {"spend": SpendView(full="9 of 9 $", full_roles={"builder": "2 of 2 $"})}
+FULL_ROLE = {"spend": SpendView(full_roles={"builder": "2 of 2 $"})}
 FOR_BUDGET = TaskEvent(at=iso(NOW), kind="wait", data={"budget": True})
 
 
@@ -57,8 +59,26 @@ TABLE: list[tuple[dict[str, Any], str, str]] = [
     ({**ALIVE, "spend": SpendView(full="9 of 9 $"), "tasks": (RUNS,)}, "WORKING", "1 worker"),
     ({**ALIVE, "spend": SpendView(closed=True)}, "PAUSED", "budget closed · the caps cannot be read"),
     ({**beat("asleep", brain="offline"), "spend": SpendView(full="9 of 9 $")}, "IDLE", ""),
-    ({**ALIVE, "tasks": (worker(Status.WAITING, tail=(FOR_BUDGET,)),)}, "PAUSED", "budget"),
-    ({**ALIVE, "tasks": (main(Status.WAITING, tail=(FOR_BUDGET,)),)}, "PAUSED", "budget"),
+    ({**ALIVE, **FULL_DAY, "tasks": (worker(Status.WAITING, tail=(FOR_BUDGET,)),)}, "PAUSED", "budget · 9 of 9 $"),
+    ({**ALIVE, **FULL_DAY, "tasks": (main(Status.WAITING, tail=(FOR_BUDGET,)),)}, "PAUSED", "budget · 9 of 9 $"),
+    ({**ALIVE, **FULL_ROLE}, "IDLE", "next wake in 3 min · budget of role builder used up"),
+    (
+        {**ALIVE, **FULL_ROLE, "tasks": (worker(Status.WAITING, tail=(FOR_BUDGET,)),)},
+        "IDLE", "next wake in 3 min · budget of role builder used up",
+    ),
+    ({**ALIVE, **FULL_ROLE, "tasks": (RUNS,)}, "WORKING", "1 worker · budget of role builder used up"),
+    (
+        {**ALIVE, **FULL_ROLE, "tasks": (worker(Status.WAITING, tail=(FOR_BUDGET,)), main(Status.RUNNING))},
+        "WORKING", "loop 42 · budget of role builder used up",
+    ),
+    ({**ALIVE, **FULL_ROLE, "tasks": (ASKS,)}, "WAITING", "on you"),
+    ({**ALIVE, **FULL_ROLE, "killed": "killed by ann"}, "PAUSED", "killed by ann"),
+    ({**ALIVE, **FULL_DAY, "tasks": (ASKS,)}, "WAITING", "on you"),
+    (
+        {**ALIVE, "spend": SpendView(full_roles={"a": "no", "b": "no"})},
+        "IDLE", "next wake in 3 min · budget of roles a, b used up",
+    ),
+    ({**beat("asleep", brain="offline"), **FULL_ROLE}, "IDLE", ""),
     ({**ALIVE, "tasks": (main(Status.RUNNING),)}, "WORKING", "loop 42"),
     ({**ALIVE, "tasks": (main(Status.RUNNING), RUNS, RUNS)}, "WORKING", "loop 42 · 2 workers"),
     ({**ALIVE, "tasks": (main(Status.RUNNING), ASKS)}, "WORKING", "loop 42"),

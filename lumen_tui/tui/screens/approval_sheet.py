@@ -124,7 +124,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
                     self._desk.send("budget.raise", self.say, **arguments)
 
             roles = tuple(self._snapshot.config.budget.roles)
-            self.app.push_screen(RaiseForm(roles, self._snapshot.spend.full), raised)
+            self.app.push_screen(RaiseForm(roles, "; ".join(self._snapshot.spend.reached)), raised)
 
     def action_later(self) -> None:
         """Off the list until tomorrow."""
