@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from lumen_tui.engine.loop_constraints import Constraints
 from lumen_tui.engine.refusal import ActionError
 from lumen_tui.model import agent, capsule, freshness, times
 from lumen_tui.model import packets as packet_words
@@ -40,6 +41,7 @@ class Capsules:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._facts = FactIndex(layout)
+        self.constraints = Constraints(layout)
         self._units = Stamped(lambda: work.unit_files(layout), lambda: work.list_units(layout)[0])
         self._learnt = Stamped(lambda: [layout.observations], lambda: evolved.view(layout))
 
@@ -51,6 +53,7 @@ class Capsules:
         parts = [
             Part("left_out", tuple(_left_out(packets))),
             Part("asked", tuple(self._asked(now))),
+            Part("constraints", self._bound_by(packets, config, now)),
             Part("threads", tuple(self._threads(packets, now))),
             Part("projects", tuple(_projects(self._units.value, config))),
             Part("decided", tuple(_decided(packets))),
@@ -61,6 +64,11 @@ class Capsules:
             budget=budget or config.capsule.tokens,
             loops=(packets[0].loop, packets[-1].loop) if packets else (0, 0),
         )  # fmt: skip
+
+    def _bound_by(self, packets: Sequence[Packet], config: Config, now: float) -> tuple[str, ...]:
+        """What the last loop that told of constraints noted, then what holds it up now."""
+        noted = next((one.constraints for one in reversed(packets) if not one.failed), ())
+        return tuple(dict.fromkeys((*noted, *self.constraints.passing(config, now))))
 
     def _states(self) -> tuple[FactState, ...]:
         self._facts.refresh()

@@ -163,6 +163,7 @@ class MainLoop:
 
     def _commit(self, packet: Packet, config: Config, now: float) -> Packet:
         """Packet, wake-state, receipts, loop-state, in that order."""
+        packet = msgspec.structs.replace(packet, in_force=self._session.capsules.constraints.in_force(config, now))
         self._store.packets.append(packet)
         self._settle(packet, config)
         made = f"{len(packet.done)} done, {len(packet.made)} made"

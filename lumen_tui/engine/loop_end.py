@@ -9,6 +9,7 @@ import msgspec
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import BudgetConfig, Config
 from lumen_tui.model.loop import Artifact, LoopState, Packet, TokenBudget
+from lumen_tui.model.packets import bound_by
 from lumen_tui.model.records import Receipt
 from lumen_tui.store import files
 from lumen_tui.store.redaction import clean, clean_line
@@ -47,6 +48,7 @@ def wake_text(packet: Packet) -> str:
         body += ["## Left out", *left, ""]
     if packet.ordered:
         body += ["## Ordered", "Their results come in with a later loop.", *(f"- {one}" for one in packet.ordered), ""]
+    body += ["## Constraints", *([f"- {one}" for one in bound_by(packet)] or ["None."]), ""]
     nothing = "Nothing but what was ordered." if packet.ordered else "Nothing is waiting."
     body += ["## Next", *([f"- {item}" for item in packet.next] or [nothing]), ""]
     return "\n".join([f"# Wake-state for loop {packet.loop + 1}", "", *body])

@@ -61,9 +61,9 @@ def _good(base: Packet, begun: OpenLoop, left: Deposit, ended: Exit, folder: Pat
     nap = (read_json(folder / SLEEP_FILE, Nap) if folder else None) or Nap(0.0)
     return msgspec.structs.replace(
         base, done=begun.done, made=left.made or begun.made, decided=left.decided, abandoned=left.abandoned,
-        decided_against=left.decided_against, next=left.next, health=left.health, wake_state=left.wake_state,
-        sleep_seconds=nap.seconds, sleep_why=nap.reason, read=begun.read, read_upto=begun.read_upto,
-        read_offset=begun.read_offset, usage=_with(ended.usage, begun),
+        decided_against=left.decided_against, constraints=left.constraints, next=left.next, health=left.health,
+        wake_state=left.wake_state, sleep_seconds=nap.seconds, sleep_why=nap.reason, read=begun.read,
+        read_upto=begun.read_upto, read_offset=begun.read_offset, usage=_with(ended.usage, begun),
     )  # fmt: skip
 
 
@@ -143,5 +143,6 @@ def _shorter(packet: Packet, entries: int, words: int, wake: int) -> Packet:
         done=tuple(map(cut, packet.done[:entries])), ordered=tuple(map(cut, packet.ordered[:entries])),
         made=made, decided=tuple(map(cut, packet.decided[:entries])), abandoned=left(packet.abandoned),
         decided_against=left(packet.decided_against), next=tuple(map(cut, packet.next[:entries])),
+        constraints=tuple(map(cut, packet.constraints[:entries])),
         wake_state=cut(packet.wake_state, wake), cut=(*packet.cut[:entries], "the deposit was too long and was cut"),
     )  # fmt: skip

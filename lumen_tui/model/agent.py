@@ -33,6 +33,7 @@ class Deposit(Struct, frozen=True, omit_defaults=True):
     abandoned: tuple[LeftOut, ...] = ()
     decided_against: tuple[LeftOut, ...] = ()
     next: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
     health: Health = field(default_factory=Health)
     wake_state: str = ""  # Markdown, for the agent's next loop
     schema: int = 1

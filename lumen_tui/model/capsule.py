@@ -20,6 +20,7 @@ _REPORT = 72  # bytes of one line of the report, at most
 TITLES = {
     "left_out": "Abandoned and decided against",
     "asked": "Waits for a person",
+    "constraints": "Constraints",
     "threads": "Active threads",
     "projects": "Projects",
     "decided": "Decided",
@@ -30,8 +31,8 @@ UNACCEPTED = ("asked", "claims")  # parts in words that no person has accepted: 
 # (part, how many entries it keeps), in the order in which parts are cut. What was left out goes last of all.
 CUTS = (
     ("loops", 3), ("decided", 5), ("projects", 8), ("claims", 5), ("asked", 5), ("threads", 8), ("loops", 1),
-    ("left_out", 10), ("decided", 0), ("projects", 0), ("claims", 0), ("loops", 0), ("asked", 0), ("threads", 0),
-    ("left_out", 0),
+    ("constraints", 6), ("left_out", 10), ("decided", 0), ("projects", 0), ("claims", 0), ("loops", 0), ("asked", 0),
+    ("threads", 0), ("constraints", 0), ("left_out", 0),
 )  # fmt: skip
 
 

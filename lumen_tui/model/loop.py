@@ -105,6 +105,8 @@ class Packet(Struct, frozen=True, omit_defaults=True):
     session: str = ""  # its transcript
     failed: str = ""  # why the session ended badly; its news is shown again then
     wake_state: str = ""  # what the agent wrote for its next loop
+    constraints: tuple[str, ...] = ()  # what binds the next loop, as the agent says
+    in_force: tuple[str, ...] = ()  # and as the engine knows, when the loop ended
     sleep_seconds: float = 0.0  # how long it wants to be left alone
     sleep_why: str = ""
     read: tuple[str, ...] = ()  # signals it was shown, or ...

@@ -43,6 +43,11 @@ def changes(packet: Packet, *, but: tuple[str, ...] = ()) -> list[str]:
     return [f"{count} {_CHANGES.get(name, (name.replace('_', ' '),) * 2)[count != 1]}" for name, count in found]
 
 
+def bound_by(packet: Packet) -> tuple[str, ...]:
+    """What binds the next loop: what the agent noted, then what the engine knew, each once."""
+    return tuple(dict.fromkeys((*packet.constraints, *packet.in_force)))
+
+
 def sections(packet: Packet) -> Iterator[Section]:
     """The whole packet; what was left out has its own places. Empty sections are left away."""
     found = (
@@ -50,8 +55,9 @@ def sections(packet: Packet) -> Iterator[Section]:
         ("Decided", packet.decided),
         ("Made", tuple(": ".join(part for part in (one.title, one.path) if part) for one in packet.made)),
         ("Abandoned", _left_out(packet.abandoned)), ("Decided against", _left_out(packet.decided_against)),
-        ("Changed", tuple(changes(packet))), ("Next", packet.next), ("Spent", _spent(packet)),
-        ("Orientation", _oriented(packet.orientation)), ("Its briefing had no room for", packet.cut),
+        ("Changed", tuple(changes(packet))), ("Constraints", bound_by(packet)), ("Next", packet.next),
+        ("Spent", _spent(packet)), ("Orientation", _oriented(packet.orientation)),
+        ("Its briefing had no room for", packet.cut),
     )  # fmt: skip
     yield f"Loop {packet.loop}", tuple(_head(packet))
     yield from ((title, lines) for title, lines in found if lines)

@@ -50,6 +50,7 @@ class DepositArguments(Struct, frozen=True, forbid_unknown_fields=True):
     abandoned: Annotated[_Left, Meta(description="what was begun or asked for and is given up, and why")] = ()
     decided_against: Annotated[_Left, Meta(description="what could have been done and was not, and why")] = ()
     next: Annotated[_Lines, Meta(description="what the next loop should do")] = ()
+    constraints: Annotated[_Lines, Meta(description="what binds the next loop: what was forbidden or promised")] = ()
     health: Literal["ok", "degraded", "failed"] = "ok"
     health_note: Annotated[str, Meta(max_length=400, description="what is wrong, where something is")] = ""
 
@@ -78,6 +79,7 @@ def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
         made=tuple(Artifact(words(one.kind), words(one.path), words(one.title)) for one in arguments.made),
         decided=tuple(map(words, arguments.decided)), abandoned=left(arguments.abandoned),
         decided_against=left(arguments.decided_against), next=tuple(map(words, arguments.next)),
+        constraints=tuple(map(words, arguments.constraints)),
         health=Health(arguments.health, words(arguments.health_note)),
         wake_state=context.redact(safe(arguments.wake_state)).strip(),
     )  # fmt: skip
@@ -105,7 +107,7 @@ def as_text(record: Deposit) -> str:
     parts = [record.wake_state]
     for title, lines in (
         ("Made", made), ("Decided", record.decided), ("Abandoned", left), ("Decided against", against),
-        ("Next", record.next),
+        ("Constraints", record.constraints), ("Next", record.next),
     ):  # fmt: skip
         if lines:
             parts.append(f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines))
