@@ -64,6 +64,8 @@ def _arrive(argv: list[str], state: dict[str, str]) -> None:
     asked = _note(root, record, rule)
     if asked:
         _start_job(root)
+    if rule["frequency"] or rule["on_tests_pass"] or rule["on_milestone"]:
+        _tell_due(root, record, rule)
     if record["event"] == hookjournal.SESSION_START and record.get("wu"):
         _give_context(root, record, now)
 
@@ -247,11 +249,25 @@ def _start_job(root: str) -> None:
             os.close(log)
 
 
+def _tell_due(root: str, record: Raw, rule: Raw) -> None:
+    """Say that a progress signal is due: to the agent's program, and on standard error for whoever looks there."""
+    from lumen_tui.engine.hooks import due
+
+    if text := due.said(root, record, rule):
+        print(f"lumen-tui hook: {text}", file=sys.stderr)
+        _tell_agent(record["event"], text)
+
+
+def _tell_agent(event: str, text: str) -> None:
+    """Print what the agent should know, in the form in which its program takes it."""
+    answer = {"hookEventName": event, "additionalContext": text}
+    os.write(1, light.line({"hookSpecificOutput": answer}) + b"\n")
+
+
 def _give_context(root: str, record: Raw, now: float) -> None:
-    """Print what the agent should know to go on, in the form in which its program takes it."""
+    """What the agent should know to go on."""
     from lumen_tui.engine.hooks import context
 
     text = context.block(root, by=record["by"], wu_id=record["wu"], now=now)
     if text:
-        answer = {"hookEventName": hookjournal.SESSION_START, "additionalContext": text}
-        os.write(1, light.line({"hookSpecificOutput": answer}) + b"\n")
+        _tell_agent(hookjournal.SESSION_START, text)

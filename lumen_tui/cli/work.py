@@ -140,7 +140,10 @@ def run_move(session: Session, args: Namespace) -> int:
     if args.move == "claim":
         given["session"] = given["session"] or os.environ.get("LUMEN_SESSION", "")
         given["pid"] = given["pid"] or _shell()
-    say(session.perform(f"wu.{args.move}", by=args.by, wu_id=args.id, **given).summary)
+    done = session.perform(f"wu.{args.move}", by=args.by, wu_id=args.id, **given)
+    say(done.summary)
+    if done.aside:
+        talk(f"lumen-tui: {done.aside}")
     return 0
 
 

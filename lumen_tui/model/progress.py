@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from lumen_tui.model import times
+from lumen_tui.model import progresswords, times
 from lumen_tui.model.config import ProgressSignalsConfig
 
 
@@ -66,7 +66,7 @@ def missing(
     found = [item for one in worked if _goes_on(known.get(one.wu_id)) for item in _of_stretch(rule, one)]
     for unit in known.values():
         if rule.on_blocked and unit.status == "blocked" and unit.signalled < unit.blocked:
-            found.append(_item(unit.wu_id, "blocked", unit.blocked, "is blocked and nobody was told"))
+            found.append(_item(unit.wu_id, "blocked", unit.blocked, progresswords.BLOCKED))
     if rule.before_gates:
         found += [_finished(known[wu_id]) for wu_id in {one.wu_id for one in worked} if _silent(known.get(wu_id))]
     return tuple(sorted(found, key=lambda item: (item.since, item.target)))
@@ -82,19 +82,19 @@ def _silent(unit: UnitState | None) -> bool:
 
 
 def _finished(unit: UnitState) -> Missing:
-    return _item(unit.wu_id, "done", unit.done, "was finished without a progress signal")
+    return _item(unit.wu_id, "done", unit.done, progresswords.DONE)
 
 
 def _of_stretch(rule: ProgressSignalsConfig, one: Stretch) -> list[Missing]:
     found = []
     if 0 < rule.frequency <= one.calls:
-        text = f"{one.calls} tool calls without a progress signal (one is due every {rule.frequency})"
+        text = progresswords.calls(one.calls, rule.frequency)
         what = f"{one.session[:12]} calls {one.calls // rule.frequency}"
         found.append(_item(one.wu_id, what, one.since, text))
     if rule.on_tests_pass and one.tests_passed:
-        found.append(_item(one.wu_id, "tests", one.tests_passed, "tests passed and nobody was told"))
+        found.append(_item(one.wu_id, "tests", one.tests_passed, progresswords.TESTS))
     if rule.on_milestone and one.milestone:
-        found.append(_item(one.wu_id, "milestone", one.milestone, "a step was completed and nobody was told"))
+        found.append(_item(one.wu_id, "milestone", one.milestone, progresswords.MILESTONE))
     return found
 
 

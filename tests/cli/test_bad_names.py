@@ -43,7 +43,7 @@ def known(shell, furnished):
         (("inbox", "--since", "3 moons"), "neither an age such as 2h nor a date"),
         (("inbox", "--reader", "two\nlines"), "one line of 1 to 100 printable characters"),
         (("create", "x", "--wu", "WU-024"), "did you mean: WU-042"),
-        (("create", "x", "--session", "ses-zzz"), "did you mean: ses-"),
+        (("create", "x", "--session", "ses-zzz"), "; there is ses-"),
         (("create", "x", "--type", "discvery"), "did you mean: discovery"),
         (("checkpoint", "x", "--wu", "WU-024"), "did you mean: WU-042"),
         (("ready", "--wu", "WU-024"), "did you mean: WU-042"),
@@ -52,7 +52,7 @@ def known(shell, furnished):
         (("start", "--wu", "WU-042", "-c", "fll"), "did you mean: full"),
         (("decide", "q", "--wu", "WU-024"), "did you mean: WU-042"),
         (("handoff", "x", "--wu", "WU-024"), "did you mean: WU-042"),
-        (("session", "end", "ses-zzz"), "did you mean: ses-"),
+        (("session", "end", "ses-zzz"), "; there is ses-"),
         (("summarize", "--wu", "WU-024"), "did you mean: WU-042"),
         (("cleanup", "--ttl", "3 moons"), "such as 30d"),
         (("signal-cleanup", "--ttl", "banana"), "such as 30d"),
@@ -64,7 +64,7 @@ def known(shell, furnished):
 def test_the_nearest_is_offered_and_nothing_is_written(known, words, said):
     before = known.files()
     ran = known(*words)
-    code = 3 if said.startswith(("did you mean: WU-", "did you mean: ses-")) else 2
+    code = 3 if said.startswith(("did you mean: WU-", "; there is ses-")) else 2
     assert (ran.returncode, ran.stdout) == (code, "")
     assert said in ran.stderr
     assert known.files() == before

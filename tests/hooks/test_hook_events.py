@@ -258,7 +258,8 @@ def test_the_settings_are_followed(agent):
 
 
 def test_passed_tests_make_a_checkpoint_where_progress_signals_ask_for_one(agent):
-    agent.settings("[memory.progress_signals]\nenabled = true\nauto_checkpoint = true\n")
+    quiet = "on_tests_pass = false\non_milestone = false\n"  # no signal is asked for, a checkpoint is
+    agent.settings(f"[memory.progress_signals]\nenabled = true\nauto_checkpoint = true\n{quiet}")
     ran = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}
     agent("PostToolUse", **ran, tool_response={"stdout": "2 failed", "exit_code": 1})
     agent("PostToolUse", **ran, tool_response={"stdout": "2 passed"})

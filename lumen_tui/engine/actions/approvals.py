@@ -139,8 +139,7 @@ def resolve(layout: Layout, text: str) -> str:
         raise ambiguous(text, found)
     if not found:
         open_ones = [one.id for one in approvals.undecided(layout)]
-        near = checks.nearest(name, known) or tuple(open_ones[:3])
-        raise ActionError(f"there is no approval {text!r}", candidates=near, missing=True)
+        raise checks.no_such(f"there is no approval {text!r}", name, known, open_ones)
     return found[0]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lumen_tui.engine.outcome import ActionError
@@ -17,13 +17,36 @@ from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import taskfiles
 from lumen_tui.store.units import lanenames
 
+_NEAR = 0.6  # likeness, of 1, from which a word may be meant by another
+_SHOWN = 4  # names of what there is, where nothing is near
 _ALIKE = 80  # percent of likeness from which an id may be meant by another
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The known words that `word` may stand for."""
-    by_lower = {name.lower(): name for name in known}
-    return tuple(by_lower[name] for name in difflib.get_close_matches(word.lower(), by_lower, count, 0.5))
+    """The known words that `word` may stand for: those that it begins, and those that are nearly the same.
+
+    A long option stands for long options, and one of a letter for that letter alone.
+    """
+    bare = word.lstrip("-").lower()
+    alike = {name.lstrip("-").lower(): name for name in known if _dashes(name) == _dashes(word)}
+    if _dashes(word) == 1:
+        return (alike[bare],) if bare in alike else ()
+    begun = [name for name in alike if len(bare) > 1 and name.startswith(bare)]
+    near = dict.fromkeys([*begun, *difflib.get_close_matches(bare, alike, count, _NEAR)])
+    return tuple([alike[name] for name in near][:count])
+
+
+def _dashes(word: str) -> int:
+    """0 for a word, 1 for an option of a letter, 2 for a long one, also where a dash is missing."""
+    return 0 if word[:1] != "-" else 1 if len(word) == 2 else 2
+
+
+def no_such(said: str, word: str, known: Sequence[str], there: Sequence[str] | None = None) -> ActionError:
+    """The refusal of a name that nothing has: with what is near, else with some of what is `there` (all known)."""
+    near, shown = nearest(word, known), (known if there is None else there)[:_SHOWN]
+    return ActionError(
+        f"{said}; there is {', '.join(shown)}" if shown and not near else said, candidates=near, missing=True
+    )
 
 
 def as_ids(given: str | Iterable[str]) -> list[str]:
@@ -113,10 +136,9 @@ def role_name(layout: Layout, text: str) -> str:
     known = [role.name for role in roles.list_roles(layout)[0]]
     if text in known:
         return text
-    near = nearest(text, known)
-    if not near:
+    if not nearest(text, known):
         ids.check_name(text, "role")
-    raise ActionError(f"there is no role {text!r} in force", candidates=near or tuple(known[:4]), missing=True)
+    raise no_such(f"there is no role {text!r} in force", text, known)
 
 
 def known_lanes(layout: Layout) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumen_tui.engine.actions import closing, fields, lanes, signals
+from lumen_tui.engine.actions import closing, fields, lanes, signalling, signals
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
@@ -33,6 +33,7 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
         unit = lanes.unit_of(store, wu_id)
         if unit.status == lanes.DONE:
             return _done_before(store, unit, concluded, by=by, now=now)
+        silence = signalling.before_done(store, unit)
         warning = _gate(store, unit, config, no_checkpoint_check)
         signal = _completion(unit, by=by, now=now)
         stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
@@ -43,7 +44,7 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
     signals.announce(store, signal, "wu.done", by=by, now=now)
     more = [warning, *concluded, closing.to_triage(store, unit.id), _decay(store, config, now=now)]
     summary = "; ".join([changed.summary, *[part for part in more if part]])
-    return Done(summary=summary, target=unit.id, action_id=changed.action_id)
+    return Done(summary=summary, target=unit.id, action_id=changed.action_id, aside=silence)
 
 
 def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, now: float) -> list[str]:

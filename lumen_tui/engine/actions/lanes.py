@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lumen_tui.engine.actions import checks, edits, kinds, relations
+import msgspec
+
+from lumen_tui.engine.actions import checks, edits, kinds, relations, signalling
 from lumen_tui.engine.actions.edits import Fields
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import lanes as names
@@ -159,7 +161,8 @@ def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done
             raise ActionError(f"{unit.id} is {unit.status} already", missing=True)
         fields = {"status": BLOCKED, "blocked_by": by, "blocked_at": times.iso(now), "blocked_reason": why, **_FREE}
         said = f"{unit.id} blocked: {why}"
-        return change_unit(store, unit.id, fields, verb="wu.block", said=said, by=by, now=now, reason=why)
+        done = change_unit(store, unit.id, fields, verb="wu.block", said=said, by=by, now=now, reason=why)
+    return msgspec.structs.replace(done, aside=signalling.at_block(store, unit.id))
 
 
 def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:

@@ -117,8 +117,7 @@ def session_at(root: StrPath, text: str) -> SessionView:
         from lumen_tui.engine.actions import checks
 
         known = [one.session_id for one in opensessions.live(root)]
-        near = checks.nearest(text, known) or tuple(known[:3])
-        raise ActionError(f"there is no session {text!r}", candidates=near, missing=True)
+        raise checks.no_such(f"there is no session {text!r}", text, known)
     return found
 
 

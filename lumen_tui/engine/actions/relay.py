@@ -48,11 +48,8 @@ def submit(store: Store, *, by: str, now: float, relay_name: str, text: str, bas
 
 def _must_be_known(store: Store, name: str, base: int) -> None:
     if base and not os.path.exists(kept.path_of(store.layout, name)):
-        known = kept.names(store.layout)
-        near = checks.nearest(name, known) or tuple(known[:4])
-        raise ActionError(
-            f"there is no relay {name!r}: one begins with a text on base 0", candidates=near, missing=True
-        )
+        said = f"there is no relay {name!r}: one begins with a text on base 0"
+        raise checks.no_such(said, name, kept.names(store.layout))
 
 
 def _action(verb: str, name: str, changed: Changed, said: str, *, by: str, now: float, reason: str = "") -> Any:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NUMBERS = ("every", "max_checkpoints")
+_NUMBERS = ("every", "max_checkpoints", "frequency", "on_tests_pass", "on_milestone")
 
 
 def rule(root: str) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""Which progress signal is due at a hook, told to the agent then and there; the room lists it until it comes.
+
+Loaded by a hook only where `[memory.progress_signals]` asks for such signals.
+"""
+
+from __future__ import annotations
+
+from lumen_tui.model import progresswords, times
+from lumen_tui.store import backwards
+from lumen_tui.store.rawjson import decode
+from lumen_tui.store.transcripts import hookjournal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Raw = dict[str, Any]
+
+_FAR = 1024 * 1024  # bytes of either journal that are looked through
+_COMPLETION = "wu_completion"  # told by the program itself
+
+
+def said(root: str, record: Raw, rule: Raw) -> str:
+    """What is due since this hook, which stands in the journal; empty where nothing is, or was told before."""
+    wu_id = record.get("wu")
+    if not wu_id or record["event"] not in hookjournal.CALLS:
+        return ""
+    since = list(_since(root, record, _signalled(root, wu_id)))
+    every, calls = rule["frequency"], sum([one.get("event") in hookjournal.CALLS for one in since])
+    found = []
+    if every > 0 and calls and calls % every == 0:
+        found.append(progresswords.calls(calls, every))
+    if rule["on_tests_pass"] and record.get("tests") and sum([bool(one.get("tests")) for one in since]) == 1:
+        found.append(progresswords.TESTS)
+    if rule["on_milestone"] and record.get("milestone"):
+        found.append(progresswords.MILESTONE)
+    return f"{wu_id}: {', '.join(found)}: {progresswords.what_to_do(wu_id)}" if found else ""
+
+
+def _since(root: str, record: Raw, signalled: float) -> Iterator[Raw]:
+    """What the same session did on the same work unit since it was last signalled about."""
+    needle = record["session"].encode()
+    for line in _lines(f"{root}/{hookjournal.NAME}"):
+        found = decode(line) if needle in line else None
+        if not found or found.get("session") != record["session"] or found.get("wu") != record["wu"]:
+            continue
+        if times.epoch(str(found.get("at"))) <= signalled:
+            return
+        yield found
+
+
+def _signalled(root: str, wu_id: str) -> float:
+    """When an agent last told others about this work unit; 0 for never."""
+    needle = f'"{wu_id}"'.encode()
+    for line in _lines(f"{root}/memory/signals.jsonl"):
+        found = decode(line) if needle in line else None
+        if found and found.get("wu_id") == wu_id and found.get("type") != _COMPLETION:
+            return times.epoch(str(found.get("created_at")))
+    return 0.0
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    """The lines at the end of a journal, newest first."""
+    data = backwards.read_tail(path, _FAR)
+    return (line for _, line in backwards.split(0, data))
