@@ -50,11 +50,13 @@ def closed(config: Config) -> set[str]:
             "budget": bool(budget.short_of(day, Amount(tokens=1))),
             "approvals": {"write", "shell", "web_fetch", "custom", "remember"} <= {*config.approvals.ask},
             "web": "web_fetch" not in derive(role, Spec(id="t", objective="o"), config).tools,
+            "evolution": not config.evolution.enabled and config.evolution.extractor == "offline",
+            "memory": config.memory.enforcement.require_checkpoint_for_done == "block",
         }.items() if is_closed
     }  # fmt: skip
 
 
-ALL = {"sandbox", "budget", "approvals", "web"}
+ALL = {"sandbox", "budget", "approvals", "web", "evolution", "memory"}
 UNKNOWN = {
     '[sandbox]\nREQUIRE = "landlock"': {"sandbox"},
     '[sandbox]\nminimum = "landlock"': {"sandbox"},
@@ -75,6 +77,25 @@ UNKNOWN = {
     "[approvals]\nalways = true": {"approvals"},
     '[approval]\nask = ["write"]': {"approvals"},
     '[web]\ndeny = ["example.org"]': {"web"},
+    '[models]\nprovidr = "offline"': {"budget"},
+    "[models]\nprovider = 3": {"budget"},
+    "[models]\noffline = true": {"budget"},
+    '[Models]\nprovider = "offline"': {"budget"},
+    'models = "offline"': {"budget"},
+    '[models.prices."box:qwen3"]\ninptu = 3.0': {"budget"},
+    '[models.prices."box:qwen3"]\ninput = "3.0"': {"budget"},
+    '[models.price."box:qwen3"]\ninput = 3.0': {"budget"},
+    '[models.endpoints.box]\nkeyenv = "BOX_KEY"': {"budget"},
+    "[evolution]\nenable = false": {"evolution"},
+    '[evolution]\nenabled = "no"': {"evolution"},
+    '[evolution]\njudge = "haiku"': {"evolution"},
+    "[evolution]\ngate = true": {"evolution"},
+    "[evolutoin]\nenabled = false": {"evolution"},
+    "evolution = false": {"evolution"},
+    '[memory.enforcement]\nrequire_checkpoint = "block"': {"memory"},
+    '[memory.enforcement]\nrequire_checkpoint_for_done = "always"': {"memory"},
+    '[memory.enforcment]\nrequire_checkpoint_for_done = "block"': {"memory"},
+    '[memory]\nenforcement = "block"': {"memory"},
     "[guard]\nlevel = 3": ALL,
     "[guard]": ALL,
     "guard = 3": ALL,
@@ -101,7 +122,15 @@ def test_what_nobody_knows_closes_the_section_it_may_have_been_meant_for(
     assert closed(load_and_keep(layout)[0]) == set()
 
 
-@pytest.mark.parametrize("text", ["[hearbeat]\nevery_minutes = 3", "[rooms]\nx = 1", 'theme = "nord"', "[room]\nx = 1"])
+HARMLESS = (
+    "[hearbeat]\nevery_minutes = 3", "[rooms]\nx = 1", 'theme = "nord"', "[room]\nx = 1", '[models]\nopsu = "x"',
+    "[models]\ntries = 99", "[models.endpoints.box]\nwindw = 3", "[models.claude]\nprogam = 'x'",
+    "[evolution]\nfile_kbs = 3", "[evolution]\nfile_kb = 0", "[memory]\ntriage_day = 3", "[memory.decay]\nx = 3",
+    "[memory.enforcement.auto_checkpoint]\ninterval = 3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HARMLESS)
 def test_a_slip_that_can_only_be_about_what_holds_nothing_back_closes_nothing(tmp_path: Path, text: str) -> None:
     config, said = settings(tmp_path, text)
     assert (closed(config), len(said)) == (set(), 1)
@@ -174,3 +203,15 @@ def test_an_empty_tier_falls_back_and_is_named(tmp_path: Path) -> None:
 
 def test_the_names_of_the_settings_are_those_of_the_servers() -> None:
     assert set(SERVERS) == set(BUILT_IN)
+
+
+def test_a_file_that_cannot_be_read_opens_no_gate(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.create()
+    gates = '[models]\nprovider = "offline"\n[evolution]\nenabled = false\n[memory.enforcement]\n'
+    layout.config.write_text(f'{gates}require_checkpoint_for_done = "block"\n')
+    load_and_keep(layout)
+    layout.config.write_text("[models\n")
+    config, _ = load_and_keep(layout)
+    assert (config.models.provider, config.evolution.enabled) == ("offline", False)
+    assert config.memory.enforcement.require_checkpoint_for_done == "block"

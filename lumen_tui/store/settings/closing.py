@@ -13,15 +13,17 @@ from msgspec.structs import replace
 
 from lumen_tui.model.config import CLOSED_TOKENS, NOWHERE, UNREADABLE, Config
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.store.settings.layering import POLICY, Slip
+from lumen_tui.store.settings.holding import CLOSABLE
+from lumen_tui.store.settings.layering import Slip
 
 KEPT = (
-    "what protects (sandbox, budgets, approvals, the web) holds as it was last read; all else of this file is not in "
-    "force until it is mended"
+    "what protects (sandbox, budgets, approvals, the web, models, memory, evolution) holds as it was last read; all "
+    "else of this file is not in force until it is mended"
 )
 STRICT = (
     "nothing is known of its limits, so until it is mended no command of a worker is run, no model call is made, the "
-    "web is closed and every change asks; nothing else of this file is in force"
+    "web is closed, every change asks, nothing is learnt by itself and no work unit is done without a checkpoint; "
+    "nothing else of this file is in force"
 )
 _FALLS_BACK = "the rest is in force, this falls back to its default"
 _STAYS = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
@@ -32,6 +34,8 @@ _CLOSED = {
     "approvals": "every change asks",
     "web": "no page is fetched",
     "allow": "no saved rule holds, so that calls ask again",
+    "evolution": "nothing is learnt by itself",
+    "memory": "no work unit is done without a checkpoint",
 }
 _STAYING = ("sandbox", "budget")  # where one wrong value may stay as it was: the others can only be looser then
 _FLOOR = (("sandbox", "require"), ("sandbox", "tier"))
@@ -71,7 +75,7 @@ def problem(slip: Slip, *, known: bool) -> Problem:
 
 def closed(config: Config, sections: Iterable[str]) -> Config:
     """`config` with these sections of policy closed."""
-    for section in POLICY:
+    for section in CLOSABLE:
         if section in sections:
             config = _CLOSE[section](config)
     return config
@@ -98,7 +102,16 @@ def _close_allow(config: Config) -> Config:
     return replace(config, allow=())
 
 
+def _close_evolution(config: Config) -> Config:
+    return replace(config, evolution=replace(config.evolution, enabled=False, extractor="offline"))
+
+
+def _close_memory(config: Config) -> Config:
+    blocks = replace(config.memory.enforcement, require_checkpoint_for_done="block")
+    return replace(config, memory=replace(config.memory, enforcement=blocks))
+
+
 _CLOSE = {
     "sandbox": _close_sandbox, "budget": _close_budget, "approvals": _close_approvals, "web": _close_web,
-    "allow": _close_allow,
+    "allow": _close_allow, "evolution": _close_evolution, "memory": _close_memory,
 }  # fmt: skip

@@ -13,7 +13,8 @@ from lumen_tui.store import files, filing, frontmatter, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.settings import closing, granting, lastgood
-from lumen_tui.store.settings.layering import POLICY, layered
+from lumen_tui.store.settings.holding import CLOSABLE
+from lumen_tui.store.settings.layering import layered
 
 
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
@@ -57,7 +58,7 @@ def _load(layout: Layout) -> _Loaded:
         kept = lastgood.limits(layout)
         config, slips = layered(lastgood.beneath(kept, wrong), tables)
     known = kept is not None
-    shut = POLICY if any(table is None for _, table, _ in tables) else closing.shut(slips, known=known)
+    shut = CLOSABLE if any(table is None for _, table, _ in tables) else closing.shut(slips, known=known)
     problems = [*broken, *(closing.problem(slip, known=known) for slip in slips)]
     return _Loaded(closing.closed(config, shut), problems, whole=not broken and not wrong)
 

@@ -18,7 +18,7 @@ from lumen_tui.model.config import ApprovalsConfig, BudgetConfig, Config, Sandbo
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.store import files, frontmatter
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings.layering import POLICY
+from lumen_tui.store.settings.holding import SECTIONS
 
 _LIMITS = "last-good-limits.json"
 
@@ -57,7 +57,7 @@ def protecting(layout: Layout, path: Path) -> tuple[dict[str, Any], str] | None:
         return None
     if data is None:
         return None
-    return {section: table for section, table in found.items() if section in POLICY}, text
+    return {section: table for section, table in found.items() if section in SECTIONS}, text
 
 
 def keep_limits(layout: Layout, config: Config) -> None:

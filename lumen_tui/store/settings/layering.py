@@ -11,9 +11,8 @@ from msgspec import Struct
 from lumen_tui.model.config import Config
 from lumen_tui.model.text import one_line
 from lumen_tui.store import frontmatter
-from lumen_tui.store.settings import plainly
+from lumen_tui.store.settings import holding, plainly
 
-POLICY = ("sandbox", "budget", "approvals", "web", "allow")  # the sections that hold something back
 _SECTIONS = Config.__struct_fields__
 _NEAR = 0.6  # likeness from which the name of a section counts as a misspelling of another
 
@@ -26,7 +25,7 @@ class Slip(Struct, frozen=True):
 
     keys: tuple[str, ...]
     unknown: bool  # there is no such setting, so nobody knows what it was to hold back
-    policy: tuple[str, ...]  # the sections of policy that it concerns
+    policy: tuple[str, ...]  # the sections that hold something back and that it concerns
     where: str  # file:line
     what: str
 
@@ -71,24 +70,30 @@ def _with(config: Config, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
 def _slip(keys: tuple[str, ...], what: str, source: Source) -> Slip:
     """Make the slip of a setting in a section that there is."""
     unknown = not plainly.is_known(Config, keys)
-    policy = (keys[0],) if keys[0] in POLICY else ()
     if unknown:
         what = f"there is no such setting{plainly.instead(Config, keys)}"
-    return Slip(keys, unknown, policy, _where(keys, source), f"{_dotted(keys)}: {what}")
+    return Slip(keys, unknown, holding.closes(keys), _where(keys, source), f"{_dotted(keys)}: {what}")
 
 
 def _no_section(section: str, value: Any, source: Source) -> list[Slip]:
     """Make the slips of a section that there is not: one for each of its keys."""
     meant = meant_by(section, value)
-    policy = tuple(known for known in POLICY if not meant or known in meant)
     inside: list[tuple[str, ...]] = [(section, key) for key in value] if isinstance(value, dict) else []
     return [
         Slip(
-            keys, unknown=True, policy=policy, where=_where(keys, source),
+            keys, unknown=True, policy=_held_back(meant, keys), where=_where(keys, source),
             what=f"{_dotted(keys)}: there is no section [{one_line(section, 64)}]; {_instead(keys, meant)}",
         )
         for keys in inside or [(section,)]
     ]  # fmt: skip
+
+
+def _held_back(meant: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The sections that a setting in an unknown one may have been meant for: all of them where nobody knows."""
+    if not meant:
+        return holding.CLOSABLE
+    found = {name for section in meant for name in holding.closes((section, *keys[1:]))}
+    return tuple(name for name in holding.CLOSABLE if name in found)
 
 
 def meant_by(section: str, value: Any) -> tuple[str, ...]:
