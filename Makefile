@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups
+.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups soak
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -90,6 +90,9 @@ hammer: $(STAMP) ## five minutes of kills under load; every task must end exactl
 
 hangups: $(STAMP) ## end rooms in every way under every leader, ten times each, and over a real sshd
 	$(BIN)/python tests/leaving/hangups.py $(or $(ARGS),10)
+
+soak: $(STAMP) ## 10,000 keys to a room and 10,000 beats of an engine; neither may grow (ARGS=1000, ARGS="10000 room")
+	$(BIN)/python tests/leaving/soak.py $(or $(ARGS),10000)
 
 wheel: $(STAMP) ## build dist/*.whl
 	@if command -v uv >/dev/null 2>&1; then uv build --wheel --out-dir dist; \

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +53,9 @@ class Session:
         from lumen_tui.engine.clock import SystemClock, clocks_of
         from lumen_tui.store.reader import Reader
 
-        reader = Reader(self.root, self.operator)
-        reader.clocks = clocks_of(SystemClock())
-        return reader.snapshot(self.now)
+        with closing(Reader(self.root, self.operator)) as reader:
+            reader.clocks = clocks_of(SystemClock())
+            return reader.snapshot(self.now)
 
     @property
     def judge(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,6 +63,10 @@ class Freshness:
         self._results: Results | None = None
         self._began, self._cut = 0.0, False
         self._trouble = self._told = ""  # why no probe could be made: now, and as it was told
+
+    def close(self) -> None:
+        """Let go of the journals of facts."""
+        self._index.close()
 
     @property
     def busy(self) -> bool:
@@ -213,8 +218,8 @@ def _line(fact: Fact, probe: Probe, reading: Reading, at: float, users: Users | 
 
 def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: FreshnessConfig) -> Results:
     """Make all probes of these facts at once, and wait: for a person who asks. What they find is taken in."""
-    index = FactIndex(store.layout)
-    index.refresh()
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
     states = [state for one in fact_ids if (state := index.get(one)) and state.current]
     from lumen_tui.tools.probes import batch
     from lumen_tui.tools.probes.batch import Job
@@ -222,5 +227,6 @@ def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: Fres
     jobs = [Job(state.fact.id, probe) for state in states for probe in state.fact.probes]
     seconds = max(config.seconds, len(jobs) * config.each_seconds)
     results = batch.run(store.root, jobs, seconds=seconds, each=config.each_seconds)
-    Freshness(store, None).take(results, now)
+    with closing(Freshness(store, None)) as freshly:
+        freshly.take(results, now)
     return results

@@ -6,6 +6,7 @@ starts; the packet ends it. A kill at any point leaves a state from which the ne
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -50,7 +51,8 @@ class LoopSession:
         layout = self._store.layout
         while taskfiles.folder_of(layout, agent.task_id(loop)) is not None:
             loop += 1
-        picture = Reader(self._store.root, config.agent.name).snapshot(now)
+        with closing(Reader(self._store.root, config.agent.name)) as reader:
+            picture = reader.snapshot(now)
         facts = Facts(
             layout=layout, picture=picture, news=news, loop=loop, now=now, mark=new_mark(), budget=_left(picture.spend),
             signals=in_order((one for _, one in news.signals), config.agent.name),

@@ -118,9 +118,10 @@ class Follower:
         self._fd = -1  # stays open: a replaced file keeps its inode number, which would else come round again
 
     def __del__(self) -> None:
-        self._close()
+        self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let go of the file, at the end of all following: its inode number may come round again from here on."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1
@@ -200,7 +201,7 @@ class Follower:
         self._restart(None)
 
     def _restart(self, identity: tuple[int, int] | None) -> None:
-        self._close()
+        self.close()
         if self._identity is not None or identity is None:
             self.generation += 1
         self._identity, self.offset, self._skipping = identity, 0, False

@@ -61,6 +61,11 @@ class TaskNews:
         self._followers = (Follower(layout.events), Follower(layout.actions))
         self._swept = -1.0
 
+    def close(self) -> None:
+        """Let go of the journals."""
+        for follower in self._followers:
+            follower.close()
+
     def names(self, now: float) -> set[str] | None:
         """Ids of tasks that may have changed since the last call; None for all of them."""
         sweep = not 0 <= now - self._swept < self.SWEEP
@@ -85,8 +90,32 @@ def _missing(what: str) -> list[Problem]:
     return [Problem("state folder", what, hint)]
 
 
+def _role_files(layout: Layout) -> list[Path]:
+    hired = sorted(layout.roles.glob("*.md"))
+    return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
+
+
+def _wake_state(layout: Layout) -> WakeState:
+    try:
+        data = files.read(layout.wake_state, _WAKE_BYTES)
+    except (files.StoreError, OSError) as error:
+        return WakeState(text=f"wake-state.md cannot be read: {error}")
+    if data is None:
+        return WakeState()
+    return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(layout.wake_state).st_mtime)
+
+
+def _packets(layout: Layout) -> tuple[Packet, ...]:
+    lines = split_lines(backwards.read_tail(layout.packets, _PACKET_BYTES), 0)
+    return tuple(filter(None, (packet_in(line) for _, line in lines)))[-_PACKETS:]
+
+
 class Reader:
-    """Follows one state folder for one operator. Not safe for use by two threads at once."""
+    """Follows one state folder for one operator. Not safe for use by two threads at once.
+
+    A dozen journals stay open until `close`: whoever looks once says `with closing(Reader(root)) as reader`. Nothing in
+    here refers back to the reader, so that one that nobody closes is still gone with its last user.
+    """
 
     def __init__(self, root: Path, operator: str = "operator") -> None:
         self.layout = layout = Layout(root)
@@ -95,13 +124,15 @@ class Reader:
         self.tasks = TaskIndex(layout)
         self._dismissed = PutAside(layout)
         self._task_news = TaskNews(layout)
-        self._config = Stamped(self._config_files, lambda: load_config(layout))
-        self._roles = Stamped(self._role_files, lambda: list_roles(layout))
+        self._config = Stamped(
+            lambda: [layout.config, layout.operator, layout.roles, layout.retired_roles], lambda: load_config(layout)
+        )
+        self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
         self._work = Stamped(lambda: unit_files(layout), lambda: list_units(layout))
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
-        self._wake = Stamped(lambda: [layout.wake_state], self._read_wake)
-        self._packets = Stamped(lambda: [layout.packets], self._read_packets)
+        self._wake = Stamped(lambda: [layout.wake_state], lambda: _wake_state(layout))
+        self._packets = Stamped(lambda: [layout.packets], lambda: _packets(layout))
         self._progress = Progress(layout)
         self._ledger = LedgerReader(layout)
         self._approvals = ApprovalIndex(layout)
@@ -123,28 +154,11 @@ class Reader:
         self._engine_revision = 0
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
 
-    def _config_files(self) -> list[Path]:
-        """The settings, and the folders of the roles that they may name."""
-        layout = self.layout
-        return [layout.config, layout.operator, layout.roles, layout.retired_roles]
-
-    def _role_files(self) -> list[Path]:
-        layout = self.layout
-        hired = sorted(layout.roles.glob("*.md"))
-        return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
-
-    def _read_wake(self) -> WakeState:
-        try:
-            data = files.read(self.layout.wake_state, _WAKE_BYTES)
-        except (files.StoreError, OSError) as error:
-            return WakeState(text=f"wake-state.md cannot be read: {error}")
-        if data is None:
-            return WakeState()
-        return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(self.layout.wake_state).st_mtime)
-
-    def _read_packets(self) -> tuple[Packet, ...]:
-        lines = split_lines(backwards.read_tail(self.layout.packets, _PACKET_BYTES), 0)
-        return tuple(filter(None, (packet_in(line) for _, line in lines)))[-_PACKETS:]
+    def close(self) -> None:
+        """Let go of every journal. Pictures that were taken can still be read."""
+        journals = (self.signals, self.nodes, self.facts, self._dismissed, self._task_news, self._progress)
+        for index in (*journals, self._ledger, self._expired, self._archive, self._relay):
+            index.close()
 
     @property
     def config(self) -> Config:

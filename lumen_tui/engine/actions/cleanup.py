@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from lumen_tui.engine.actions import checks, edits, fading, putaway
@@ -143,7 +144,8 @@ def nodes(
         named = {one.node_id for one in found}
         return found + [one for one in fading.due(index, rule, now) if decay and one.node_id not in named]
 
-    done = putaway.carry_out(store, AgeIndex(store.layout).load(), plan, verb="cleanup.nodes", by=by, now=now)
+    with closing(AgeIndex(store.layout)) as index:
+        done = putaway.carry_out(store, index.load(), plan, verb="cleanup.nodes", by=by, now=now)
     if closed is None:
         return done
     said = f"{closed.summary}; {done.summary}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -103,9 +104,9 @@ def _word(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:
 
 
 def known(store: Store, given: str | Iterable[str]) -> tuple[FactIndex, list[str]]:
-    """The facts that are meant, by id or its beginning."""
-    index = FactIndex(store.layout)
-    index.refresh()
+    """The facts that are meant, by id or its beginning; the index follows no further."""
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
     found = checks.node_ids(store, given)
     for one in found:
         if index.get(one) is None:
@@ -283,10 +284,10 @@ def _claim(fact: Fact, probe: Probe, value: str) -> str:
 
 def confirmation_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: the person's word as it stands."""
-    index = FactIndex(store.layout)
-    index.refresh()
     side = change.after or change.before or {}
-    return side if side.get("at") in index.found(change.key).people else None
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
+        return side if side.get("at") in index.found(change.key).people else None
 
 
 def put_confirmation(store: Store, change: Change) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from lumen_tui.engine.actions import putaway
 from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import Done
@@ -32,5 +34,7 @@ def apply(
     rule = rule_of(store, half_life_days, threshold)
     if not force:
         putaway.refuse_after_jump(store, now)
-    index = AgeIndex(store.layout).load()
-    return putaway.carry_out(store, index, lambda seen: due(seen, rule, now), verb="decay.apply", by=by, now=now)
+    with closing(AgeIndex(store.layout)) as index:
+        return putaway.carry_out(
+            store, index.load(), lambda seen: due(seen, rule, now), verb="decay.apply", by=by, now=now
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from lumen_tui.engine.actions import checks, edits, fields
 from lumen_tui.engine.actions.edits import Fields
@@ -33,8 +34,9 @@ def plan(
 
 
 def _chosen(store: Store, tag: str, before: float | None) -> tuple[list[Raw], int]:
-    index = AgeIndex(store.layout).load()
     chosen, spared = [], 0
+    with closing(AgeIndex(store.layout)) as index:
+        index.load()
     for node in newest_nodes(store.layout, tag):
         if edits.status_of(node) == "deleted" or (tag and tag not in (node.get("tags") or ())):
             continue

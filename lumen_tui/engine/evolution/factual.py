@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 
 from msgspec import Struct, field
 
@@ -48,12 +49,12 @@ def link(store: Store, now: float, tried: set[str], *, seconds: float, each: flo
 
     A probe that does not hold at the first look was a wrong guess, not a drift: it is left out.
     """
-    index = FactIndex(store.layout)
-    index.refresh()
     known = evolved.observations(store.layout)
     done = Linked()
-    _retire(store, index, known, done, now)
-    index.refresh()
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
+        _retire(store, index, known, done, now)
+        index.refresh()
     wanted = list(_candidates(index, known, tried)) if probe else []
     done.again = len(wanted) > _MOST
     jobs = [Job(one.id, probe) for one, probes in wanted[:_MOST] for probe in probes]

@@ -18,6 +18,10 @@ class ArchiveDamage:
         self.damage = Damage("memory/archival.jsonl", self._follower)
         self.revision = 0
 
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._follower.close()
+
     def refresh(self) -> bool:
         """Look at what is new; True while there is more of it."""
         if not self._follower.pending():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,11 @@ class FactIndex:
         self._states: dict[str, FactState] = {}
         self._stale: set[str] = set()  # facts whose state has to be made anew
         self._view: FactsView | None = None
+
+    def close(self) -> None:
+        """Let go of the journals; what was taken in can still be asked for."""
+        for follower in (self._memory, self._lines, self._touches):
+            follower.close()
 
     def refresh(self) -> bool:
         """Take in what is new; True where there was something."""
@@ -208,9 +214,9 @@ def record(layout: Layout, lines: Iterable[Confirmation]) -> None:
 
 def states(layout: Layout) -> tuple[FactState, ...]:
     """Every fact as it stands now, for somebody who looks once."""
-    index = FactIndex(layout)
-    index.refresh()
-    return index.states()
+    with closing(FactIndex(layout)) as index:
+        index.refresh()
+        return index.states()
 
 
 def marks(layout: Layout, now: float) -> dict[str, str]:

@@ -75,6 +75,12 @@ class NodeIndex:
         self._changed: list[tuple[int, Row | None, Row]] = []
         self._unsorted = False
 
+    def close(self) -> None:
+        """Let go of the journals. Rows that were handed out can still be read."""
+        self._follower.close()
+        self._touches.close()
+        self._file = None
+
     def changed(self) -> bool:
         """Whether a refresh would find something: two `stat` calls."""
         return self._follower.pending() or self._touches.changed()
@@ -94,6 +100,7 @@ class NodeIndex:
         offset, data = self._follower.poll(PIECE)
         if self._follower.generation != generation:
             self._clear()
+            self._touches.close()
             self._touches = Follower(self._touches_path)
         if data:
             self._take(offset, data)

@@ -137,6 +137,11 @@ class RelayIndex:
         self._followers: dict[str, tuple[Follower, Damage, int]] = {}
         self.revision = 0
 
+    def close(self) -> None:
+        """Let go of the relays."""
+        for follower, _, _ in self._followers.values():
+            follower.close()
+
     def refresh(self) -> bool:
         """Take in what is new; True where there was something."""
         news = False

@@ -35,6 +35,10 @@ class ExpiredIndex:
         """The oldest first."""
         return tuple(self._found.values())
 
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._follower.close()
+
     def refresh(self) -> None:
         """Take in what is new."""
         if not self._begun:

@@ -44,6 +44,10 @@ class PutAside:
         self._undone: set[str] = set()
         self.revision = 0
 
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._follower.close()
+
     def refresh(self) -> bool:
         """Take in what is new; True where something is."""
         if not self._follower.changed():

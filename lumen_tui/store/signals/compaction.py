@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -80,8 +81,11 @@ def _compact(layout: Layout, rule: Rule, now: float, held: int, watch: Watch) ->
 
 
 def _rewrite(layout: Layout, judged: Judged, archive: _Archive, watch: Watch) -> None:
-    arrived = _Receipts(layout)
+    with closing(_Receipts(layout)) as arrived:
+        _rewrite_beside(arrived, layout, judged, archive, watch)
 
+
+def _rewrite_beside(arrived: _Receipts, layout: Layout, judged: Judged, archive: _Archive, watch: Watch) -> None:
     def anchor() -> None:
         if anchors := judged.anchors(arrived.new()):
             receipts.anchor(layout, anchors)
@@ -99,6 +103,10 @@ class _Receipts:
     def __init__(self, layout: Layout) -> None:
         self._follower = Follower(layout.receipts)
         self._known: set[str] = set()
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._follower.close()
 
     def new(self) -> list[Receipt]:
         """Those that came since the last call."""

@@ -111,6 +111,12 @@ class SignalIndex:
         self._p0 = array("Q")  # ordinals of P0 signals
         self.unread = 0
 
+    def close(self) -> None:
+        """Let go of the journals. Rows that were handed out can still be read."""
+        self._signals.close()
+        self._receipts.close()
+        self._file = None
+
     def changed(self) -> bool:
         """Whether a refresh would find something: two `stat` calls."""
         return self._signals.pending() or self._receipts.changed()
@@ -139,6 +145,7 @@ class SignalIndex:
         """A journal was rewritten: ordinals are void, or marks that were taken back; every receipt is applied anew."""
         self._clear()
         self._newest.clear()
+        self._receipts.close()
         self._receipts = Follower(self._receipts_path)
         self._poll_receipts()
         self.revision += 1

@@ -59,6 +59,10 @@ class Ledger:
         self._generation = self._turned = 0
         self._unsaved = -1  # bytes read since the index was saved; -1 before the first look
 
+    def close(self) -> None:
+        """Let go of the page that is followed."""
+        self._follower.close()
+
     def changed(self) -> bool:
         """Whether there may be something new: one `stat`."""
         return self._unsaved < 0 or self._follower.changed()
@@ -183,6 +187,10 @@ class LedgerReader:
     def __init__(self, layout: Layout) -> None:
         self._ledger = Ledger(layout)
         self.problems: list[Problem] = []
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        self._ledger.close()
 
     @property
     def book(self) -> Book:

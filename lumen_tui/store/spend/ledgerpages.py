@@ -78,6 +78,10 @@ class PageFollower:
         self._begun = False
         self._restarts = self._passed = 0
 
+    def close(self) -> None:
+        """Let go of the page."""
+        self._at.close()
+
     @property
     def generation(self) -> int:
         """Grows where everything read before is void."""
@@ -166,6 +170,7 @@ class PageFollower:
         self._begun = False
 
     def _go_to(self, page: Path, place: Place | None = None) -> None:
+        self._at.close()
         self._at = Follower(page)
         if place is not None:
             self._at.resume(place)

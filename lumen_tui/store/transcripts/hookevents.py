@@ -96,6 +96,10 @@ class HookEvents:
         self.worked: dict[tuple[str, str], _Worked] = {}
         self._waiting: dict[str, tuple[str, float]] = {}  # request -> session and moment
 
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._follower.close()
+
     def refresh(self) -> bool:
         """Take in what is new; whether there was anything."""
         if not self._follower.changed():
@@ -236,6 +240,10 @@ class Progress:
         self._signals = SignalTimes(layout)
         self._units: dict[str, tuple[Stamp, UnitState | None]] = {}
         self.revision = 0
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self.hooks.close()
 
     def refresh(self, rule: ProgressSignalsConfig) -> None:
         """Take in what is new; signals are looked at only where the rule wants to know of them."""
