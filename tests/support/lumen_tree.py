@@ -26,8 +26,9 @@ def name_it() -> None:
 
 
 def remove() -> None:
-    """At the end of the run."""
-    shutil.rmtree(os.environ.pop(_NAMED), ignore_errors=True)
+    """At the end of the run, also of one that ended before it had a name for them."""
+    if named := os.environ.pop(_NAMED, ""):
+        shutil.rmtree(named, ignore_errors=True)
 
 
 @functools.cache
