@@ -7,7 +7,7 @@ from typing import Any
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
-from lumen_tui.providers.base import Reserve, Spent, Step
+from lumen_tui.providers.base import Reserve, Sent, Spent, Step
 from lumen_tui.providers.calling import Gauge
 from lumen_tui.providers.claude_program import MAX_OUTPUT
 from lumen_tui.providers.history import Counts
@@ -37,18 +37,24 @@ class Counter:
         """The conversation got longer."""
         self._size += len(text.encode("utf-8", "replace"))
 
-    def ahead(self) -> Iterator[Step]:
-        """Set the next call aside, unless that was done. It comes before everything that lets it be made."""
-        if not self._open:
-            self._open = True
-            yield Reserve(self._most(), self.model)
+    def ahead(self, *, gone: bool = False) -> Iterator[Step]:
+        """Set the next call aside, unless that was done. It comes before everything that lets it be made.
+
+        `gone`: the program makes the call by itself, and may have made it.
+        """
+        if self._open:
+            return
+        self._open = True
+        yield Reserve(self._most(), self.model, tells=not gone)
+        if not gone:
+            yield Sent()
 
     def begun(self, model: str, usage: Any) -> Iterator[Step]:
         """An answer begins. One that had begun before was cut off."""
         if self._counts is not None:
             yield from self.ended(ok=False)
         self.model = model or self.model
-        yield from self.ahead()
+        yield from self.ahead(gone=True)
         self._counts = _counts(usage)
 
     def more(self, usage: Any) -> None:

@@ -133,7 +133,7 @@ class Talk:
     def _system(self, message: Raw) -> Steps:
         kind = message.get("subtype")
         if kind == "status" and message.get("status") == "requesting":
-            yield from self._counter.ahead()
+            yield from self._counter.ahead(gone=True)
         elif kind == "api_retry":
             yield self._waits(message)
             if self._counter.answering:

@@ -86,8 +86,11 @@ class Fake:
         self.program.write_text(words)
         self.program.chmod(0o755)
 
-    def talk(self, reply: Callable[[Any], Reply] = lambda step: Reply(), objective: str = "/look @here") -> Talk:
-        """Drive one conversation as the worker does."""
+    def talk(
+        self, reply: Callable[[Any], Reply] = lambda step: Reply(), objective: str = "/look @here",
+        look: Callable[[Any], None] = lambda step: None,
+    ) -> Talk:  # fmt: skip
+        """Drive one conversation as the worker does; `look` is called with each step before it goes on."""
         talk, answer = Talk(), None
         job = Job("be good", objective, context="old", tools=self.tools, now=lambda: 1000.0)
         role, spec = Role(name="researcher", purpose="p", tier="sonnet"), Spec(id="tsk-a", objective="o")
@@ -96,6 +99,7 @@ class Fake:
             while True:
                 step = conversation.send(answer)
                 talk.steps.append(step)
+                look(step)
                 answer = reply(step) if isinstance(step, ToolCall | Permit) else None
         except StopIteration as end:
             talk.outcome = end.value

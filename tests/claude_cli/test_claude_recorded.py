@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from lumen_tui.model.modelsconfig import ClaudeConfig
 from lumen_tui.providers import claude_program
-from lumen_tui.providers.base import Permit, Ran, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import Permit, Ran, Reserve, Sent, Spent, ToolCall
 from lumen_tui.store import files
 
 KEY = "sk-ant-any-0123456789"
@@ -58,6 +59,24 @@ def test_each_call_is_set_aside_before_and_settled_after(fake, answer):
     assert talk.order == "RSPRrSPRSTRSRSTRS"
     told = 0.0162481  # what the program itself said that it had cost: `total_cost_usd` in the recording
     assert sum(step.usage.usd for step in talk.of(Spent)) == pytest.approx(told)
+
+
+def test_what_it_has_not_been_sent_yet_is_told_before_it_leaves(fake, answer):
+    """Who is killed between the two owes nothing: the program waits for the prompt, or for a tool's result."""
+    fake.plays("whole")
+    heard = []
+
+    def look(step: Any) -> None:
+        if isinstance(step, Reserve | Sent) and len(heard) < 2:
+            heard.append((type(step), [one for one in fake.heard if one.get("type") == "user"]))
+
+    talk = fake.talk(answer, look=look)
+    assert heard == [(Reserve, []), (Sent, [])]
+    for before, after in itertools.pairwise(talk.steps):
+        if isinstance(before, Reserve):
+            assert before.tells == isinstance(after, Sent)
+    asked = [step.tells for step in talk.of(Reserve)]
+    assert (asked[0], True in asked[1:], False in asked) == (True, True, True)  # it makes some by itself
 
 
 def test_it_is_answered_in_its_own_words(fake, answer):
@@ -275,7 +294,9 @@ def test_a_worker_records_what_it_did(fake, work):
     assert "/etc/shadow" in next(text for text in work.events("result") if "not read" in text)
     assert any("its own session file is /home/ann/" in text for text in work.events("note"))
     lines = work.book()
-    assert [line["kind"] for line in lines] == ["hold", "settle"] * 6
+    assert [line["kind"] for line in lines if line["kind"] != "sent"] == ["hold", "settle"] * 6
+    told = {line["id"] for line in lines if line["kind"] == "sent"}
+    assert told == {line["id"] for line in lines if line["kind"] == "hold" and line.get("unsent")} != set()
     transcript = (work.layout.transcript(ended["session"])).read_text()
     assert '"name":"Read"' in transcript
     assert '"name":"write_result"' in transcript
