@@ -9,8 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine import beatlog
 from lumen_tui.engine.actions import checkpoints
 from lumen_tui.engine.approvals import Questions
+from lumen_tui.engine.beatlog import BeatLog
 from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.clock import Clock, SystemClock
 from lumen_tui.engine.events import EventLog, Listener
@@ -105,6 +107,7 @@ class Engine:
         self._jumped_in = -2  # the beat in or after which the wall clock was moved
         self._started_at, self._last = times.iso(now), (now, self.clock.running())
         self.log = EventLog(self.store, self._listeners)
+        self.beat_log = BeatLog(self.log)
         self.sandbox = Sandboxing(layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier))
         self.tending = Tending(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
         self.questions = Questions(layout, self.log, self.tending.index.find)
@@ -127,7 +130,8 @@ class Engine:
             said = [f"{adopted} worker{'' if adopted == 1 else 's'} adopted", "an unfinished loop completed"]
             self.log.add("recovered", ", ".join(said[: 1 + completed]), now)
         if before and before.next_at and before.phase != "stopped":
-            self._count_missed(before, now)
+            late = now - times.epoch(before.next_at, now)
+            self.beat_log.missed(late, before.every_seconds, beatlog.NO_ENGINE, now)
 
     def _rouse(self) -> None:
         """What loops, learns and probes: 70 ms of imports, behind the workers, who must not wait for them."""
@@ -140,13 +144,6 @@ class Engine:
         self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)
         self.arrivals = Arrivals(self.store.layout, self.loop)
         self.learning = Learning(self.store.layout, self.log)
-
-    def _count_missed(self, before: Heartbeat, now: float) -> None:
-        """Beats that fell into the time without an engine are recorded once and never replayed."""
-        missed = int((now - times.epoch(before.next_at, now)) // max(1.0, before.every_seconds))
-        if missed > 0:
-            beats = "1 beat" if missed == 1 else f"{missed} beats"
-            self.log.add("beats_missed", f"{beats} missed while no engine ran", now, missed=missed)
 
     def close(self, why: str) -> None:
         """Say goodbye and let go of the lease. Workers go on."""
@@ -223,6 +220,8 @@ class Engine:
             report.skipped = "this engine drives tasks alone"
         else:
             self._run_loop(report, now)
+        if self._loops:
+            self.beat_log.ran(report.loop, report.skipped, now)
         return report
 
     def _run_loop(self, report: BeatReport, now: float) -> None:

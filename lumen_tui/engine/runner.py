@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from lumen_tui.engine import beatlog
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files, program
@@ -109,6 +111,7 @@ class Runner:
             self.engine.trouble = ""
         except (files.StoreError, OSError) as error:
             self.engine.trouble = one_line(str(error))
+            self.engine.beat_log.failed(self.engine.trouble, now)
             report = BeatReport(beat=self.engine.beats, reason=reason, skipped=f"degraded: {error}")
         self._note(report.wishes.stop)
         for listener in self.options.listeners:
@@ -127,10 +130,12 @@ class Runner:
         clock = self.engine.clock
         due = self._plan(soon=self.options.until_idle)
         slept = watched = clock.running()
+        asleep = slept - clock.awake()
         while not self.stop_reason:
             await self._stirred(min(self._longest(), max(0.0, due - clock.running())))
             running = clock.running()
             if running >= due:
+                self._note_late(running - due, running - clock.awake() - asleep)
                 return "timer"
             self._look_at_clocks(due, running - slept)
             if not (self._something_happened() or running - watched > _WATCH):
@@ -142,6 +147,13 @@ class Runner:
                 self._soon = False
                 due = self._plan(soon=True, before=due)
         return "stop"
+
+    def _note_late(self, late: float, asleep: float) -> None:
+        """Tell of beats whose time went by: while the machine slept, if it did so for most of it (`asleep` seconds)."""
+        why = beatlog.SLEPT if asleep > late / 2 else beatlog.STOOD_STILL
+        engine = self.engine
+        with contextlib.suppress(files.StoreError, OSError):  # a full disk: the late beat says so itself
+            engine.beat_log.missed(late, engine.config.heartbeat.every_minutes * 60, why, engine.clock.now())
 
     def _longest(self) -> float:
         """How long to sleep at most."""

@@ -33,8 +33,8 @@ EVENTS: Mapping[str, str] = {
     "budget_resumed": "budget", "spend_unknown": "budget", "approval_expired": "approvals",
     "approval_withdrawn": "approvals", "evolution": "learnt", "constitution": "learnt", "killed": "engine",
     "unkilled": "engine", "paused": "engine", "resumed": "engine", "role_stopped": "engine", "role_ended": "engine",
-    "role_kept": "engine", "clock_jump": "engine", "beats_missed": "engine", "quarantined": "engine",
-    "recovered": "engine", "sandbox": "engine", "settings": "engine", "not_started": "engine",
+    "role_kept": "engine", "clock_jump": "engine", "beats_missed": "engine", "beat_failed": "engine",
+    "quarantined": "engine", "recovered": "engine", "sandbox": "engine", "settings": "engine", "not_started": "engine",
     "engine_started": "engine", "engine_stopped": "engine",
 }  # fmt: skip
 

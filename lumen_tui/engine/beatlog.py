@@ -1,0 +1,48 @@
+"""Beats that did not come, or did not do their work, in events.jsonl: once for each change of the reason."""
+
+from __future__ import annotations
+
+import contextlib
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.store.files import StoreError
+
+NO_ENGINE, STOOD_STILL, SLEPT = "no engine ran", "the engine stood still", "the machine slept"
+IDLE = "nothing new"  # a beat that finds nothing to do has done its work
+
+
+class BeatLog:
+    """Tells of missed, skipped and failed beats. What was missed is counted and never made up for."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._skipped = self._failed = ""  # the reasons that were told last
+        self._untold = ""  # a failure that the disk would not take
+
+    def missed(self, late: float, every: float, why: str, now: float) -> None:
+        """A beat comes `late` seconds after its time; nothing is told of less than a whole interval of `every`."""
+        count = int(late // max(1.0, every))
+        if count > 0:
+            beats = "1 beat" if count == 1 else f"{count} beats"
+            self._log.add("beats_missed", f"{beats} missed while {why}", now, missed=count, reason=why)
+
+    def ran(self, loop: int, skipped: str, now: float) -> None:
+        """A beat was carried out: with loop number `loop`, or without one, and why (`skipped`)."""
+        self._failed = ""
+        if self._untold:
+            self._log.add("beat_failed", self._untold, now)
+            self._untold = ""
+        if loop:
+            self._skipped = ""
+        elif skipped not in ("", IDLE, self._skipped):
+            self._skipped = skipped
+            self._log.add("beat_skipped", f"no loop: {skipped}", now)
+
+    def failed(self, why: str, now: float) -> None:
+        """A beat was cut off. Where not even that can be written, it is told with the next beat that can."""
+        if why == self._failed:
+            return
+        self._failed = self._untold = why
+        with contextlib.suppress(StoreError, OSError):
+            self._log.add("beat_failed", why, now)
+            self._untold = ""
