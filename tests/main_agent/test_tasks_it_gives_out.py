@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import msgspec
+from lumen_apiserver import tool, tools, use
 
 from lumen_tui.model.loop import LoopState
-from lumen_tui.tools.agent import TaskArguments
 
 
 def test_loop_state_has_every_documented_field_also_where_all_is_well() -> None:
@@ -15,6 +15,20 @@ def test_loop_state_has_every_documented_field_also_where_all_is_well() -> None:
     assert state["last_artifact"] == {"kind": "", "path": "", "title": ""}
 
 
-def test_an_order_has_tier_lane_time_and_budget() -> None:
-    fields = msgspec.json.schema(TaskArguments)["$defs"]["TaskArguments"]["properties"]
-    assert {"model", "lane", "timeout_seconds", "tokens", "usd"} <= set(fields)
+async def test_an_order_with_tier_lane_time_and_budget_reaches_the_task(office, api):
+    office.do("wu.new", title="A unit", id="WU-001", lane="Core")
+    order = {"model": "haiku", "lane": "Core", "timeout_seconds": 90.0, "tokens": 5000, "usd": 0.25}
+    api.when(
+        lambda request: "deposit" in request.tool_names,
+        tools(use("create_task", objective="Which port?", **order), use("create_task", objective="x", lane="Moon")),
+        tool("deposit", wake_state="Out."),
+    )
+    office.do("signal.send", message="please look")
+    await office.beat()
+    packet = await office.loop_over(1)
+    assert len(packet.ordered) == 1, "a lane that nobody knows is refused"
+    spec = office.view(office.tasks[0]).spec
+    assert (spec.model, spec.lane, spec.timeout_seconds) == ("haiku", "Core", 90.0)
+    assert (spec.budget.tokens, spec.budget.usd, spec.created_by) == (5000, 0.25, "loop-000001")
+    refused = [text for request in api.asked for text in request.results if "Moon" in text]
+    assert refused and "Core" in refused[0]
