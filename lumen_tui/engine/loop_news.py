@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ class News:
     signals: list[tuple[int, Signal]]  # with the offsets of their lines, oldest first
     discoveries: int
     cursor: dict[str, Any]
+    by_workers: dict[str, int] = field(default_factory=dict)  # what they added to memory, as a packet counts it
 
     def __bool__(self) -> bool:
         return bool(self.ended or self.signals or self.discoveries)
@@ -52,6 +54,7 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
         ended=[event for event in events if event.kind == "task_ended" and not agent.loop_of(event.task_id)],
         signals=[(offset, one) for offset, one in found if not one.read and _concerns(one, own)],
         discoveries=sum(_is_new_discovery(line, own) for _, line in node_lines),
+        by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
         cursor={"events": log.seq, "signals": signals_at, "memory": nodes_at},
     )
 
@@ -75,3 +78,16 @@ def _is_new_discovery(line: bytes, own: tuple[str, ...]) -> bool:
         return _node(line).created_by not in own
     except UNDECODABLE:
         return False
+
+
+def _of_a_worker(line: bytes) -> str:
+    """What a line of memory.jsonl adds in the name of a worker's task; empty for others' and for a change."""
+    if b'"task_id"' not in line or b'"updated_at"' in line or b'"archived"' in line:
+        return ""
+    try:
+        node = _node(line)
+    except UNDECODABLE:
+        return ""
+    if not isinstance(node.metadata.get("task_id"), str):
+        return ""
+    return "discoveries_added" if node.type == "discovery" else "memory_added"

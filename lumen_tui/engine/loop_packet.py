@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine.actions.facts import is_agent
 from lumen_tui.engine.loop_orientation import orientation
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.agent import ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE, Act, Deposit, Nap, OpenLoop
@@ -28,7 +29,9 @@ _SHARES = (
     (4, 100, 1000),
 )  # entries, characters of one, of the wake
 _ROUNDED = 60.0  # seconds by which the clocks of files may be behind ours
-_COUNTED = {"task": "tasks_created", "signal": "signals_sent", "proposal": "proposals"}
+_COUNTED = {
+    "task": "tasks_created", "signal": "signals_sent", "proposal": "proposals", "discovery": "discoveries_added",
+}  # fmt: skip
 
 
 def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopState | None, now: float) -> Packet:
@@ -37,7 +40,8 @@ def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopS
     left = read_json(folder / DEPOSIT_FILE, Deposit) if folder else None
     acts = _acts(folder)
     since = times.epoch(state.completed_at if state else begun.started_at)
-    changed = _changed(begun, left, acts) | defects_fixed(layout, since, now)
+    changed = _changed(begun, left, acts, counted=left is not None or not _again(state))
+    changed |= defects_fixed(layout, since, now)
     base = Packet(
         id=ids.new_id("pkt"), loop=begun.loop, started_at=begun.started_at, completed_at=times.iso(now),
         brain=safe(ended.brain) or "none", task_id=agent.task_id(begun.loop),
@@ -70,7 +74,7 @@ def _good(base: Packet, begun: OpenLoop, left: Deposit, ended: Exit, folder: Pat
 def _bad(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None, done: tuple[str, ...]) -> Packet:
     """Nothing counts as read, and the same news comes again; in the end it is left to a person."""
     why = safe(ended.reason) or f"it ended as {ended.status} without a deposit"
-    again = (state.failed_loops if state else 0) + 1 < agent.FAILED_LOOPS
+    again = _again(state)
     words = "its news is shown again" if again else "its news is not shown again: the signals stay unread"
     return msgspec.structs.replace(
         base, failed=why, done=done, health=Health("degraded", f"the session failed: {why}"),
@@ -78,6 +82,11 @@ def _bad(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None, do
         cursor=(state.cursor if state else {}) if again else begun.cursor,
         usage=ended.usage if again else _with(ended.usage, begun),
     )  # fmt: skip
+
+
+def _again(state: LoopState | None) -> bool:
+    """Whether what a loop that failed was shown is shown again."""
+    return (state.failed_loops if state else 0) + 1 < agent.FAILED_LOOPS
 
 
 def _with(usage: Usage, begun: OpenLoop) -> Usage:
@@ -95,26 +104,33 @@ def _acts(folder: Path | None) -> list[Act]:
     return found
 
 
-def _changed(begun: OpenLoop, left: Deposit | None, done: list[Act]) -> dict[str, int]:
-    """What the loop changed, counted from what is there."""
-    counts = Counter(_COUNTED.get(act.kind, "memory_added") for act in done)
-    facts = {
-        "tasks_done": begun.tasks_done, "tasks_failed": begun.tasks_failed, "signals_read": begun.signals,
-        "discoveries_added": begun.discoveries, **counts, "artifacts": len(left.made) if left else 0,
-        "decisions": len(left.decided) if left else 0,
-    }  # fmt: skip
-    return {name: count for name, count in facts.items() if count}
+def _changed(begun: OpenLoop, left: Deposit | None, done: list[Act], *, counted: bool) -> dict[str, int]:
+    """What the loop and its workers changed, never what a person did meanwhile.
+
+    What came in counts where it is dealt with (`counted`): a loop that failed leaves it to the next one.
+    """
+    counts = Counter({"tasks_done": 0, "tasks_failed": 0, "signals_read": 0, "discoveries_read": 0})
+    if counted:
+        counts.update(
+            tasks_done=begun.tasks_done, tasks_failed=begun.tasks_failed, signals_read=begun.signals,
+            discoveries_read=begun.discoveries, **begun.by_workers,
+        )  # fmt: skip
+    counts.update(_COUNTED.get(act.kind, "memory_added") for act in done)
+    counts.update(artifacts=len(left.made) if left else 0, decisions=len(left.decided) if left else 0)
+    return {name: count for name, count in counts.items() if count}
 
 
 def defects_fixed(layout: Layout, since: float, until: float) -> dict[str, int]:
-    """How many work units of type `bug` were finished in a time, from their stamps; empty for none."""
+    """How many work units of type `bug` the agent finished in a time, from their stamps; empty for none."""
     fixed = 0
     for path in layout.stamps.glob("WU-*.done"):
         try:
             if path.stat().st_mtime < since - _ROUNDED:
                 continue
-            done = times.epoch(str((rawjson.read(path) or {}).get("done_at", "")))
-            unit = unitviews.read(layout.root, path.stem) if since < done <= until else None
+            stamp = rawjson.read(path) or {}
+            done, by = times.epoch(str(stamp.get("done_at", ""))), str(stamp.get("done_by", ""))
+            own = since < done <= until and is_agent(layout, by)
+            unit = unitviews.read(layout.root, path.stem) if own else None
         except (files.StoreError, ValueError, OSError):
             continue
         fixed += unit is not None and unit.type == "bug"

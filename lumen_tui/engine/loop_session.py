@@ -15,7 +15,7 @@ from lumen_tui.engine.capsules import Capsules
 from lumen_tui.engine.loop_briefing import INBOX, Facts, brief, in_order
 from lumen_tui.engine.loop_news import News
 from lumen_tui.engine.loop_packet import packet_of
-from lumen_tui.engine.loop_story import by_end, came_ids, results, shown, signal_words, usage_of
+from lumen_tui.engine.loop_story import by_end, came_ids, failed, results, shown, signal_words, usage_of
 from lumen_tui.engine.tending import Tending
 from lumen_tui.engine.workers import write_exit
 from lumen_tui.model import agent, times
@@ -76,10 +76,11 @@ class LoopSession:
             loop=facts.loop, started_at=times.iso(facts.now),
             came_in=shown([signal_words(one) for one in seen[::-1]], "signals"), came_ids=came_ids(seen, news.ended),
             done=shown([one_line(event.text, 120) for event in done], "tasks"),
-            made=results(self._store, done), tasks_done=len(done), tasks_failed=len(bad),
-            discoveries=news.discoveries, read=() if newest else tuple(one.id for one in seen),
-            read_upto=newest.id if newest else "", read_offset=offset, signals=len(seen), cut=briefing.cut,
-            cursor=news.cursor, tokens=spent.tokens, usd=spent.usd,
+            made=results(self._store, done), tasks_done=len(done), tasks_failed=failed(bad),
+            discoveries=news.discoveries, by_workers=news.by_workers,
+            read=() if newest else tuple(one.id for one in seen), read_upto=newest.id if newest else "",
+            read_offset=offset, signals=len(seen), cut=briefing.cut, cursor=news.cursor, tokens=spent.tokens,
+            usd=spent.usd,
         )  # fmt: skip
 
     def has_task(self) -> bool:

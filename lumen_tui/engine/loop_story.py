@@ -28,8 +28,8 @@ def story(store: Store, news: News, loop: int, now: float, finished: float) -> P
         done=shown([one_line(event.text, 120) for event in done], "tasks"),
         made=results(store, done)[-SHOWN:],
         abandoned=tuple(_left_out(event) for event in bad[:SHOWN]), next=_next(news, bad), health=_health(bad),
-        changed={"tasks_done": len(done), "tasks_failed": len(bad), "signals_read": len(news.signals),
-                 "discoveries_added": news.discoveries},
+        changed={"tasks_done": len(done), "tasks_failed": failed(bad), "signals_read": len(news.signals),
+                 "discoveries_read": news.discoveries, **news.by_workers},
         cursor=news.cursor, usage=usage_of(news.ended), seconds=round(max(0.0, finished - now), 3),
         read_upto=newest.id, read_offset=offset,
     )  # fmt: skip
@@ -44,6 +44,11 @@ def by_end(ended: Sequence[EngineEvent]) -> tuple[list[EngineEvent], list[Engine
     """The tasks that are done, and the others."""
     done = [event for event in ended if event.data.get("status") == "done"]
     return done, [event for event in ended if event.data.get("status") != "done"]
+
+
+def failed(bad: Sequence[EngineEvent]) -> int:
+    """How many of them failed: what a person cancelled did not."""
+    return sum(event.data.get("status") != "cancelled" for event in bad)
 
 
 def results(store: Store, done: Sequence[EngineEvent]) -> tuple[Artifact, ...]:

@@ -17,8 +17,8 @@ TOOLS = (
 ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE = "acts.jsonl", "deposit.json", "sleep.json"  # in the session's task folder
 MOST_TASKS = 8  # that one loop may create
 WORTH = (
-    "tasks_created", "signals_sent", "memory_added", "proposals", "artifacts", "decisions", "tasks_done",
-    "defects_fixed",
+    "tasks_created", "signals_sent", "memory_added", "discoveries_added", "proposals", "artifacts", "decisions",
+    "tasks_done", "defects_fixed",
 )  # fmt: skip
 EMPTY_LOOPS = 3  # in a row, after which the agent sleeps longer and a person hears of it
 FAILED_LOOPS = 3  # in a row, after which what could not be dealt with is not shown again by itself
@@ -67,6 +67,7 @@ class OpenLoop(Struct, frozen=True, omit_defaults=True):
     tasks_done: int = 0
     tasks_failed: int = 0
     discoveries: int = 0
+    by_workers: dict[str, int] = field(default_factory=dict)  # what they added to memory
     signals: int = 0  # how many the session was shown
     read: tuple[str, ...] = ()  # which, or ...
     read_upto: str = ""  # ... the newest of all, where it was shown every one

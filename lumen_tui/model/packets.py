@@ -14,6 +14,7 @@ _CHANGES = {
     "tasks_done": ("task done", "tasks done"), "tasks_failed": ("task failed", "tasks failed"),
     "tasks_created": ("task ordered", "tasks ordered"), "signals_read": ("signal read", "signals read"),
     "signals_sent": ("signal sent", "signals sent"), "discoveries_added": ("discovery added", "discoveries added"),
+    "discoveries_read": ("discovery seen", "discoveries seen"),
     "memory_added": ("memory added", "memories added"), "proposals": ("proposal", "proposals"),
     "artifacts": ("artifact", "artifacts"), "decisions": ("decision", "decisions"),
     "defects_fixed": ("defect fixed", "defects fixed"),

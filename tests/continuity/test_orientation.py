@@ -83,7 +83,8 @@ def test_the_packet_says_what_was_ordered_and_changed(home):
     (folder / "acts.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in told))
     bug, idea, early = (home.do("wu.new", title=kind, type=kind).target for kind in ("bug", "feature", "bug"))
     for name, at in ((bug, NOW + 10), (idea, NOW + 10), (early, NOW - 9999)):
-        (home.layout.stamps / f"{name}.done").write_bytes(msgspec.json.encode({"wu_id": name, "done_at": iso(at)}))
+        stamp = {"wu_id": name, "done_at": iso(at), "done_by": "lumen"}
+        (home.layout.stamps / f"{name}.done").write_bytes(msgspec.json.encode(stamp))
     begun = OpenLoop(7, iso(NOW), tasks_done=2, signals=1)
     packet = packet_of(home.layout, begun, folder, None, NOW + 60)
     assert packet.ordered == ("tsk-1: look at the port",)

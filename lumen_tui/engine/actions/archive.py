@@ -30,7 +30,7 @@ def insert(
     writer = _writer(store, by, task_id)
     note = passage(
         text, by=by, now=now, tags=tuple(tags), importance=importance, kind=kind, source=source, lane=lane, key=key,
-        trust=trust or ("agent" if writer or is_agent(store, by) else "person"), task_id=writer,
+        trust=trust or ("agent" if writer or is_agent(store.layout, by) else "person"), task_id=writer,
         wu_id=checks.known_unit(store.layout, wu_id),
     )  # fmt: skip
     said = f"kept {_quoted(note)} in the archive"

@@ -17,6 +17,7 @@ from lumen_tui.model import facts, ids, times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import one_line
+from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory import facts as kept
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.facts import FactIndex
@@ -36,12 +37,12 @@ _NOT_PEOPLE = ("system", "engine", "probe", "worker", "evolution", "agent", "ass
 _OF_AGENTS = ("tsk-", "loop-", "ses-", "agent-")  # how ids and names of what is no person begin
 
 
-def is_agent(store: Store, by: str) -> bool:
+def is_agent(layout: Layout, by: str) -> bool:
     """Whether a name is the agent's own: its word confirms nothing."""
     own = {
-        load_config(store.layout)[0].agent.name.casefold(),
+        load_config(layout)[0].agent.name.casefold(),
         *_NOT_PEOPLE,
-        *(role.name for role in roles.list_roles(store.layout)[0]),
+        *(role.name for role in roles.list_roles(layout)[0]),
     }
     return by.casefold() in own or by.casefold().startswith(_OF_AGENTS)
 
@@ -50,7 +51,7 @@ def must_be_person(store: Store, by: str, only: str) -> None:
     """Refuse what is not asked by a person; `only` says who may. ActionError."""
     if by == AGENT_PROGRAM:
         raise ActionError(f"an agent's own program asks (CLAUDECODE is set): {only}")
-    if is_agent(store, by):
+    if is_agent(store.layout, by):
         raise ActionError(f"{by!r} is a name of the agent, its roles or tasks: {only}")
 
 
@@ -66,7 +67,7 @@ def add(
     found = checks.node_ids(store, source_id)[0] if source_id else ""
     if name and nodes.find(store.layout.memory, [name]):
         return factkeys.finish(
-            store, name, None if is_agent(store, by) else _word(name, by, now, "said so"),
+            store, name, None if is_agent(store.layout, by) else _word(name, by, now, "said so"),
             edge(name, found, "discovered_from", by=by, now=now) if found else None,
         )  # fmt: skip
     if len(probes) > facts.MOST_PROBES:
@@ -84,7 +85,7 @@ def add(
         return [record], history.begun_lines(actions[0])
 
     nodes.change(store.layout, [], edit)
-    if not is_agent(store, by):
+    if not is_agent(store.layout, by):
         kept.record(store.layout, [_word(record["id"], by, now, "said so")])
     if found:
         store.relationships.append(edge(record["id"], found, "discovered_from", by=by, now=now))
