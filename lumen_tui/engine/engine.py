@@ -28,7 +28,7 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.providers.choose import provider_name
-from lumen_tui.store import files, process
+from lumen_tui.store import files, misplaced, process
 from lumen_tui.store.damage import DamageScan
 from lumen_tui.store.layout import distrust
 from lumen_tui.store.lease import Lease, read_lease, take_lease
@@ -218,6 +218,8 @@ class Engine:
             report.skipped = f"the loop is {loop.words}"
         elif not self._loops:
             report.skipped = "this engine drives tasks alone"
+        elif out_of_reach := misplaced.records(self.store.layout):
+            report.skipped = f"degraded: {out_of_reach}"  # a loop would take what it cannot see for nothing
         else:
             self._run_loop(report, now)
         if self._loops:

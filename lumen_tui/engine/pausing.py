@@ -19,7 +19,7 @@ class Pausing:
 
     def __init__(self, layout: Layout, log: EventLog, index: TaskIndex) -> None:
         self._layout, self._log, self._index = layout, log, index
-        self._all = Stamped(lambda: [layout.pause], lambda: pauses.paused(layout))
+        self._all = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
         self._parts = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
 
     def paused(self) -> Pause | None:

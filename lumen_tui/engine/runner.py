@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from lumen_tui.engine import beatlog
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, program
+from lumen_tui.store import files, misplaced, program
 
 _TICK = 1.0  # seconds between two looks at the clocks
 _POLL = 0.25  # the same where the system tells nothing of new files
 _WARM_AFTER = 0.5  # seconds that an engine sleeps before it has a zygote made: one task alone needs none
+_DONE = "done"  # why it ended, where it made the beats that were asked for
 _WATCH = 2.0  # seconds between two looks at running workers (time limits, lost ones)
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -52,7 +53,7 @@ class Runner:
 
     async def run(self) -> int:
         """Beat until the end; returns the exit code: 128 + n after a signal, 1 where the folder or the program is not
-        the one any more that this began with.
+        the one any more that this began with, or where the beats asked for were cut off.
         """
         codes = self._hear_signals() if self.options.signals else {}
         try:
@@ -66,8 +67,9 @@ class Runner:
             if not self._superseded():
                 raise
         finally:
-            self.engine.close(self.stop_reason or "done")
-        return 1 if self.stop_reason == program.REPLACED else codes.get(self.stop_reason, 0)
+            self.engine.close(self.stop_reason or _DONE)
+        failed = self.stop_reason == program.REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
+        return 1 if failed else codes.get(self.stop_reason, 0)
 
     def _superseded(self) -> bool:
         """Ask for the end where the program was replaced: tasks wait for the next engine, which is of one piece."""
@@ -93,7 +95,7 @@ class Runner:
     def _finished(self, report: BeatReport) -> bool:
         self._done_beats += 1
         if self.options.beats and self._done_beats >= self.options.beats:
-            self.stop_reason = self.stop_reason or "done"
+            self.stop_reason = self.stop_reason or _DONE
         if self.options.until_idle and report.idle and not self._busy():
             self.stop_reason = self.stop_reason or "idle"
         return bool(self.stop_reason)
@@ -108,7 +110,7 @@ class Runner:
         now = self.engine.clock.now()
         try:
             report = await self.engine.beat(now, reason)
-            self.engine.trouble = ""
+            self.engine.trouble = one_line(misplaced.records(self.engine.store.layout))
         except (files.StoreError, OSError) as error:
             self.engine.trouble = one_line(str(error))
             self.engine.beat_log.failed(self.engine.trouble, now)

@@ -90,5 +90,6 @@ def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
 
     runner = Runner(engine, RunOptions(beats=beats, listeners=[output.beat]))
     code = asyncio.run(runner.run())
-    print(f"lumen-tui: engine stopped ({runner.stop_reason})", file=sys.stderr)
+    trouble = f"; {engine.trouble}" if engine.trouble else ""
+    print(f"lumen-tui: engine stopped ({runner.stop_reason}){trouble}", file=sys.stderr)
     return code

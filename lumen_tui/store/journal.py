@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -153,6 +154,8 @@ class Follower:
             found = os.stat(self.path, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             return None, 0
+        if not stat.S_ISREG(found.st_mode):
+            return None, 0  # what was put in its place holds none of its lines: misplaced.py names it
         return (found.st_dev, found.st_ino), found.st_size
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:

@@ -14,6 +14,7 @@ FOLDERS = (
     "evolved", "evolved/strategies", "roles", "roles/retired", "approvals", "approvals/done", "custom-tools",
     "transcripts", "relay", "index", "quarantine", "blocks", "blocks/texts",
 )  # fmt: skip
+_FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what is no folder
 DEMO_MARK = "demo.json"
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
@@ -77,6 +78,7 @@ class Layout:
         self.capsules = root / "loops" / "capsules"
         self.operators = root / "sessions" / "operators"
         self.pause = root / "pause.json"
+        self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
         self.kill = root / "kill.json"
         self.spend = root / "spend.jsonl"  # its earlier pages stand beside it: ledgerpages.py
         self._name_evolved(root, root / "evolved")
@@ -99,6 +101,11 @@ class Layout:
         self.versions_git = evolved / "versions.git"
         self.claude_md = root / "CLAUDE.md"
 
+    def files(self) -> list[Path]:
+        """Every path that has a name of its own and where a file belongs, not a folder."""
+        named = [path for path in vars(self).values() if isinstance(path, Path)]
+        return [path for path in named if path.suffix in _FILES]
+
     def task(self, task_id: str) -> Path:
         """The folder of a live task."""
         return self.tasks / ids.check_name(task_id, "task id")
@@ -115,11 +122,6 @@ class Layout:
 
     def retired_role(self, name: str) -> Path:
         return self.retired_roles / f"{ids.check_name(name, 'role')}.md"
-
-    @property
-    def pauses(self) -> Path:
-        """What is paused by itself: the loop, single roles."""
-        return self.root / "pauses.json"
 
     @property
     def approvals(self) -> Path:

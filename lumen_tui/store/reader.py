@@ -11,18 +11,17 @@ import msgspec
 
 from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.config import Config
-from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.loop import Heartbeat, LoopState
 from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.store import backwards, files, lease, process, program, space
+from lumen_tui.store import files, lease, misplaced, process, program, space
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning import evolved
-from lumen_tui.store.lines import split_lines
 from lumen_tui.store.memory.archivedamage import ArchiveDamage
-from lumen_tui.store.memory.capsules import packet_in
+from lumen_tui.store.memory.capsules import recent_packets
 from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.nodeindex import NodeIndex
 from lumen_tui.store.memory.relay import RelayIndex
@@ -46,7 +45,6 @@ from lumen_tui.store.transcripts.hookevents import Progress
 from lumen_tui.store.units.work import list_units, unit_files
 
 _PACKETS = 30
-_PACKET_BYTES = 64 * 1024
 _WAKE_BYTES = 256 * 1024
 _P0_LIMIT = 100
 _TASK_NAMED = re.compile(rb'"(?:task_id|key|target)":"([a-z0-9][a-z0-9-]*)"')
@@ -105,9 +103,8 @@ def _wake_state(layout: Layout) -> WakeState:
     return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(layout.wake_state).st_mtime)
 
 
-def _packets(layout: Layout) -> tuple[Packet, ...]:
-    lines = split_lines(backwards.read_tail(layout.packets, _PACKET_BYTES), 0)
-    return tuple(filter(None, (packet_in(line) for _, line in lines)))[-_PACKETS:]
+def _of_folder(layout: Layout) -> list[Problem]:
+    return space.problems(layout.root) + misplaced.problems(layout)
 
 
 class Reader:
@@ -132,7 +129,7 @@ class Reader:
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
         self._wake = Stamped(lambda: [layout.wake_state], lambda: _wake_state(layout))
-        self._packets = Stamped(lambda: [layout.packets], lambda: _packets(layout))
+        self._packets = Stamped(lambda: [layout.packets], lambda: recent_packets(layout, _PACKETS))
         self._progress = Progress(layout)
         self._ledger = LedgerReader(layout)
         self._approvals = ApprovalIndex(layout)
@@ -142,7 +139,7 @@ class Reader:
         self._gone = ""  # why there is no state folder any more
         self._machine: list[Problem] = []  # what is wrong with the program's files and the disk
         self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
-        self._pause = Stamped(lambda: [layout.pause], lambda: pauses.paused(layout))
+        self._pause = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
         self._evolution = Stamped(
             lambda: [layout.observations, layout.constitution, layout.approved_constitution],
@@ -186,7 +183,7 @@ class Reader:
         self.tasks.refresh(now, stall, self._task_news.names(now), running=running)
         self._look_at_engine(now)
         self._gone = "" if self.layout.root.is_dir() else f"the state folder {self.layout.root} does not exist"
-        self._machine = program.problems() + (_missing(self._gone) if self._gone else space.problems(self.layout.root))
+        self._machine = program.problems() + (_missing(self._gone) if self._gone else _of_folder(self.layout))
         more = self.signals.refresh() if self.signals.changed() else False
         if self.nodes.changed():
             more |= self.nodes.refresh()

@@ -13,6 +13,7 @@ from lumen_tui.store.store import Store
 Check = Callable[[Layout, float, bool], Iterator[Finding]]
 
 CHECKS: dict[str, Check] = {
+    "places": folders.places,
     "modes, links and owners": folders.modes,
     "leftovers": folders.leftovers,
     "journals": journals.lines,

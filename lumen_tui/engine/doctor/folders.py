@@ -8,17 +8,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lumen_tui.engine.doctor.finding import NOTE, Finding
-from lumen_tui.store import mending, sweeping
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.store import mending, misplaced, sweeping
 from lumen_tui.store.layout import Layout
 from lumen_tui.tools.paths import OWN_FILES
 
 
+def places(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+    """Folders where a state file belongs. Of links and the like `modes` tells."""
+    for problem in _folders(layout):
+        yield Finding("places", problem.where, problem.what, problem.hint)
+
+
+def _folders(layout: Layout) -> list[Problem]:
+    return [one for one in misplaced.problems(layout) if stat.S_ISDIR(os.lstat(layout.root / one.where).st_mode)]
+
+
 def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Every file 0600 or stricter, every folder 0700; nothing linked elsewhere, nothing of somebody else's."""
+    elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     for path in _everything(layout.root):
         try:
             found = os.lstat(path)
         except FileNotFoundError:
+            continue
+        if str(path) in elsewhere:
             continue
         yield from _look(layout, path, found, fix)
 

@@ -17,6 +17,8 @@ from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning.constitution import read_standing
 from lumen_tui.store.stamped import Stamped, stamp
 from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.killfile import is_thrown
 from lumen_tui.store.transcripts.sessionlines import own_sessions
 
 TYPE_CHECKING = False
@@ -132,16 +134,19 @@ class Learning:
 
         if config.judge != modeljudge.MODEL:
             return None
-        refusal = "the agent is paused" if self._layout.pause.exists() else ""
+        refusal = "the agent is paused" if self._rests() else ""
         return modeljudge.ModelJudge(self._store, config, over=self._stop.is_set, refusal=refusal)
+
+    def _rests(self) -> bool:
+        """Whether a person holds everything back, or may do so in a file that cannot be read."""
+        return is_thrown(self._layout) or pauses.paused(self._layout) is not None
 
     def _go_on(self, ended: _Pass, config: EvolutionConfig, judge: ModelJudge | None, now: float) -> None:
         """What comes after the extractor: a model that reads along, and facts."""
         from lumen_tui.engine.evolution import evolve
 
-        resting = self._layout.kill.exists() or self._layout.pause.exists()
         read = self._read_along(config, own_sessions(self._layout), judge, now)
-        linked = evolve.link_facts(self._store, now, self._tried, probe=not resting)
+        linked = evolve.link_facts(self._store, now, self._tried, probe=not self._rests())
         ended.again = linked.again or read.again
         ended.facts, ended.model, ended.model_failed = linked.summary, read.summary, bool(read.problem)
 
@@ -151,7 +156,7 @@ class Learning:
         """Let a model read what the extractor has read, where the operator wants that."""
         from lumen_tui.engine.evolution import modelread
 
-        if config.extractor != modelread.MODEL or self._layout.pause.exists():
+        if config.extractor != modelread.MODEL or self._rests():
             return modelread.Read()
         return modelread.read(self._store, paths, now, is_own=lambda _: True, over=self._stop.is_set, judge=judge)
 

@@ -54,7 +54,7 @@ def recent_packets(layout: Layout, count: int) -> tuple[Packet, ...]:
     """The newest packets, oldest first, safe to show. Damaged lines are passed over."""
     try:
         fd = files.open_plain(layout.packets)
-    except FileNotFoundError:
+    except (FileNotFoundError, files.Refused):  # the last is a problem of its own: misplaced.py
         return ()
     found: list[Packet] = []
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import msgspec
 
 from lumen_tui.model import times
@@ -9,7 +11,7 @@ from lumen_tui.model.approvals import Overdue
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import one_line
-from lumen_tui.store import backwards
+from lumen_tui.store import backwards, files
 from lumen_tui.store.journal import Follower
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.lines import split_lines
@@ -43,7 +45,8 @@ class ExpiredIndex:
         """Take in what is new."""
         if not self._begun:
             self._begun = True
-            self._take(backwards.read_tail(self._layout.earlier_events, _EARLIER))
+            with contextlib.suppress(files.Refused):  # misplaced.py names it
+                self._take(backwards.read_tail(self._layout.earlier_events, _EARLIER))
         for _, data in self._follower.pieces():
             self._take(data)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -183,8 +184,11 @@ def _needed(turned: list[Path]) -> list[Path]:
 
 
 def _identity(page: Path) -> tuple[int, int] | None:
+    """Which file it is; None where it is not there. Refused for what is no file: what was spent is not known then."""
     try:
         found = os.stat(page, follow_symlinks=False)
     except OSError:
         return None
+    if not stat.S_ISREG(found.st_mode):
+        os.close(files.open_plain(page))  # which says what is wrong with it
     return found.st_dev, found.st_ino

@@ -23,8 +23,13 @@ _UNREADABLE = "the file cannot be read; remove it to go on"
 
 
 def paused(layout: Layout) -> Pause | None:
-    """The pause of everything, over or not; None where there is none."""
-    return _read(layout.pause)
+    """The pause of everything, over or not; None where there is none.
+
+    Where nobody can read which parts are paused, each of them may be, and nothing starts.
+    """
+    if (everything := _read(layout.pause)) is not None:
+        return everything
+    return _unknown(layout.pauses) if _read_parts(layout) is None else None
 
 
 def pause_all(layout: Layout, pause: Pause | None) -> None:
@@ -45,15 +50,25 @@ def _read(path: Path) -> Pause | None:
         data = files.read(path)
         return msgspec.json.decode(data, type=Pause) if data else None
     except (*UNDECODABLE, files.StoreError, OSError):
-        return Pause(at="", by="unknown", reason=f"{path.name}: {_UNREADABLE}")
+        return _unknown(path)
+
+
+def _unknown(path: Path) -> Pause:
+    return Pause(at="", by="unknown", reason=f"{path.name}: {_UNREADABLE}")
 
 
 def parts(layout: Layout) -> Pauses:
     """What is paused of the loop and the roles, over or not."""
+    known = _read_parts(layout)
+    return Pauses(loop=_unknown(layout.pauses)) if known is None else known
+
+
+def _read_parts(layout: Layout) -> Pauses | None:
+    """The same; None where it cannot be read."""
     try:
         return msgspec.json.decode(files.read(layout.pauses) or b"{}", type=Pauses)
     except (*UNDECODABLE, files.StoreError, OSError):
-        return Pauses(loop=Pause(at="", by="unknown", reason=f"{layout.pauses.name}: {_UNREADABLE}"))
+        return None
 
 
 def in_force(layout: Layout, now: float) -> dict[str, str]:
