@@ -103,7 +103,8 @@ def _before(packets: tuple[Packet, ...]) -> list[str]:
     if not packets:
         return []
     last = packets[-1]
-    lines = [f"- loop {last.loop} ended {last.completed_at}, health {last.health.status} {last.health.note}".rstrip()]
+    ended = times.said(last.completed_at)
+    lines = [f"- loop {last.loop} ended {ended}, health {last.health.status} {last.health.note}".rstrip()]
     if last.failed:
         lines.append(f"- its session failed ({last.failed}); what it was shown is shown again")
         lines += [f"- it had done this before, do not do it again: {one}" for one in last.done]

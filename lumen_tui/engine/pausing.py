@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lumen_tui.engine.events import EventLog
+from lumen_tui.model import ids
 from lumen_tui.model.loop import Pause, Pauses
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.stamped import Stamped
@@ -96,7 +97,7 @@ class Pausing:
 
     def _resume_one(self, task_id: str) -> Answer:
         if task_id not in self._at_work() or not pauses.held(self._layout.task(task_id)):
-            return False, f"the worker of {task_id} does not rest"
+            return False, f"the worker of {ids.short(task_id)} does not rest"
         pauses.let_go(self._layout.task(task_id))
         return True, "its worker goes on"
 

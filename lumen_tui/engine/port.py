@@ -13,7 +13,7 @@ from lumen_tui.engine.clock import Clock, SystemClock, clocks_of
 from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.pictures import Pictures
-from lumen_tui.model import links
+from lumen_tui.model import ids, links
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
 from lumen_tui.model.listings import Alike, Deed, NodeRow
@@ -153,7 +153,7 @@ class RemotePort:
             view = self._reader.tasks.find(task_id)
             folder = self._reader.tasks.folder(task_id)
         if view is None or folder is None:
-            raise ActionError(f"there is no task {task_id}", missing=True)
+            raise ActionError(f"there is no task {ids.short(task_id)}", missing=True)
         return view, folder
 
     def events(self, limit: int) -> list[EngineEvent]:
@@ -162,14 +162,14 @@ class RemotePort:
     def node(self, node_id: str) -> Node:
         found = nodes.find(self._store.layout.memory, [node_id]).get(node_id)
         if found is None:
-            raise ActionError(f"there is no node {node_id}", missing=True)
+            raise ActionError(f"there is no node {ids.short(node_id)}", missing=True)
         return decode_node(msgspec.json.encode(found[1]))
 
     def provenance(self, node_id: str) -> tuple[str, ...]:
         try:
             tree = provenance(self._store, node_id)
         except LookupError as error:
-            raise ActionError(f"there is no node {node_id}", missing=True) from error
+            raise ActionError(f"there is no node {ids.short(node_id)}", missing=True) from error
         return tuple(safe(line) for line in links.lines(tree)) if tree.up or tree.down else ()
 
     def like(self, node_id: str) -> tuple[str, int] | None:

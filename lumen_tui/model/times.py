@@ -25,6 +25,12 @@ def stamp(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
+def said(date: object) -> str:
+    """A date as a record has it, in the words for people; one that cannot be read is no time that is known."""
+    seconds = epoch(date) if isinstance(date, str) else 0.0
+    return stamp(seconds) if seconds else "an unknown time"
+
+
 def parse_iso(text: str) -> float:
     """Seconds since 1970 of an ISO-8601 date; a date without a zone is taken as UTC. ValueError otherwise."""
     import datetime  # the module: to import names from it takes longer than all the rest here

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from lumen_tui.model import ids
+
 
 @pytest.fixture
 def empty(tmp_path, shell):
@@ -199,7 +201,8 @@ def test_the_end_of_a_work_unit_ends_its_sessions_and_concludes_what_was_saved(s
     shell.ok("decide", "Which port?", "--answer", "8080")
     found = shell.ok("create", "the docs are behind", "--priority", "P1")
     said = shell.ok("wu", "done", "WU-042")
-    for part in ("WU-042 done", f"session {one}", f"session {two}", "summarized", f"1 discovery to triage: {found}"):
+    ended = [f"session {ids.short(session)} on WU-042 ended" for session in (one, two)]
+    for part in ("WU-042 done", *ended, "summarized", f"1 discovery to triage: {found}"):
         assert part in said
     assert [session["session_id"] for session in shell.json("session")] == [other]
     memory = {node["id"]: node for node in lines(shell.root / "memory" / "memory.jsonl")}
@@ -228,7 +231,7 @@ def test_a_session_begun_on_a_finished_work_unit_is_ended_by_the_next_done(shell
     shell.ok("wu", "done", "WU-042")
     late = shell("start", "--wu", "WU-042", "-q")
     assert "WU-042 is not put in progress: WU-042 is done" in late.stderr
-    assert f"session {late.stdout.strip()} on WU-042 ended" in shell.ok("wu", "done", "WU-042")
+    assert f"session {ids.short(late.stdout.strip())} on WU-042 ended" in shell.ok("wu", "done", "WU-042")
     assert shell("wu", "done", "WU-042").returncode == 3
 
 

@@ -159,7 +159,8 @@ def _open(store: Store, given: str | Iterable[str], shown: str, now: float) -> l
 
 
 def _over(request: Approval) -> ActionError:
-    return ActionError(f"{request.id} ran out at {request.expires_at}, which counts as no; the worker may ask anew")
+    when = times.said(request.expires_at)
+    return ActionError(f"{ids.short(request.id)} ran out ({when}), which counts as no; the worker may ask anew")
 
 
 def _readable(layout: Layout, approval_id: str) -> Approval:
@@ -172,7 +173,7 @@ def _readable(layout: Layout, approval_id: str) -> Approval:
 def _answered(request: Approval, there: Decision, now: float) -> ActionError:
     said = "allowed" if there.allowed else "refused"
     age = times.ago(now - times.epoch(there.at, now))
-    return ActionError(f"{request.id} has its answer: {said} by {there.by} ({age}). Undo that first")
+    return ActionError(f"{ids.short(request.id)} has its answer: {said} by {there.by} ({age}). Undo that first")
 
 
 def _answer(

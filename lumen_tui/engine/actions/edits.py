@@ -128,13 +128,13 @@ def must_be_open(node: Raw) -> None:
         return
     became = nodes.get_field(node, f"metadata.{state}_to") or ""
     who = node.get("updated_by") or "somebody"
-    when = node.get("updated_at") or "an unknown time"
+    when = times.said(node.get("updated_at"))
     said = f"{state} {became}".strip()
-    raise ActionError(f"{node['id']} is {said} already (by {who} at {when}): undo that first")
+    raise ActionError(f"{quoted(node)} is {said} already (by {who}, {when}): undo that first")
 
 
 def must_be_discovery(node: Raw) -> None:
     """Refuse what triage does not judge."""
     if node.get("type") != "discovery":
-        raise ActionError(f"{node['id']} is a {node.get('type')}, not a discovery: triage judges discoveries only")
+        raise ActionError(f"{quoted(node)} is a {node.get('type')}, not a discovery: triage judges discoveries only")
     must_be_open(node)

@@ -68,7 +68,7 @@ def pause(
     if after == "task" and found and found != "loop" and not found.startswith("role:"):
         raise ActionError("one worker rests after its `step` or `now`; to end it use `task cancel`")
     until = times.iso(now + seconds) if seconds else ""
-    said = f"asked to pause {what}" + (f" until {until[:16]}Z" if until else "")
+    said = f"asked to pause {what}" + (f" until {times.said(until)}" if until else "")
     wanted = Command(
         id=ids.new_id("cmd"), at=times.iso(now), verb="pause", target=found, reason=reason, by=by, until=until,
         after=after,

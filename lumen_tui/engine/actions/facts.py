@@ -144,9 +144,9 @@ def _must_be_open(index: FactIndex, fact_id: str) -> None:
     state = index.get(fact_id)
     if state is None or state.fact.status != "open":
         became = f" by {state.fact.superseded_by}: confirm that one" if state and state.fact.superseded_by else ""
-        raise ActionError(f"{fact_id} is {state.fact.status if state else 'gone'}{became}")
+        raise ActionError(f"that is {state.fact.status if state else 'gone'}{became}")
     if state.drifted:
-        raise ActionError(f"{fact_id} is not so: {state.evidence}. Probe it again, or retire it and note what is so")
+        raise ActionError(f"that is not so: {state.evidence}. Probe it again, or retire it and note what is so")
 
 
 def _named(index: FactIndex, found: list[str]) -> str:
@@ -244,7 +244,7 @@ def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -
 def _must_be_current(index: FactIndex, fact_id: str) -> None:
     state = index.get(fact_id)
     if state is None or not state.current:
-        raise ActionError(f"{fact_id} is {state.fact.status if state else 'gone'}: it is not probed any more")
+        raise ActionError(f"that is {state.fact.status if state else 'gone'}: it is not probed any more")
 
 
 def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float) -> str:

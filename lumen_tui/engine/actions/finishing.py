@@ -68,7 +68,7 @@ def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, 
     told = stored.read_stamp(store.layout, unit.id).get("signal_id", "")
     if not told or nodes.find(store.layout.signals, [told]):
         who = unit.done_by or "somebody"
-        raise ActionError(f"{unit.id} is done already, by {who} at {unit.done_at}", missing=True)
+        raise ActionError(f"{unit.id} is done already, by {who} ({times.said(unit.done_at)})", missing=True)
     signals.announce(store, _completion(unit, by=unit.done_by or by, now=now) | {"id": told}, "wu.done", by=by, now=now)
     return Done(summary=f"{unit.id} was done already; now the others are told", target=unit.id)
 
@@ -80,7 +80,7 @@ def _gate(store: Store, unit: Tracked, config: Config, skip: bool) -> str:
     rule = config.memory.enforcement.require_checkpoint_for_done
     if skip or rule == "off" or _has_checkpoint(store, unit):
         return ""
-    since = f" since it was claimed at {unit.claimed_at}" if unit.claimed_at else ""
+    since = f" since it was claimed ({times.said(unit.claimed_at)})" if unit.claimed_at else ""
     missing = f"{unit.id} has no checkpoint{since}"
     if rule == "block":
         raise ActionError(f'{missing}: `checkpoint "NOTE" --wu {unit.id}` first, or --no-checkpoint-check')

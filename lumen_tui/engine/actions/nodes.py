@@ -76,7 +76,7 @@ def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str
 
     def decide(node: Raw) -> Fields:
         if edits.status_of(node) != "archived":
-            raise ActionError(f"{node['id']} is {edits.status_of(node)}, not archived")
+            raise ActionError(f"{edits.quoted(node)} is {edits.status_of(node)}, not archived")
         return BACK_TO_OPEN
 
     found = checks.node_ids(store, node_ids)

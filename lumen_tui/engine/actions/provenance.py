@@ -79,7 +79,7 @@ def _is_open(node: Raw | None) -> bool:
 def _copy(node: Raw, there: Raw | None, copy_id: str, tag: str, by: str, now: float) -> tuple[Raw, Change]:
     """The copy, and the change that undo turns: before, it counted as deleted."""
     if edits.status_of(node) == "deleted":
-        raise ActionError(f"{node['id']} is deleted: undo that first")
+        raise ActionError(f"{edits.quoted(node)} is deleted: undo that first")
     at = times.iso(now)
     tags = [tag, *[one for one in node.get("tags") or () if isinstance(one, str) and one != tag]]
     meta = {"status": "deleted", "promoted_from": node["id"], "promoted_at": at, **_answered(node, tag)}

@@ -162,7 +162,7 @@ def lines(found: Page) -> list[str]:
     parts = [*_unit_lines(found), *_session_lines(found)]
     for note in found.handoffs:
         by = note.extra.get("taken_by", "")
-        taken = f", taken by {by} at {note.extra.get('taken_at')}" if by else ""
+        taken = f", taken by {by} ({times.said(note.extra.get('taken_at'))})" if by else ""
         to = f" to {note.extra['to']}" if "to" in note.extra else ""
         parts.append(f"hand-off{to}{taken}: {said(note)}")
     parts += _checkpoint_lines(found)

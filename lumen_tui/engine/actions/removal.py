@@ -60,7 +60,7 @@ def delete(
 
     def decide(node: Raw) -> Fields:
         if get_field(node, "metadata.status") == "deleted":
-            raise ActionError(f"{node['id']} was deleted meanwhile by {node.get('updated_by') or 'somebody'}")
+            raise ActionError(f"{edits.quoted(node)} was deleted meanwhile by {node.get('updated_by') or 'somebody'}")
         return mark
 
     found = [str(node["id"]) for node in chosen]

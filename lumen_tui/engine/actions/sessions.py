@@ -99,11 +99,10 @@ def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
     if found is None:
         raise ActionError(f"{by} has no open session", missing=True)
     if found.ended_at:
-        raise ActionError(
-            f"session {found.session_id} was ended already, by {found.ended_by} at {found.ended_at}", missing=True
-        )
+        when = f"by {found.ended_by} ({times.said(found.ended_at)})"
+        raise ActionError(f"session {ids.short(found.session_id)} was ended already, {when}", missing=True)
     change = _change(found.session_id, _ended_by(by, now), before=_OPEN)
-    said = f"session {found.session_id} on {found.active_wu} ended"
+    said = f"session {ids.short(found.session_id)} on {found.active_wu} ended"
     actions = []
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
@@ -182,12 +181,12 @@ def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key:
 
     def decide_node(node: Raw) -> Fields:
         if node.get("type") != "note" or "decision" not in (node.get("tags") or ()):
-            raise ActionError(f"{node['id']} is no decision: only a note with the tag `decision` is answered")
+            raise ActionError(f"{edits.quoted(node)} is no decision: only a note with the tag `decision` is answered")
         edits.must_be_open(node)
         earlier = nodes.get_field(node, "metadata.answer")
         if earlier:
             who = nodes.get_field(node, "metadata.answered_by")
-            raise ActionError(f"{node['id']} was answered already, by {who or 'somebody'}: {earlier}")
+            raise ActionError(f"{edits.quoted(node)} was answered already, by {who or 'somebody'}: {earlier}")
         question = nodes.get_field(node, "metadata.question") or str(node.get("content", "")).strip()
         asked.append((str(question), str(node.get("session_id") or "")))
         facts = {**_answer(said, by, now), **({"answer_key": key} if key else {})}

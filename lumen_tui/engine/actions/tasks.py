@@ -37,7 +37,7 @@ def new(
     """Queue a task. The same `key` gives the same task, however often it is asked for."""
     task_id = ids.check_name(id, "task id") if id else ""
     if agent.loop_of(task_id):
-        raise ActionError(f"{task_id} is how the engine names a loop of the main agent: choose another id")
+        raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
     if key and (found := _under_key(store, task_id or taskfiles.id_for_key(key), key)):
         return found
     spec = Spec(
@@ -138,7 +138,7 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
     except BadFile as error:
         raise ActionError(f"tasks/{task_id}/spec.json: {error}; mend the file") from error
     if spec is None and not missing_ok:
-        raise ActionError(f"task {task_id} has no spec.json")
+        raise ActionError(f"task {ids.short(task_id)} has no spec.json")
     return spec
 
 
@@ -148,7 +148,9 @@ def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "",
     folder = taskfiles.folder_of(store.layout, found)
     status = taskfiles.status_of(folder) if folder else Status.LOST
     if status.ended:
-        raise ActionError(f"task {found} has ended already ({status.value}): nothing to cancel", missing=True)
+        raise ActionError(
+            f"task {ids.short(found)} has ended already ({status.value}): nothing to cancel", missing=True
+        )
     said = f"asked to cancel task {ids.short(found)}"
     action = edits.new_action("task.cancel", [uncancel.change_of(found)], summary=said, by=by, now=now, reason=reason)
     with history.carrying_out(store.layout, action):
@@ -165,7 +167,7 @@ def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[st
     folder = taskfiles.folder_of(store.layout, found)
     status = taskfiles.status_of(folder) if folder else Status.LOST
     if status.alive or status is Status.QUEUED:
-        raise ActionError(f"task {found} is {status.value}: cancel it before you try it again")
+        raise ActionError(f"task {ids.short(found)} is {status.value}: cancel it before you try it again")
     old = _spec(store, found) or Spec(id=found, objective="")
     caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(budget or {})}, Budget)
     spec = msgspec.structs.replace(
@@ -227,4 +229,4 @@ def put(store: Store, spec: Spec, instead_of: Spec) -> None:
 
 
 def _begun(task_id: str) -> ActionError:
-    return ActionError(f"task {task_id} has begun or was changed meanwhile: look at it again")
+    return ActionError(f"task {ids.short(task_id)} has begun or was changed meanwhile: look at it again")
