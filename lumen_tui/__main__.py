@@ -260,7 +260,7 @@ def _run(words: list[str]) -> int:
     from lumen_tui.cli.tasks import seconds_of
     from lumen_tui.headless.run_task import run_task
 
-    parser = _parser("lumen-tui run", "Run one task to its end and print its result.")
+    parser = _parser("lumen-tui", "Run one task to its end and print its result.")
     parser.add_argument("run", help="`run`")
     parser.add_argument("objective", help="what the worker shall do, in quotes")
     parser.add_argument("--role", default="researcher")

@@ -76,7 +76,7 @@ class LoopSession:
             loop=facts.loop, started_at=times.iso(facts.now),
             came_in=shown([signal_words(one) for one in seen[::-1]], "signals"), came_ids=came_ids(seen, news.ended),
             done=shown([one_line(event.text, 120) for event in done], "tasks"),
-            made=results(self._store, done), tasks_done=len(done), tasks_failed=failed(bad),
+            made=results(self._store, done), tasks_done=len(done), tasks_failed=len(failed(bad)),
             discoveries=news.discoveries, by_workers=news.by_workers,
             read=() if newest else tuple(one.id for one in seen), read_upto=newest.id if newest else "",
             read_offset=offset, signals=len(seen), cut=briefing.cut, cursor=news.cursor, tokens=spent.tokens,

@@ -27,8 +27,9 @@ def story(store: Store, news: News, loop: int, now: float, finished: float) -> P
         came_ids=came_ids([signal for _, signal in news.signals], news.ended),
         done=shown([one_line(event.text, 120) for event in done], "tasks"),
         made=results(store, done)[-SHOWN:],
-        abandoned=tuple(_left_out(event) for event in bad[:SHOWN]), next=_next(news, bad), health=_health(bad),
-        changed={"tasks_done": len(done), "tasks_failed": failed(bad), "signals_read": len(news.signals),
+        abandoned=tuple(_left_out(event) for event in bad[:SHOWN]), next=_next(news, failed(bad)),
+        health=_health(failed(bad)),
+        changed={"tasks_done": len(done), "tasks_failed": len(failed(bad)), "signals_read": len(news.signals),
                  "discoveries_read": news.discoveries, **news.by_workers},
         cursor=news.cursor, usage=usage_of(news.ended), seconds=round(max(0.0, finished - now), 3),
         read_upto=newest.id, read_offset=offset,
@@ -46,9 +47,9 @@ def by_end(ended: Sequence[EngineEvent]) -> tuple[list[EngineEvent], list[Engine
     return done, [event for event in ended if event.data.get("status") != "done"]
 
 
-def failed(bad: Sequence[EngineEvent]) -> int:
-    """How many of them failed: what a person cancelled did not."""
-    return sum(event.data.get("status") != "cancelled" for event in bad)
+def failed(bad: Sequence[EngineEvent]) -> list[EngineEvent]:
+    """Of the tasks that are not done, those with which something is wrong: a cancel is what somebody wanted."""
+    return [event for event in bad if event.data.get("status") != "cancelled"]
 
 
 def results(store: Store, done: Sequence[EngineEvent]) -> tuple[Artifact, ...]:

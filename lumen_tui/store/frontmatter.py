@@ -27,8 +27,16 @@ def parse_toml(text: str, first_line: int = 1) -> dict[str, Any]:
         raise BadFile(_plain(re.sub(r" \(at .*\)$", "", str(error))), line) from error
 
 
+_SAID = {
+    "Invalid value": "what stands behind the = is no value: text goes in quotes, true and false are written small",
+    "Invalid statement": "this is neither a [section] nor a name = value",
+}
+
+
 def _plain(said: str) -> str:
-    """What the parser says of a table that a pasted example brought in once more, with what to do."""
+    """What the parser says, with what to do, also of a table that a pasted example brought in once more."""
+    if said in _SAID:
+        return _SAID[said]
     twice = re.fullmatch(r"Cannot declare \((.*)\) twice", said)
     name = ".".join(re.findall(r"'([^']*)'", twice[1])) if twice else ""
     return f"[{name}] stands here a second time: put its lines under the first one" if twice else said

@@ -91,6 +91,24 @@ def test_a_closed_folder_is_refused_in_words(shell, tmp_path, closed, words):
         assert "Permission denied" in done.stderr
 
 
+@pytest.mark.parametrize("closed", [".", "memory", "tasks", "memory/signals.jsonl", "actions.jsonl"])
+def test_what_cannot_be_written_to_is_not_called_healthy(shell, closed):
+    if not _may_be_kept_out():
+        pytest.skip("nothing here takes away root's right to write everything")
+    assert shell("signal", "there").returncode == 0
+    place = shell.root / closed
+    mode = place.stat().st_mode & 0o777
+    place.chmod(mode & 0o500)
+    try:
+        command = [*_kept_out(), sys.executable, "-m", "lumen_tui", "doctor"]
+        done = subprocess.run(command, env=shell.environ, capture_output=True, text=True, timeout=60, check=False)
+    finally:
+        place.chmod(mode)
+    assert done.returncode == 1
+    assert f"{closed} " in done.stdout
+    assert "cannot be written to" in done.stdout
+
+
 def _kept_out() -> list[str]:
     return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 

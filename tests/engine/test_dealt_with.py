@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from lumen_tui.model.loop import Packet
 from lumen_tui.store import filing
 from lumen_tui.store.reader import Reader
 
@@ -15,7 +17,7 @@ WAYS = {
 
 
 async def failed(world) -> str:
-    task_id = world.task("nobody has a playbook for this", depends_on=())
+    task_id = world.task("nobody has a playbook for this")
     await world.beat()
     await world.until(lambda: (world.layout.task(task_id) / "exit.json").exists())
     await world.until(lambda: world.status(task_id) == "failed")
@@ -76,3 +78,22 @@ async def test_an_undo_at_the_very_moment_of_archiving_wins(world, monkeypatch):
     await world.beat()
     assert filing.move is move
     assert task_id in needs(world)
+
+
+@pytest.mark.parametrize(("cancelled", "health"), [(True, "ok"), (False, "degraded")])
+async def test_a_cancel_is_what_somebody_wanted_and_no_bad_end(world, cancelled, health):
+    task_id = world.task("nobody has a playbook for this")
+    if cancelled:
+        world.do("task.cancel", task_id=task_id)
+        await world.beat()
+    else:
+        await world.beat()
+        await world.until(lambda: (world.layout.task(task_id) / "exit.json").exists())
+    while not (packets := [msgspec.json.decode(line, type=Packet) for line in world.store.packets.lines()]):
+        world.clock.pass_time(300)
+        await world.beat()
+    [packet] = packets
+    assert packet.health.status == health
+    assert packet.changed["tasks_failed"] == (0 if cancelled else 1)
+    assert bool(packet.next) is not cancelled
+    assert len(packet.abandoned) == 1

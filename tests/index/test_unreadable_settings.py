@@ -207,3 +207,33 @@ def test_a_chain_that_is_meant_is_none(layout: Layout) -> None:
     text = 'sonnet = ["anthropic:claude-sonnet-5", "haiku", "ollama:qwen3:8b"]\n"groq:llama" = ["haiku"]\n'
     layout.config.write_text(f"[models.fallback]\n{text}")
     assert load_config(layout)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("help = 7", "keys.help: text in quotes is needed, not 7"),
+        ('help = ["x"]', "keys.help: text in quotes is needed, not a list"),
+    ],
+)
+def test_one_wrong_key_spoils_only_itself(layout, line, what):
+    layout.config.write_text(f'[keys]\nundo = "ctrl+z"\n{line}\nquit = "ctrl+q"\n')
+    config, problems = load_config(layout)
+    assert config.keys == {"undo": "ctrl+z", "quit": "ctrl+q"}
+    assert [(one.where, one.what) for one in problems] == [("lumen.toml:3", what)]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            "[room]\ntheme = dark\n",
+            "what stands behind the = is no value: text goes in quotes, true and false are written small",
+        ),
+        ("[room]\n= 3\n", "this is neither a [section] nor a name = value"),
+    ],
+)
+def test_what_is_no_toml_is_told_in_plain_words(layout, text, what):
+    layout.config.write_text(text)
+    _, problems = load_config(layout)
+    assert [(one.where, one.what) for one in problems] == [("lumen.toml:2", what)]

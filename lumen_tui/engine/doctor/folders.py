@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lumen_tui.engine.doctor.finding import NOTE, Finding
+from lumen_tui.engine.doctor.journals import kinds
 from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.text import one_line
 from lumen_tui.store import mending, misplaced, sweeping
 from lumen_tui.store.layout import Layout
 from lumen_tui.tools.paths import OWN_FILES
@@ -25,8 +27,9 @@ def _folders(layout: Layout) -> list[Problem]:
 
 
 def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
-    """Every file 0600 or stricter, every folder 0700; nothing linked elsewhere, nothing of somebody else's."""
+    """Every file 0600 or stricter, folders 0700; folders and journals writable; nothing linked, nothing foreign."""
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
+    shared = frozenset(kinds(layout))
     for path in _everything(layout.root):
         try:
             found = os.lstat(path)
@@ -34,7 +37,7 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             continue
         if str(path) in elsewhere:
             continue
-        yield from _look(layout, path, found, fix)
+        yield from _look(layout, path, found, fix, shared)
 
 
 def _everything(root: Path) -> Iterator[Path]:
@@ -48,7 +51,9 @@ def _everything(root: Path) -> Iterator[Path]:
             folders.remove(OWN_FILES)
 
 
-def _look(layout: Layout, path: Path, found: os.stat_result, fix: bool) -> Iterator[Finding]:
+def _look(
+    layout: Layout, path: Path, found: os.stat_result, fix: bool, shared: frozenset[Path]
+) -> Iterator[Finding]:  # fmt: skip
     where = str(path.relative_to(layout.root)) if path != layout.root else "."
     if found.st_uid != os.geteuid():
         hint = "give it to the user who runs the agent, or move it away"
@@ -64,6 +69,9 @@ def _look(layout: Layout, path: Path, found: os.stat_result, fix: bool) -> Itera
         return
     if found.st_mode & 0o077:
         yield _open_to_others(path, where, found, fix)
+    if (stat.S_ISDIR(found.st_mode) or path in shared) and not os.access(path, os.W_OK):
+        hint = f"`chmod u+rwx {one_line(str(path), 200)}`, or have what it stands on mounted writable"
+        yield Finding("modes", where, "cannot be written to: no verb and no engine can keep anything there", hint)
 
 
 def _open_to_others(path: Path, where: str, found: os.stat_result, fix: bool) -> Finding:

@@ -55,7 +55,8 @@ def judge(kind: Any) -> Judge:
     return why
 
 
-def _kinds(layout: Layout) -> dict[Path, Any]:
+def kinds(layout: Layout) -> dict[Path, Any]:
+    """The shared journals, each with what a line of it is."""
     return {
         layout.memory: _HasId, layout.signals: _HasId, archive_path(layout): _HasId, layout.receipts: Receipt,
         layout.relationships: Relationship, layout.touches: Touch, layout.actions: Action,
@@ -69,7 +70,7 @@ def _kinds(layout: Layout) -> dict[Path, Any]:
 
 def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
     """Every journal that nobody but the store writes; of tasks those that do not run."""
-    yield from _kinds(layout).items()
+    yield from kinds(layout).items()
     yield from ((relay.path_of(layout, name), Submission) for name in relay.names(layout))
     for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
         if path.parent != layout.archive and not has_worker(path.parent):

@@ -44,7 +44,7 @@ def layered(config: Config, tables: Tables) -> tuple[Config, list[Slip]]:
 
 def _take(config: Config, keys: tuple[str, ...], value: Any, source: Source, slips: list[Slip]) -> Config:
     """Lay one setting over `config`; tables are taken apart, so that one bad key spoils only itself."""
-    if isinstance(value, dict) and keys != ("keys",):
+    if isinstance(value, dict):
         for key, inner in value.items():
             config = _take(config, (*keys, key), inner, source, slips)
         return config
