@@ -195,3 +195,24 @@ def test_every_verb_that_writes_leaves_an_entry(desk):
         assert desk.do("undo").summary.startswith("undone")
     newest = next(history.standing(desk.store.layout, lambda action: action.by == "ana"))
     assert newest.first.verb == "wu.new"
+
+
+def test_an_import_is_undone_where_all_that_was_done_to_it_was_undone(desk, tmp_path):
+    done = desk.do("import.lumenflow", path=str(folder(tmp_path)))
+    before = desk.store.layout.memory.read_bytes()
+    other = desk.discovery("ours, noted later")
+    wanted = desk.do("decay.pin", node_ids=_field(before.splitlines()[-1], "id"))
+    with pytest.raises(ActionError, match="changed since it was imported: undo that first"):
+        desk.do("undo", action_id=done.action_id)
+    desk.do("undo", action_id=wanted.action_id)
+    desk.do("undo", action_id=done.action_id)
+    assert {_field(line, "id") for line in desk.store.layout.memory.read_bytes().splitlines()} == {other}
+
+
+def test_a_session_taken_back_leaves_the_pointer_of_another_tool_byte_for_byte(desk, tmp_path):
+    done = desk.do("import.lumenflow", path=str(folder(tmp_path)))
+    desk.do("session.start", wu_id=desk.do("wu.new", title="t").target)
+    desk.do("undo")
+    assert desk.store.layout.current_session.read_text() == '{"wuId":"WU-42"}'
+    desk.do("undo", action_id=done.action_id)
+    assert not desk.store.layout.current_session.exists()

@@ -97,10 +97,11 @@ def put_lines(store: Store, change: Change) -> None:
     if change.after is not None:
         raise ActionError(_AGAIN)
     at = importedlines.find(path, wanted)
-    if path == store.layout.memory and (changed := importedlines.built_upon(path, at, wanted.size)):
-        raise ActionError(f"{changed} was changed since it was imported: undo that first")
+    said = importedlines.later(path, at, wanted.size) if path == store.layout.memory else importedlines.Later()
+    if said.changed:
+        raise ActionError(f"{said.changed} was changed since it was imported: undo that first")
     try:
-        importedlines.cut(path, at, wanted.size)
+        importedlines.cut(path, at, wanted.size, said)
     except rewriting.Moved as error:
         raise ActionError(f"{change.key} was rewritten at this moment: try again") from error
 

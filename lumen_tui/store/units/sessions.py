@@ -20,6 +20,8 @@ from lumen_tui.store import files, filing, locks, rawjson
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.units import opensessions
 
+_TEXT = "text as it stands"  # of a current.json that came from elsewhere
+
 
 def current_path(layout: Layout) -> Path:
     """The documented file."""
@@ -49,18 +51,22 @@ def path(layout: Layout, session_id: str) -> str:
 
 
 def current(layout: Layout) -> dict[str, Any] | None:
-    """What current.json is a copy of: `{"session_id": …}`; its own content where it names none of ours."""
+    """What current.json is a copy of: `{"session_id": …}`; where it names none of ours, its text as it stands."""
     raw = rawjson.read(current_path(layout))
     name = raw.get("session_id") if raw else None
-    if not isinstance(name, str):
-        return raw
-    return {"session_id": name}
+    if isinstance(name, str):
+        return {"session_id": name}
+    data = files.read(current_path(layout)) if raw is not None else None
+    return None if data is None else {_TEXT: data.decode(errors="replace")}
 
 
 def put_current(layout: Layout, wanted: dict[str, Any] | None) -> None:
     """Make current.json what `current` gave."""
     if wanted is None:
         filing.remove(current_path(layout))
+        return
+    if wanted.keys() == {_TEXT}:
+        files.replace(current_path(layout), wanted[_TEXT].encode())
         return
     session = opensessions.read(layout.root, wanted["session_id"]) if "session_id" in wanted else None
     raw = opensessions.raw(layout.root, wanted["session_id"]) if session else wanted

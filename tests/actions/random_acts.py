@@ -1,0 +1,280 @@
+"""Random acts of an operator: for each verb of the registry arguments that are plausible in the present state."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.actions import agentfile
+from lumen_tui.model import times
+from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile
+from lumen_tui.model.approvals import Approval, call_hash
+from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
+from lumen_tui.model.tasks import Exit
+from lumen_tui.store import files
+from lumen_tui.store.learning import evolved
+from lumen_tui.store.people import approvals
+from tests.actions.conftest import Desk
+from tests.actions.test_importing import ISSUE, folder, issues
+
+Arguments = dict[str, Any]
+ROLE = '+++\npurpose = "{}"\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
+LANES = ("Core", "UI", "Docs", "QA")
+
+
+class Stage:
+    """A folder with something for every verb, and the chance that picks among it."""
+
+    def __init__(self, desk: Desk, beside: Path, seed: int) -> None:
+        self.desk, self.beside = desk, beside
+        self.chance = random.Random(seed)  # noqa: S311 - a sample
+        self.made = 0
+        self.known: dict[str, list[str]] = {}
+        folder(beside)
+        issues(beside, {**ISSUE, "dependencies": []})
+        (beside / "README.md").write_text("# The shop\n\nIt sells lamps.\n")
+        self._fill()
+
+    def _fill(self) -> None:
+        """What others did before."""
+        for number in range(5):
+            self._keep("node", "node.create", content=f"a thing seen, number {number}", tags=["odd"])
+            self._keep("signal", "signal.send", message=f"note {number}", wu_id="")
+        for number, lane in enumerate(LANES):
+            self._keep("unit", "wu.new", title=f"work {number}", lane=lane)
+        for number in range(3):
+            self._keep("task", "task.new", objective=f"count to {number}")
+            self._keep("block", "block.new", name=f"plan{number}", text=f"the plan is\nplan {number}\n")
+            self._keep("fact", "fact.add", claim=f"the port is 80{number}")
+            self._keep("passage", "archive.insert", text=f"an older wish, number {number}")
+        failed = self.known["task"][0]
+        end = Exit(failed, "failed", times.iso(self.desk.now), reason="no model")
+        files.replace(self.desk.store.layout.task(failed) / "exit.json", msgspec.json.encode(end))
+        self._keep("decision", "decision.note", question="which port?", wu_id=self.known["unit"][0])
+        self.desk.do("handoff.give", by="bo", note="go on there", wu_id=self.known["unit"][1])
+        self.desk.do("relay.submit", by="bo", relay_name="box", text="the first word", base=0)
+        self._keep("held", "relay.submit", relay_name="box", text="said on an old state", base=0)
+        self.desk.do(
+            "relation.add", by="bo", from_id=self.known["node"][0], to_id=self.known["node"][1], type="related"
+        )
+        self._ask()
+        self._learn()
+
+    def _keep(self, kind: str, verb: str, **arguments: Any) -> None:
+        self.known.setdefault(kind, []).append(self.desk.do(verb, by="bo", **arguments).target)
+
+    def _ask(self) -> None:
+        for command in ("make deploy", "git push", "make publish"):
+            given = {"command": command, "cwd": "", "seconds": 120.0}
+            task, call, now = self.known["task"][1], call_hash("shell", given), self.desk.now
+            asked = Approval(
+                id=approvals.id_for(task, call, 0), task_id=task, tool="shell", hash=call, asked_at=times.iso(now),
+                expires_at=times.iso(now + 9000), arguments=given, summary=command, rule=command, role="builder",
+            )  # fmt: skip
+            self.known.setdefault("approval", []).append(approvals.ask(self.desk.store.layout, asked).id)
+
+    def _learn(self) -> None:
+        texts = ("Write tests before code", "Ask before a migration", "Name branches after issues")
+        learnt = [
+            Observation(
+                id=f"evo-{number}", at=times.iso(self.desk.now), kind=Kind.RULE, text=text, target=DOMAIN, quote=text,
+                sources=(Source("s1", number),), trust=Trust.PERSON, confidence=0.9,
+            )
+            for number, text in enumerate(texts)
+        ]  # fmt: skip
+        evolved.add(self.desk.store.layout, learnt)
+        self.known["observation"] = [one.id for one in learnt]
+        self.desk.do("evolution.accept", by="bo", ids="evo-0")
+        self.desk.do("evolution.accept", by="bo", ids="evo-1")
+
+    def any(self, kind: str) -> str:
+        """One of what there is, or was made meanwhile."""
+        return self.chance.choice(self.known[kind])
+
+    def fresh(self, what: str) -> str:
+        """Words that were not used yet."""
+        self.made += 1
+        return f"{what} {self.made}"
+
+    def note(self, kind: str, name: str) -> None:
+        """Remember what an act made, for those that follow."""
+        if kind and name:
+            self.known[kind].append(name)
+
+
+def _nodes(stage: Stage, **more: Any) -> Arguments:
+    return {"node_ids": stage.any("node"), **more}
+
+
+def _unit(stage: Stage, **more: Any) -> Arguments:
+    return {"wu_id": stage.any("unit"), **more}
+
+
+def _relation(stage: Stage) -> Arguments:
+    kind = stage.chance.choice(["related", "blocks", "discovered_from"])
+    return {"from_id": stage.any("node"), "to_id": stage.any("node"), "type": kind}
+
+
+def _setting(stage: Stage) -> Arguments:
+    key, values = stage.chance.choice([
+        ("memory.decay.threshold", [0.2, 0.3, None]), ("memory.decay.half_life_days", [10.0, 20.0, None]),
+        ("agent.name", ["Ada", "Lux", None]),
+    ])  # fmt: skip
+    return {"changes": {key: stage.chance.choice(values)}}
+
+
+def _edit(stage: Stage) -> Arguments:
+    change = stage.chance.choice([{"priority": "P0"}, {"priority": "P3"}, {"objective": stage.fresh("look at")}])
+    return {"task_id": stage.any("task"), "changes": change}
+
+
+def _block(stage: Stage, **more: Any) -> Arguments:
+    return {"name": stage.any("block"), **more}
+
+
+def _agent_file(stage: Stage) -> Arguments:
+    found = AgentFile(
+        name="Ann", shape="new", blocks=(AfBlock(stage.fresh("human").replace(" ", ""), "Likes lamps."),),
+        passages=(AfPassage(stage.fresh("a passage")),),
+    )  # fmt: skip
+    return {"made": agentfile.plan(stage.desk.store, found, str, by="ana", now=stage.desk.now + 1)}
+
+
+def _role(stage: Stage) -> str:
+    return stage.chance.choice(["builder", "researcher", "keeper1", "keeper2"])
+
+
+VERBS: dict[str, Callable[[Stage], Arguments]] = {
+    "task.new": lambda stage: {
+        "objective": stage.fresh("look at"),
+        "wu_id": stage.chance.choice(["", stage.any("unit")]),
+    },
+    "task.cancel": lambda stage: {"task_id": stage.any("task")},
+    "task.retry": lambda stage: {"task_id": stage.any("task")},
+    "task.edit": _edit,
+    "signal.send": lambda stage: {
+        "message": stage.fresh("hello"),
+        "reply_to": stage.chance.choice(["", stage.any("signal")]),
+    },
+    "signal.read": lambda stage: {"signal_ids": stage.any("signal")},
+    "signal.read_all": lambda _: {},
+    "node.create": lambda stage: {
+        "content": stage.fresh("a race"),
+        "discovered_from": stage.chance.choice(["", stage.any("node")]),
+    },
+    "node.archive": lambda stage: _nodes(stage, reason="old"),
+    "node.unarchive": _nodes,
+    "triage.promote": lambda stage: _nodes(stage, lane=stage.chance.choice(LANES)),
+    "triage.archive": lambda stage: _nodes(stage, reason="no"),
+    "triage.keep": lambda stage: _nodes(stage, days=stage.chance.randrange(1, 9)),
+    "triage.merge": lambda stage: _nodes(stage, into=stage.any("node")),
+    "decay.pin": lambda stage: _nodes(stage, pinned=stage.chance.random() < 0.7),
+    "decay.touch": _nodes,
+    "decay.apply": lambda stage: {"half_life_days": 0.001, "threshold": 0.9, "force": True},
+    "setting.change": _setting,
+    "summary.make": lambda stage: _unit(stage),
+    "cleanup.nodes": lambda stage: {"ttl": "1s", "force": True},
+    "cleanup.signals": lambda stage: {"ttl": "1s", "unread_ttl": "1s", "force": True},
+    "node.promote": lambda stage: _nodes(stage, tag="pattern"),
+    "node.delete": _nodes,
+    "memory.index": lambda stage: {"folder": str(stage.beside)},
+    "archive.insert": lambda stage: {"text": stage.fresh("kept for good")},
+    "archive.withdraw": lambda stage: {"passage_id": stage.any("passage")},
+    "fact.add": lambda stage: {"claim": stage.fresh("the port is")},
+    "fact.check": lambda stage: {"fact_ids": stage.any("fact")},
+    "fact.confirm": lambda stage: {"fact_ids": stage.any("fact")},
+    "fact.probe": lambda stage: {"fact_id": stage.any("fact"), "probe": f"file {stage.beside}/README.md"},
+    "fact.retire": lambda stage: {"fact_ids": stage.any("fact")},
+    "role.hire": lambda stage: {
+        "name": stage.chance.choice(["keeper1", "keeper2"]),
+        "text": ROLE.format("Keeps things."),
+    },
+    "role.adjust": lambda stage: {"name": _role(stage), "text": ROLE.format(stage.fresh("Keeps"))},
+    "role.fire": lambda stage: {"name": _role(stage), "reason": "no work"},
+    "role.rehire": lambda stage: {"name": _role(stage)},
+    "wu.new": lambda stage: {"title": stage.fresh("work"), "lane": stage.chance.choice(LANES)},
+    "wu.claim": _unit,
+    "wu.block": lambda stage: _unit(stage, reason="waits"),
+    "wu.unblock": _unit,
+    "wu.release": _unit,
+    "wu.done": lambda stage: _unit(stage, no_checkpoint_check=True),
+    "import.lumenflow": lambda stage: {"path": str(stage.beside / "project")},
+    "import.beads": lambda stage: {"path": str(stage.beside / ".beads" / "issues.jsonl")},
+    "relation.add": _relation,
+    "relation.remove": _relation,
+    "session.start": _unit,
+    "session.end": lambda _: {},
+    "decision.note": lambda stage: _unit(stage, question=stage.fresh("which")),
+    "decision.answer": lambda stage: {"node_id": stage.any("decision"), "answer": "the first"},
+    "checkpoint.save": lambda stage: _unit(stage, note=stage.fresh("half way")),
+    "handoff.give": lambda stage: _unit(stage, note=stage.fresh("go on")),
+    "handoff.take": _unit,
+    "budget.raise": lambda stage: {"tokens": 1000, "usd": stage.chance.choice([0.0, 1.0])},
+    "kill": lambda _: {},
+    "unkill": lambda _: {},
+    "engine.beat": lambda _: {},
+    "engine.pause": lambda stage: {"reason": "backup"},
+    "engine.resume": lambda _: {},
+    "engine.stop": lambda _: {},
+    "attention.dismiss": lambda stage: {"targets": stage.any("task")},
+    "attention.snooze": lambda stage: {"targets": stage.any("task")},
+    "attention.back": lambda stage: {"targets": stage.any("task")},
+    "approval.allow": lambda stage: {"approval_ids": stage.any("approval")},
+    "approval.deny": lambda stage: {"approval_ids": stage.any("approval")},
+    "approval.allow_always": lambda stage: {"approval_id": stage.any("approval")},
+    "approval.forget": lambda _: {"number": 1},
+    "evolution.accept": lambda stage: {"ids": stage.any("observation")},
+    "evolution.reject": lambda stage: {"ids": stage.any("observation"), "reason": "no"},
+    "evolution.edit": lambda stage: {"ids": stage.any("observation"), "text": stage.fresh("Write tests first")},
+    "evolution.restore": lambda stage: {"version": stage.chance.randrange(1, 5)},
+    "constitution.approve": lambda _: {},
+    "af.import": _agent_file,
+    "block.new": lambda stage: {"name": stage.fresh("block").replace(" ", ""), "text": "a plan"},
+    "block.append": lambda stage: _block(stage, text=stage.fresh("and")),
+    "block.replace": lambda stage: _block(stage, old="plan is", new="idea is"),
+    "block.patch": lambda stage: _block(stage, diff="@@ -1 +1 @@\n-the plan is\n+the goal is\n"),
+    "block.rethink": lambda stage: _block(stage, text=stage.fresh("all new")),
+    "block.adjust": lambda stage: _block(stage, limit=stage.chance.randrange(2000, 3000)),
+    "block.lock": _block,
+    "block.unlock": _block,
+    "block.restore": lambda stage: _block(stage, step=stage.chance.randrange(1, 3)),
+    "relay.submit": lambda stage: {
+        "relay_name": "box",
+        "text": stage.fresh("a word"),
+        "base": stage.chance.randrange(2),
+    },
+    "relay.release": lambda stage: {"ids": stage.any("held")},
+    "relay.drop": lambda stage: {"ids": stage.any("held")},
+}  # fmt: skip
+NEEDS_ENGINE = ("engine.beat", "engine.stop")  # refused where none drives; tests/actions/test_newest.py has them
+BACK = {
+    "role.fire": "role.rehire", "wu.block": "wu.unblock", "session.start": "session.end", "wu.claim": "wu.release",
+    "block.lock": "block.unlock", "relation.add": "relation.remove", "node.archive": "node.unarchive",
+    "approval.allow_always": "approval.forget", "engine.pause": "engine.resume", "kill": "unkill",
+}  # fmt: skip
+_TAKES = {
+    "role.rehire": ("name",), "wu.unblock": ("wu_id",), "wu.release": ("wu_id",), "block.unlock": ("name",),
+    "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
+}  # fmt: skip
+
+
+def next_act(stage: Stage, verb: str, arguments: Arguments) -> tuple[str, Arguments]:
+    """A verb with its arguments: one of all, or the way back from the one before."""
+    if verb in BACK and stage.chance.random() < 0.3:
+        back = BACK[verb]
+        if back in _TAKES:
+            return back, {name: arguments[name] for name in _TAKES[back]}
+        return back, VERBS[back](stage)
+    chosen = stage.chance.choice([name for name in VERBS if name not in NEEDS_ENGINE])
+    return chosen, VERBS[chosen](stage)
+
+
+MAKES = {
+    "task.new": "task", "task.retry": "task", "signal.send": "signal", "node.create": "node", "wu.new": "unit",
+    "triage.promote": "unit", "archive.insert": "passage", "fact.add": "fact", "decision.note": "decision",
+    "block.new": "block",
+}  # fmt: skip

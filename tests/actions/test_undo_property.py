@@ -1,0 +1,198 @@
+"""Whatever an operator does: undone until nothing is left, all is as before, or undo says what stays and why."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lumen_tui.cli.main import main
+from lumen_tui.engine.actions.registry import VERBS, perform
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.store.files import StoreError
+from lumen_tui.store.people import history
+from tests.actions import random_acts
+from tests.actions.conftest import Desk
+from tests.actions.random_acts import MAKES, Stage
+
+_OWN = {"undo", "redo"}  # what the test itself does
+_LISTINGS = (
+    "inbox --reader zed --no-mark --all", "inbox --reader ana --no-mark --all", "triage --all", "task list", "wu list",
+    "fact list", "archive list", "blocks list", "role list", "session list --all", "relay list", "relay held",
+    "approvals list", "approvals rules", "attention list", "budget", "status",
+)  # fmt: skip
+View = dict[tuple[str, str], object]
+
+
+def test_every_verb_has_an_act():
+    assert sorted(VERBS) == sorted({*random_acts.VERBS, *_OWN})
+
+
+def test_any_acts_undone_one_after_the_other_leave_all_as_it_was(tmp_path, sampled, monkeypatch):
+    for seed in sampled(list(range(1, 201)), 4):
+        _one_run(tmp_path / str(seed), seed, monkeypatch)
+
+
+def _one_run(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir()
+    desk = Desk(folder / "state")
+    desk.store.layout.create()
+    stage = Stage(desk, folder, seed)
+    listed = _listings(desk, monkeypatch)
+    acts = Acts(stage)
+    for _ in range(stage.chance.randrange(10, 31)):
+        acts.act()
+    acts.take_back()
+    assert not acts.standing() or acts.refused, seed
+    if not acts.refused:
+        after = _listings(desk, monkeypatch)
+        for words, said in listed.items():
+            assert after[words] == said, (seed, words, acts.done)
+
+
+class Acts:
+    """What was done, each with what stood before it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage, self.desk = stage, stage.desk
+        self.last: tuple[str, dict[str, Any]] = ("", {})
+        self.done: list[str] = []
+        self.before: dict[str, View] = {}  # by the id of the entry
+        self.verbs: dict[str, str] = {}
+        self.joined: set[str] = set()  # entries of acts of which an older entry stands
+        self.refused: dict[str, str] = {}
+        self.held: set[tuple[str, str]] = set()  # what refused entries changed
+
+    def standing(self) -> list[str]:
+        mine = history.standing(self.desk.store.layout, lambda action: action.by == "ana")
+        return [entry.first.id for entry in mine if entry.first.id not in self.refused]
+
+    def act(self) -> None:
+        verb, arguments = self.last = random_acts.next_act(self.stage, *self.last)
+        before, entries = _seen(self.desk), self.standing()
+        try:
+            made = self.desk.do(verb, **arguments)
+        except (ActionError, StoreError):
+            assert _differing(before, _seen(self.desk)) == set(), ("it was refused, and wrote", verb, arguments)
+            assert self.standing() == entries, ("it was refused, and left an entry", verb, arguments)
+            return
+        self.stage.note(MAKES.get(verb, ""), made.target)
+        self.done.append(f"{verb} {arguments}")
+        new = [name for name in self.standing() if name not in entries]
+        if not new:
+            assert _differing(before, _seen(self.desk)) == set(), ("it left no entry, and wrote", verb, arguments)
+        for name in new:
+            self.before[name], self.verbs[name] = before, verb
+        self.joined |= set(new[:-1])
+
+    def take_back(self) -> None:
+        while entries := self.standing():
+            newest = entries[0]
+            stands = _seen(self.desk)
+            self.desk.now += 1
+            try:
+                named = {"action_id": newest} if self.refused else {}
+                perform(self.desk.store, "undo", named, by="ana", now=self.desk.now)
+            except ActionError as error:
+                self._must_be_documented(newest, str(error))
+                self.refused[newest] = str(error)
+                self.held |= _differing(self.before[newest], stands)
+                continue
+            if newest in self.before and newest not in self.joined:
+                left = _differing(self.before[newest], _seen(self.desk)) - self.held
+                assert not left, (self.verbs[newest], left, self.done)
+
+    def _must_be_documented(self, newest: str, why: str) -> None:
+        assert "not undone, as" in why
+        mine = history.standing(self.desk.store.layout, lambda action: action.by == "ana")
+        entry = next(one for one in mine if one.first.id == newest)
+        final = any(action.final for action in entry.actions)
+        assert final or self.held, ("refused without a word of its own", self.verbs.get(newest), why, self.done)
+
+
+def _listings(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What each list says at one and the same hour."""
+    with monkeypatch.context() as fixed:
+        fixed.setenv("LUMEN_STATE", str(desk.root))
+        fixed.setenv("LUMEN_OPERATOR", "ana")
+        fixed.setattr(time, "time", lambda: _LATER)
+        return {words: _without(_listing(words), _STAMPS | _GOES_ON.get(words, set())) for words in _LISTINGS}
+
+
+def _listing(words: str) -> Any:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        code = main([*words.split(), "--json"])
+    assert code in (0, 3), words
+    rest, said = out.getvalue().strip(), []
+    while rest:  # a document, or one for each line
+        value, end = json.JSONDecoder().raw_decode(rest)
+        said.append(value)
+        rest = rest[end:].lstrip()
+    return said
+
+
+_STAMPS = {"updated_at", "updated_by"}
+_GOES_ON = {
+    "relay list": {"position"},
+    "blocks list": {"step", "at", "by", "how", "age_seconds"},
+}  # undo is a step of what is told of a block, and a text that was dropped from a relay keeps its place
+_LATER = 1_800_003_000.0
+
+
+def _without(value: Any, names: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(one, names) for key, one in value.items() if key not in names}
+    return [_without(one, names) for one in value] if isinstance(value, list) else value
+
+
+_NOT_SEEN = ("index/", "locks/", "blocks/texts", "work/retired", "tasks/", "evolved/version")
+_GROWS = {
+    "actions.jsonl", "commands.jsonl", "command-receipts.jsonl", "personnel.jsonl", "events.jsonl",
+    "memory/touches.jsonl", "memory/archive.jsonl", "memory/confirmations.jsonl", "blocks/history.jsonl",
+    "evolved/versions.jsonl", "spend.jsonl",
+}  # fmt: skip
+_STEP = re.compile(rb"^step = \d+\n", re.M)  # the steps of a block are counted on
+_SKIPPED = {*_STAMPS, "position", "note", "summarized_at", "at", "by"}
+
+
+def _seen(desk: Desk) -> View:
+    """The files that are replaced, and the newest line of each record."""
+    seen: View = {}
+    for name, data in desk.files().items():
+        if name.startswith(_NOT_SEEN) or "/." in name or name in _GROWS:
+            continue
+        if not name.endswith(".jsonl"):
+            seen[name, ""] = _STEP.sub(b"", data) if name.startswith("blocks/") else data
+            continue
+        seen.update({(name, key): record for key, record in _newest(data).items()})
+    return seen
+
+
+def _newest(data: bytes) -> dict[str, object]:
+    newest: dict[str, object] = {}
+    for line in data.splitlines():
+        if not line.strip():
+            continue
+        record = json.loads(line)
+        key = str(record.get("id") or "|".join(str(record.get(name)) for name in _KEYS))
+        newest.pop(key, None)
+        gone = (record.get("metadata") or {}).get("status") == "deleted" or record.get("status") == "withdrawn"
+        if not gone and not record.get("removed"):
+            newest[key] = {
+                name: value for name, value in record.items() if name not in _SKIPPED and value not in ({}, "")
+            }
+    return newest
+
+
+_KEYS = ("signal_id", "by", "reader", "from_id", "to_id", "type")
+
+
+def _differing(one: View, other: View) -> set[tuple[str, str]]:
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
