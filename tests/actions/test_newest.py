@@ -216,3 +216,14 @@ def test_a_session_taken_back_leaves_the_pointer_of_another_tool_byte_for_byte(d
     assert desk.store.layout.current_session.read_text() == '{"wuId":"WU-42"}'
     desk.do("undo", action_id=done.action_id)
     assert not desk.store.layout.current_session.exists()
+
+
+def test_a_relation_that_comes_back_is_still_by_whoever_drew_it(desk):
+    one, two = desk.discovery("a", by="bo"), desk.discovery("b", by="bo")
+    ends = {"from_id": one, "to_id": two, "type": "related"}
+    desk.do("relation.add", by="bo", **ends)
+    drawn = desk.store.layout.relationships.read_bytes()
+    desk.do("relation.remove", **ends)
+    assert _field(desk.store.layout.relationships.read_bytes().splitlines()[-1], "created_by") == "ana"
+    desk.do("undo")
+    assert desk.store.layout.relationships.read_bytes().splitlines()[-1] == drawn.strip()

@@ -43,17 +43,24 @@ def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, 
     said = f"{_called(store, start)} {type.replace('_', ' ')} {_called(store, finish)}"
     said += ": taken away" if removed else ""
     verb = "relation.remove" if removed else "relation.add"
-    change = change_of(Edge(start, finish, type), by=by, now=now, present=not removed)
+    edge = Edge(start, finish, type)
+    change = _taken_away(store, edge, by=by, now=now) if removed else change_of(edge, by=by, now=now)
     action = edits.new_action(verb, [change], summary=said, by=by, now=now, target=finish)
     with history.carrying_out(store.layout, action):
         put_edge(store, change)
     return Done(summary=said, target=finish, action_id=action.id)
 
 
-def change_of(edge: Edge, *, by: str, now: float, present: bool = True) -> Change:
-    """What drawing an edge changes, or with `present` false taking it away."""
-    side = {"at": times.iso(now), "by": by}
-    return Change(KIND, " ".join(edge), None if present else side, side if present else None)
+def change_of(edge: Edge, *, by: str, now: float) -> Change:
+    """What drawing an edge changes."""
+    return Change(KIND, " ".join(edge), None, {"at": times.iso(now), "by": by})
+
+
+def _taken_away(store: Store, edge: Edge, *, by: str, now: float) -> Change:
+    """What taking an edge away changes: undo draws it as it was drawn, by whoever did."""
+    at, drawn_by = edges.drawn(store.layout, edge)
+    side = {"at": at, "by": drawn_by, "removed_at": times.iso(now), "removed_by": by}
+    return Change(KIND, " ".join(edge), side, None)
 
 
 def edge_now(store: Store, change: Change) -> dict[str, object] | None:
@@ -65,8 +72,10 @@ def edge_now(store: Store, change: Change) -> dict[str, object] | None:
 def put_edge(store: Store, change: Change) -> None:
     """Draw the edge, or take it away, as the change leads to."""
     side = change.after or change.before or {}
-    at, by = str(side.get("at", "")), str(side.get("by", ""))
-    edges.draw(store.layout, Edge(*change.key.split(" ", 2)), at=at, by=by, removed=change.after is None)
+    removed = change.after is None
+    when, who = ("removed_at", "removed_by") if removed and "removed_at" in side else ("at", "by")
+    edge, at, by = Edge(*change.key.split(" ", 2)), str(side.get(when, "")), str(side.get(who, ""))
+    edges.draw(store.layout, edge, at=at, by=by, removed=removed)
 
 
 def _called(store: Store, name: str) -> str:

@@ -23,6 +23,7 @@ class Edge(NamedTuple):
 
 class _Line(Relationship, frozen=True):
     removed: bool = False
+    created_by: str = ""
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -38,6 +39,19 @@ def in_force(layout: Layout) -> Iterator[Edge]:
             continue
         removed[Edge(found.from_id, found.to_id, found.type)] = found.removed
     yield from (edge for edge, gone in removed.items() if not gone)
+
+
+def drawn(layout: Layout, edge: Edge) -> tuple[str, str]:
+    """(when, by whom) an edge was drawn last; empty where nothing says so."""
+    last = ("", "")
+    for line in Journal(layout.relationships).lines():
+        try:
+            found = _decode(line)
+        except UNDECODABLE:
+            continue
+        if edge == (found.from_id, found.to_id, found.type) and not found.removed:
+            last = (found.created_at, found.created_by)
+    return last
 
 
 def draw(layout: Layout, edge: Edge, *, at: str, by: str, removed: bool = False) -> None:
