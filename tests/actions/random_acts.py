@@ -241,7 +241,7 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "block.adjust": lambda stage: _block(stage, limit=stage.chance.randrange(2000, 3000)),
     "block.lock": _block,
     "block.unlock": _block,
-    "block.restore": lambda stage: _block(stage, step=stage.chance.randrange(1, 3)),
+    "block.restore": lambda stage: _block(stage, step=1),
     "relay.submit": lambda stage: {
         "relay_name": "box",
         "text": stage.fresh("a word"),
@@ -255,6 +255,7 @@ BACK = {
     "role.fire": "role.rehire", "wu.block": "wu.unblock", "session.start": "session.end", "wu.claim": "wu.release",
     "block.lock": "block.unlock", "relation.add": "relation.remove", "node.archive": "node.unarchive",
     "approval.allow_always": "approval.forget", "engine.pause": "engine.resume", "kill": "unkill",
+    "block.rethink": "block.restore",
 }  # fmt: skip
 _TAKES = {
     "role.rehire": ("name",), "wu.unblock": ("wu_id",), "wu.release": ("wu_id",), "block.unlock": ("name",),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.engine.actions import acting
+from lumen_tui.engine.actions.approvals import put_rule
 from lumen_tui.engine.actions.registry import VERBS, perform
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.loop import Pause
-from lumen_tui.model.records import Action
+from lumen_tui.model.records import Action, Change
 from lumen_tui.model.tasks import Status
 from lumen_tui.store import locks, process
 from lumen_tui.store.people import history
@@ -227,3 +228,24 @@ def test_a_relation_that_comes_back_is_still_by_whoever_drew_it(desk):
     assert _field(desk.store.layout.relationships.read_bytes().splitlines()[-1], "created_by") == "ana"
     desk.do("undo")
     assert desk.store.layout.relationships.read_bytes().splitlines()[-1] == drawn.strip()
+
+
+def test_a_session_that_is_open_again_is_the_current_one_where_it_was_started_last(desk):
+    for lane in ("Core", "UI"):
+        desk.do("session.start", wu_id=desk.do("wu.new", title="t", lane=lane).target)
+        desk.now += 5
+    before = desk.store.layout.current_session.read_bytes()
+    desk.do("session.end")
+    assert desk.store.layout.current_session.read_bytes() != before
+    desk.do("undo")
+    assert desk.store.layout.current_session.read_bytes() == before
+
+
+def test_a_rule_that_comes_back_has_its_number_again(desk):
+    for number, pattern in enumerate(("make deploy", "git push")):
+        rule = {"tool": "shell", "role": "builder", "pattern": pattern, "by": "bo", "at": f"2027-01-0{number + 1}"}
+        put_rule(desk.store, Change(kind="allow", key="", before=None, after=rule))
+    before = desk.store.layout.operator.read_bytes()
+    desk.do("approval.forget", number=1)
+    desk.do("undo")
+    assert desk.store.layout.operator.read_bytes() == before

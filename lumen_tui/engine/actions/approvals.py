@@ -245,10 +245,12 @@ def rule_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def put_rule(store: Store, change: Change) -> None:
-    """Save a rule or take it out, without touching the others."""
+    """Save a rule or take it out, without touching the others. One that comes back has its number again."""
     rules = [rule for rule in _saved(store) if not _is(rule, change.key)]
     if change.after is not None:
-        rules.append(change.after)
+        at = str(change.after.get("at", ""))
+        younger = (place for place, rule in enumerate(rules) if at and str(rule.get("at", "")) > at)
+        rules.insert(next(younger, len(rules)), change.after)
     change_operator(store.layout, {"allow": rules or ([] if _has_rules_below(store) else None)})
 
 

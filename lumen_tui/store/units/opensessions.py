@@ -132,15 +132,17 @@ def change(root: files.StrPath, session_id: str, edit: Callable[[SessionView], R
         files.replace(path(root, session_id, is_over), encode(raw))
         if is_over != was:
             filing.remove(path(root, session_id, was))
-        _keep_current(root, raw)
+        _keep_current(root, raw, reopened=was and not is_over)
     return read(root, session_id)
 
 
-def _keep_current(root: files.StrPath, raw: Raw) -> None:
+def _keep_current(root: files.StrPath, raw: Raw, *, reopened: bool) -> None:
     """The documented file names the session that was started last, as long as it is open, and then the one before."""
     name = f"{root}/sessions/{CURRENT}.json"
-    named = (rawjson.read(name) or {}).get("session_id")
-    if named and named != raw["session_id"]:
+    there = rawjson.read(name) or {}
+    named = there.get("session_id")
+    is_last = reopened and str(raw.get("started_at", "")) > str(there.get("started_at", ""))
+    if named and named != raw["session_id"] and not is_last:
         return
     if raw.get("ended_at"):
         last = max(live(root), key=lambda one: one.started_at, default=None)
