@@ -94,7 +94,12 @@ def _append(
     root: str, name: str, record: dict[str, Any], change: dict[str, Any], said: str, by: str, now: float
 ) -> int:
     """The action first: what was sent or noted is known to undo, whatever is killed when."""
-    line = files.check_line(light.line(record))
+    given = light.line(record)
+    line = files.check_line(given)
+    if line[:-1] != given:  # what is told of it holds no secret either, nor a piece of one
+        from lumen_tui.store import rawjson
+
+        record = rawjson.decode(line) or {**record, "message": "", "content": ""}
     client = light.client(os.environ)
     if record.get("wu_id") and not os.path.exists(f"{root}/work/{record['wu_id']}.md"):
         from lumen_tui.engine.actions import places
@@ -105,7 +110,7 @@ def _append(
     summary = f"{said}: {' '.join(text.split())[:60]}"  # made safe where it is shown
     verb = "signal.send" if change["kind"] == "signal" else "node.create"
     action = fields.noted(verb, change["key"], summary, by=by, now=now, client=client)
-    told = light.line({**action, "changes": [change]}) + b"\n"  # short, and of words that are clean already
+    told = files.check_line(light.line({**action, "changes": [change]}))
     files.append(f"{root}/actions.jsonl", told, durable=False)
     files.append(f"{root}/memory/{name}", line)
     os.write(1, f"{record['id']}\n".encode())

@@ -30,11 +30,13 @@ def myself() -> str:
 
 def begun(record: dict[str, Any], changes: list[dict[str, Any]]) -> bytes:
     """An action that begins, as a line. Changes from the end of the list are left out where they are too long."""
-    whole = {**record, "stage": "begun", "process": myself()}
+    from lumen_tui.model.secrets.redaction import redact
+
+    whole = {**record, "summary": redact(record["summary"]), "stage": "begun", "process": myself()}
     kept = list(changes)
     while kept and len(dumps(kept)) > _LARGEST:
         kept.pop()
-    return dumps({**whole, "changes": kept}).encode() + b"\n"  # of what is clean already
+    return rawjson.line({**whole, "changes": kept})
 
 
 def end_of(lines: bytes, stage: str) -> bytes:

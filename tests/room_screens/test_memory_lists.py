@@ -43,14 +43,14 @@ async def test_the_journal_says_who_what_and_why(room, port, until, hostile):
     node_id = made(port, f"Race {hostile}")
     port.submit("triage.archive", node_ids=node_id, reason=f"known {hostile}")
     async with room(JournalScreen(port, port.operator, NOW)) as (app, pilot):
-        await until(pilot, lambda: "1 action" in app.shown)
+        await until(pilot, lambda: "2 actions" in app.shown)
         assert "known" in app.shown
         app.harmless()
         await pilot.press("enter")
         assert "triage.archive" in app.shown
         app.harmless()
         await pilot.press("escape", "u")
-        await until(pilot, lambda: "undone" in app.shown and "2 actions" in app.shown)
+        await until(pilot, lambda: "undone" in app.shown and "3 actions" in app.shown)
     assert port.node(node_id).status == "open"
 
 
@@ -58,7 +58,7 @@ async def test_a_room_that_only_reads_says_so(room, port, until):
     node_id = made(port, "Race")
     port.submit("triage.archive", node_ids=node_id, reason="known")
     async with room(JournalScreen(port, port.operator, NOW, "the disk is read-only")) as (app, pilot):
-        await until(pilot, lambda: "1 action" in app.shown)
+        await until(pilot, lambda: "2 actions" in app.shown)
         await pilot.press("u")
         assert "the disk is read-only" in app.shown
     assert port.node(node_id).status == "archived"
@@ -110,5 +110,5 @@ async def test_the_lists_know_their_longest_word(room, port, until):
     async with room(ProtectedScreen(port, NOW), size=(80, 24)) as (app, pilot):
         await until(pilot, lambda: "yesterday's figures   open discovery" in app.shown)
     async with room(JournalScreen(port, port.operator, NOW), size=(80, 24)) as (app, pilot):
-        await until(pilot, lambda: "1 action" in app.shown)
+        await until(pilot, lambda: "3 actions" in app.shown)
         assert app.screen.rows.view.widest == 2

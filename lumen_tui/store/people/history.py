@@ -17,6 +17,7 @@ import msgspec
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.listings import Deed
 from lumen_tui.model.records import Action, Change, Stage
+from lumen_tui.model.secrets.redaction import redact
 from lumen_tui.store import backwards, files, process, stages
 from lumen_tui.store.journal import Journal, encode
 from lumen_tui.store.layout import Layout
@@ -45,7 +46,11 @@ Mine = Callable[[Action], bool]
 
 
 def action_lines(action: Action) -> bytes:
-    """The action as journal lines: one, or several under the same id where its changes do not fit one."""
+    """The action as journal lines: one, or several under the same id where its changes do not fit one.
+
+    Its summary holds no secret, not even of a record that is kept as it was given.
+    """
+    action = msgspec.structs.replace(action, summary=redact(action.summary))
     parts: list[list[Change]] = [[]]
     room = _PART_BYTES
     for change in action.changes:
