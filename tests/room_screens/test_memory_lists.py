@@ -48,6 +48,7 @@ async def test_the_journal_says_who_what_and_why(room, port, until, hostile):
         app.harmless()
         await pilot.press("enter")
         assert "triage.archive" in app.shown
+        assert "where" in app.shown and ("on the command line" in app.shown or "another room" in app.shown)
         app.harmless()
         await pilot.press("escape", "u")
         await until(pilot, lambda: "undone" in app.shown and "3 actions" in app.shown)

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
+from lumen_tui.engine.actions import acting
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.listings import Deed
@@ -122,6 +123,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     def opened(self, row: Deed) -> None:
         facts: list[Fact] = [
             ("when", moment(times.epoch(row.at), self._now)), ("who", row.by), ("what", row.verb),
+            ("where", acting.words(row.client, "") if row.client else ""),
             ("reason", row.reason or "none"), ("about", row.target), ("changes", words.number(row.changes)),
             ("undone", "yes" if row.undone else "no"), ("id", row.id),
         ]  # fmt: skip
