@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.store.units import sessions
 
 HOUR = 1 / 24
@@ -87,7 +87,7 @@ def test_a_session_is_closed_and_its_own_nodes_leave(desk, cli):
     assert {one["id"] for one in told["nodes"]} == {mine, first}
     assert desk.files() == before
     code, out, _ = cli("cleanup", "--session-id", session)
-    assert (code, out.splitlines()[-1]) == (0, f"session {session} on WU-001 ended; 2 nodes archived")
+    assert (code, out.splitlines()[-1]) == (0, f"session {ids.short(session)} on WU-001 ended; 2 nodes archived")
     assert sessions.read(desk.layout, session).ended_at == times.iso(desk.now)
     assert [desk.status(node) for node in (mine, first)] == ["archived"] * 2
     assert [desk.status(node) for node in (last, asked, found, other)] == ["open"] * 4

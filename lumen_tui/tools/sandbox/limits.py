@@ -90,6 +90,7 @@ class Watch:
         self._disks = {path: free for path in roots if (free := _free(path)) >= 0}
         self._shared = _of_the_machine("Shmem")
         self._looks = 0
+        self._over = False  # whether the last look saw more memory than there may be
         self._out_of_sight: set[str] = set()
 
     def look(self, pids: Iterable[int]) -> str:
@@ -112,7 +113,8 @@ class Watch:
         if files and used > self._caps.memory:  # what is open and mapped was counted twice
             mapped = descriptors.mapped_memory_files(pids)
             used -= sum(size for inode, size in mapped.items() if inode in files)
-        if used > self._caps.memory or self._hides_memory(pids, held, files):
+        over, self._over = self._over, used > self._caps.memory or self._hides_memory(pids, held, files)
+        if over and self._over:  # in two looks: the figures of one come one by one, while pages are touched
             return f"it used more than {self._caps.memory // MIB:,} MiB of memory"
         if used > _LEAST_FREE and _of_the_machine("MemAvailable", _LEAST_FREE) < _LEAST_FREE:
             return f"the machine has hardly any memory left ({used // MIB:,} MiB of it were used by this command)"
