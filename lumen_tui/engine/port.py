@@ -153,7 +153,7 @@ class RemotePort:
             view = self._reader.tasks.find(task_id)
             folder = self._reader.tasks.folder(task_id)
         if view is None or folder is None:
-            raise ActionError(f"there is no task {one_line(task_id, 80)!r}", missing=True)
+            raise ActionError(f"there is no task {one_line(task_id, 80)}", missing=True)
         return view, folder
 
     def events(self, limit: int) -> list[EngineEvent]:
