@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.listings import Deed
 from lumen_tui.model.records import Stage
 from lumen_tui.model.text import one_line
-from lumen_tui.store import backwards, files
 from lumen_tui.store.layout import Layout
-from lumen_tui.store.people.history import joined
+from lumen_tui.store.people.history import joined, newest_parts
 
 _LOOKED_AT = 2000  # actions looked through for reasons
 _LONGEST = 300  # characters of a text that are kept
@@ -43,7 +38,7 @@ def recent(layout: Layout, limit: int) -> list[Deed]:
     """The newest `limit` actions, the last one first. Damaged lines, and what nothing stands of, are passed over."""
     found: list[Deed] = []
     last_word: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
-    for deed in joined(_lines(layout), _merged):
+    for deed in joined(newest_parts(layout, lambda line: _deed(_decode(line))), _merged):
         if deed.stage == Stage.DROPPED:
             continue
         if (turned := deed.undoes or deed.redoes) and deed.stage != Stage.BEGUN:
@@ -62,21 +57,6 @@ def recent_reasons(layout: Layout, verb: str, limit: int) -> tuple[str, ...]:
 
 def _merged(later: Deed, earlier: Deed) -> Deed:
     return msgspec.structs.replace(earlier, changes=earlier.changes + later.changes)
-
-
-def _lines(layout: Layout) -> Iterator[Deed]:
-    try:
-        fd = files.open_plain(layout.actions)
-    except FileNotFoundError:
-        return
-    try:
-        for _, line in backwards.lines(fd):
-            try:
-                yield _deed(_decode(line))
-            except UNDECODABLE:
-                continue
-    finally:
-        os.close(fd)
 
 
 def _deed(line: _Line) -> Deed:

@@ -158,18 +158,22 @@ def joined(parts: Iterable[Part], merged: Callable[[Part, Part], Part]) -> Itera
 
 def newest_first(layout: Layout) -> Iterator[Action]:
     """Every action from the last one back, its parts joined; those of which nothing stands are left out."""
-    return (one for one in joined(_lines(layout), _merged) if one.stage != Stage.DROPPED)
+    return (one for one in joined(newest_parts(layout, _decode), _merged) if one.stage != Stage.DROPPED)
 
 
-def _lines(layout: Layout) -> Iterator[Action]:
+def newest_parts(layout: Layout, decode: Callable[[bytes], Part]) -> Iterator[Part]:
+    """What `decode` makes of each line, the last one first; damaged lines are passed over."""
     try:
         fd = files.open_plain(layout.actions)
     except FileNotFoundError:
         return
     try:
         for _, line in backwards.lines(fd):
-            with contextlib.suppress(*UNDECODABLE):
-                yield _decode(line)
+            try:
+                part = decode(line)
+            except UNDECODABLE:
+                continue
+            yield part
     finally:
         os.close(fd)
 
