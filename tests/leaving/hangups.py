@@ -356,14 +356,20 @@ def in_the_editor(way: str) -> float:
             until(lambda: b"something noticed" in opened.sent, "the row is there")
             opened.type("5e")
             until(lambda: b"EDITING" in opened.sent, "the editor is there")
-            began = time.monotonic()
-            WAYS[way](opened, root)
-            until(opened.gone, f"all is gone ({marked(opened.mark)})")
-            took = time.monotonic() - began
-            if opened.terminal >= 0:
-                until(opened.restored, "the terminal is as it was")
+            took = ended(opened, way, root)
         os.close(driving or -1)
         return took
+
+
+def ended(opened: Opened, way: str, root: Path) -> float:
+    """End it in this way; the seconds until nothing of it was left. Failed."""
+    began = time.monotonic()
+    WAYS[way](opened, root)
+    until(opened.gone, f"all is gone ({marked(opened.mark)})")
+    took = time.monotonic() - began
+    if opened.terminal >= 0:
+        until(opened.restored, "the terminal is as it was")
+    return took
 
 
 def early(way: str, seconds: float) -> float:
@@ -371,13 +377,7 @@ def early(way: str, seconds: float) -> float:
     with folder() as root, Opened(room(root)) as opened:
         time.sleep(seconds)
         opened.room = opened.leader
-        began = time.monotonic()
-        WAYS[way](opened, root)
-        until(opened.gone, f"all is gone ({marked(opened.mark)})")
-        took = time.monotonic() - began
-        if opened.terminal >= 0:
-            until(opened.restored, "the terminal is as it was")
-        return took
+        return ended(opened, way, root)
 
 
 def demo(way: str, *, filling: bool = False) -> float:
