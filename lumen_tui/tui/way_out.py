@@ -37,6 +37,7 @@ class WayOut:
         self._attributes: list[Any] | None = None
         self._begun = False
         self._late = False  # whether the room's own way out took too long
+        self._given = False  # whether the terminal is as it was
         self.taken = False  # whether anything was drawn
 
     def prepare(self) -> None:
@@ -78,6 +79,7 @@ class WayOut:
         while self._late:
             time.sleep(_PAUSE)  # the other thread does it, and ends the process
         self._restore(screen=screen)
+        self._given = True  # to do it again would throw away what waits to be read there
 
     def _restore(self, *, screen: bool) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTTOU,))  # it would stop who is not in the foreground
@@ -91,8 +93,9 @@ class WayOut:
 
     def _insist(self, code: int) -> None:
         time.sleep(_GRACE)
-        self._late = True
-        self._restore(screen=True)
+        if not self._given:
+            self._late = True
+            self._restore(screen=True)
         os._exit(code)
 
 
