@@ -78,8 +78,8 @@ class Terminal(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """As Textual has it, which returns half-way where there is no terminal any more."""
-        if is_gone(self.fileno) or is_gone(self._wire.fileno()):
-            self._wire.gone = True
+        self._wire.gone = self._wire.gone or is_gone(self._wire.fileno())
+        if self._wire.gone or is_gone(self.fileno):
             self.hang_up()
         way_out.taken = True
         super().start_application_mode()  # type: ignore[no-untyped-call]

@@ -6,6 +6,7 @@ hangs, would be deaf to all of them. Nothing heavy is imported: this begins befo
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import signal
@@ -36,7 +37,7 @@ class WayOut:
     def __init__(self) -> None:
         self._attributes: list[Any] | None = None
         self._begun = False
-        self._late = False  # whether the room's own way out took too long
+        self._restoring = _thread.allocate_lock()
         self._given = False  # whether the terminal is as it was
         self.taken = False  # whether anything was drawn
 
@@ -76,10 +77,9 @@ class WayOut:
 
     def give_back(self, *, screen: bool) -> None:
         """Set the terminal as it was; with `screen` also turn off all that the room may have turned on."""
-        while self._late:
-            time.sleep(_PAUSE)  # the other thread does it, and ends the process
-        self._restore(screen=screen)
-        self._given = True  # to do it again would throw away what waits to be read there
+        with self._restoring:  # or the other thread does it, and ends the process
+            self._restore(screen=screen)
+            self._given = True  # to do it again would throw away what waits to be read there
 
     def _restore(self, *, screen: bool) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTTOU,))  # it would stop who is not in the foreground
@@ -93,10 +93,10 @@ class WayOut:
 
     def _insist(self, code: int) -> None:
         time.sleep(_GRACE)
-        if not self._given:
-            self._late = True
-            self._restore(screen=True)
-        os._exit(code)
+        with self._restoring:
+            if not self._given:
+                self._restore(screen=True)
+            os._exit(code)
 
 
 def _write_past_others(text: str) -> None:
