@@ -85,6 +85,9 @@ class Port(Protocol):
     def deeds(self, limit: int) -> list[Deed]:
         """What the operators did, newest first."""
 
+    def undoable(self) -> str:
+        """The id of the operator's newest action here that can be undone; nothing where there is none."""
+
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
         """The last reasons given with a verb, each once, newest first."""
 
@@ -140,21 +143,14 @@ class RemotePort:
 
     def task_detail(self, task_id: str) -> TaskDetail:
         for _ in range(_MOVES):
-            view, folder = self._task(task_id)
+            with self._turn:
+                self._reader.refresh(self._clock.now())
+                view, folder = _task(self._reader, task_id)
             events = tail_events(folder, count=_EVENTS_SHOWN, size=_EVENT_BYTES)
             result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
             if folder.exists():
                 break  # else it was archived meanwhile, and what was read is not all
         return TaskDetail(view=view, events=events, result=safe(result))
-
-    def _task(self, task_id: str) -> tuple[TaskView, Path]:
-        with self._turn:
-            self._reader.refresh(self._clock.now())
-            view = self._reader.tasks.find(task_id)
-            folder = self._reader.tasks.folder(task_id)
-        if view is None or folder is None:
-            raise ActionError(f"there is no task {one_line(task_id, 80)}", missing=True)
-        return view, folder
 
     def events(self, limit: int) -> list[EngineEvent]:
         return recent_events(self._store, limit)
@@ -195,6 +191,11 @@ class RemotePort:
     def deeds(self, limit: int) -> list[Deed]:
         return deeds.recent(self._store.layout, limit)
 
+    def undoable(self) -> str:
+        from lumen_tui.engine.actions.undo import newest_possible
+
+        return newest_possible(self._store, by=self.operator, client=self.client, now=self._clock.now())
+
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
         return deeds.recent_reasons(self._store.layout, verb, _REASONS)
 
@@ -221,6 +222,13 @@ class RemotePort:
         with self._turn:
             self._reader.load(self._clock.now())
             return self._reader.nodes.listing(kind)
+
+
+def _task(reader: Reader, task_id: str) -> tuple[TaskView, Path]:
+    view, folder = reader.tasks.find(task_id), reader.tasks.folder(task_id)
+    if view is None or folder is None:
+        raise ActionError(f"there is no task {one_line(task_id, 80)}", missing=True)
+    return view, folder
 
 
 def _unwritable(root: Path) -> str:

@@ -3,11 +3,15 @@ from __future__ import annotations
 import fcntl
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import pytest
 
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model.tasks import Exit, Status
+from lumen_tui.store import files, locks
 from lumen_tui.store.people import history
 from lumen_tui.store.settings.roles import load_role
+from lumen_tui.store.tasks import taskfiles
 from lumen_tui.store.tasks.taskfiles import read_spec
 from lumen_tui.store.units import work
 
@@ -90,7 +94,20 @@ def test_a_refusal_names_the_action_and_the_one_before_it(desk):
     desk.do("undo", by="ana", action_id=first.action_id[:9])
     with pytest.raises(ActionError) as refused:
         desk.do("undo", by="ana")
-    assert "discovery noted: “the second thing”" in str(refused.value), "what was undone is not offered again"
+    said = str(refused.value)
+    assert "discovery noted: “the first thing”" in said, "neither what was undone nor what cannot be is offered"
+
+
+def test_where_nothing_before_it_can_be_undone_a_refusal_says_so(desk):
+    node = desk.discovery(by="bo")
+    desk.do("triage.archive", node_ids=node, reason="r", by="ana")
+    desk.do("node.unarchive", node_ids=node, by="bo")
+    desk.do("triage.archive", node_ids=node, reason="another", by="bo")
+    desk.do("kill", by="ana")
+    desk.do("unkill", by="ana")
+    with pytest.raises(ActionError) as refused:
+        desk.do("undo", by="ana")
+    assert str(refused.value).endswith("ends every worker again; nothing before it can be undone either")
 
 
 def test_an_action_that_is_not_there_is_told_apart_from_none_at_all(desk):
@@ -194,3 +211,49 @@ def test_undo_of_a_setting_does_not_wait_for_the_memory(desk):
         finally:
             fcntl.flock(memory, fcntl.LOCK_UN)
     assert list(history.actions(desk.store.layout))[-1].undoes
+
+
+def test_a_refused_undo_writes_nothing_whatever_it_refuses_for(desk):
+    task = desk.do("task.new", objective="hello").target
+    end = Exit(task, Status.DONE, "2027-01-15T08:00:00.000Z")
+    files.replace(desk.store.layout.task(task) / "exit.json", msgspec.json.encode(end))
+    _refused(desk, "has ended already")
+    desk.do("signal.read", signal_ids=desk.do("signal.send", message="hello").target, by="bo")
+    _refused(desk, "read by bo")
+    unit = desk.do("wu.new", title="a thing", lane="Core").target
+    desk.do("session.start", wu_id=unit, by="bo")
+    _refused(desk, "is open on|was changed since")
+    desk.do("task.cancel", task_id=desk.do("task.new", objective="b", by="bo").target)
+    desk.do("undo")
+    _refused(desk, "a cancel is not repeated by redo", "redo")
+
+
+def _refused(desk, why: str, verb: str = "undo") -> None:
+    before = desk.files()
+    with pytest.raises(ActionError, match=why):
+        desk.do(verb)
+    assert desk.files() == before
+
+
+def test_a_cancel_that_no_engine_has_taken_up_is_taken_back_and_the_worker_goes_on(desk):
+    task = desk.do("task.new", objective="hello").target
+    lock = locks.try_lock(desk.store.layout.task(task) / "run.lock")
+    assert lock is not None
+    desk.do("task.cancel", task_id=task)
+    assert desk.do("undo").summary.startswith("undone")
+    assert taskfiles.status_of(desk.store.layout.task(task)) is Status.RUNNING
+    desk.do("task.cancel", task_id=task)
+    stop = {"status": "cancelled", "reason": "r", "after": ""}  # as an engine does
+    files.replace(desk.store.layout.task(task) / "stop.json", msgspec.json.encode(stop))
+    command = msgspec.json.decode(list(desk.store.commands.lines())[-1])
+    desk.store.command_receipts.append({"command_id": command["id"], "at": "", "ok": True})
+    _refused(desk, "still ending: try again")
+
+
+def test_an_approval_of_the_constitution_comes_back_with_its_name_and_date(desk):
+    desk.do("constitution.approve", by="bo")
+    before = desk.store.layout.approved_constitution.read_bytes()
+    desk.store.layout.constitution.write_text("# Other\n\nBe kind.\n")
+    desk.do("constitution.approve")
+    desk.do("undo")
+    assert desk.store.layout.approved_constitution.read_bytes() == before

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ def _one_run(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     acts = Acts(stage)
     for _ in range(stage.chance.randrange(10, 31)):
         acts.act()
+        if stage.chance.random() < 0.3:
+            acts.there_and_back()
     acts.take_back()
     assert not acts.standing() or acts.refused, seed
     if not acts.refused:
@@ -68,6 +71,8 @@ class Acts:
         self.joined: set[str] = set()  # entries of acts of which an older entry stands
         self.refused: dict[str, str] = {}
         self.held: set[tuple[str, str]] = set()  # what refused entries changed
+        self.again: set[str] = set()  # verbs of which redo was carried out
+        self.not_again: dict[str, str] = {}  # why redo refused, and what was done
 
     def standing(self) -> list[str]:
         mine = history.standing(self.desk.store.layout, lambda action: action.by == "ana")
@@ -91,15 +96,43 @@ class Acts:
             self.before[name], self.verbs[name] = before, verb
         self.joined |= set(new[:-1])
 
+    def there_and_back(self) -> None:
+        """Undo the newest entry and do it again: all is as it was. Where one is refused, nothing is written."""
+        before, entries = _seen(self.desk), self.standing()
+        if not entries or not self._turned("undo"):
+            return
+        newest = entries[0]
+        undone = _seen(self.desk)
+        if self._turned("redo"):
+            left = _differing(before, _seen(self.desk))
+            assert not left, (self.verbs.get(newest), left, self.done)
+            assert self.standing() == entries
+            self.again.add(self.verbs.get(newest, ""))
+        else:
+            assert _differing(undone, _seen(self.desk)) == set()
+
+    def _turned(self, verb: str) -> bool:
+        """Whether it was carried out; where it was refused, nothing was written, not even to the journal of actions."""
+        journal = self.desk.store.layout.actions.read_bytes()
+        try:
+            self.desk.do(verb)
+        except ActionError as error:
+            assert self.desk.store.layout.actions.read_bytes() == journal, ("it was refused, and wrote", str(error))
+            if verb == "redo":
+                self.not_again[str(error)] = self.done[-1]
+            return False
+        return True
+
     def take_back(self) -> None:
         while entries := self.standing():
             newest = entries[0]
-            stands = _seen(self.desk)
+            stands, journal = _seen(self.desk), self.desk.store.layout.actions.read_bytes()
             self.desk.now += 1
             try:
                 named = {"action_id": newest} if self.refused else {}
                 perform(self.desk.store, "undo", named, by="ana", now=self.desk.now)
             except ActionError as error:
+                assert self.desk.store.layout.actions.read_bytes() == journal, ("it was refused, and wrote", str(error))
                 self._must_be_documented(newest, str(error))
                 self.refused[newest] = str(error)
                 self.held |= _differing(self.before[newest], stands)
@@ -169,10 +202,16 @@ def _seen(desk: Desk) -> View:
         if name.startswith(_NOT_SEEN) or "/." in name or name in _GROWS:
             continue
         if not name.endswith(".jsonl"):
-            seen[name, ""] = _STEP.sub(b"", data) if name.startswith("blocks/") else data
+            seen[name, ""] = _plainly(name, data)
             continue
         seen.update({(name, key): record for key, record in _newest(data).items()})
     return seen
+
+
+def _plainly(name: str, data: bytes) -> object:
+    if name.startswith("blocks/"):
+        return _STEP.sub(b"", data)
+    return tomllib.loads(data.decode()) if name.endswith(".toml") else data  # in what order tables stand says nothing
 
 
 def _newest(data: bytes) -> dict[str, object]:

@@ -13,6 +13,7 @@ from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import (
+    Acted,
     AllowRule,
     Approval,
     Decision,
@@ -212,14 +213,24 @@ def approval_now(store: Store, change: Change) -> dict[str, Any] | None:
     return None if found is None else msgspec.to_builtins(found)
 
 
+def may_answer(store: Store, change: Change) -> None:
+    """For undo: refuse where a worker has acted on the answer."""
+    if acted := approvals.acted(store.layout, change.key):
+        raise _acted_on(acted)
+
+
+def _acted_on(acted: Acted) -> ActionError:
+    when = f" at {times.stamp(times.epoch(acted.at))}" if acted.at else ""
+    return ActionError(f"a worker has acted on this answer already{when}: it cannot be taken back")
+
+
 def put_approval(store: Store, change: Change) -> None:
     """For undo: take the answer away, or give it again. Refused once a worker has acted on it."""
     answer = None if change.after is None else msgspec.convert(change.after, Decision)
     try:
         approvals.set_decision(store.layout, change.key, answer)
     except approvals.ActedOn as error:
-        when = f" at {error.acted.at[:10]} {error.acted.at[11:19]} UTC" if error.acted.at else ""
-        raise ActionError(f"a worker has acted on this answer already{when}: it cannot be taken back") from error
+        raise _acted_on(error.acted) from error
 
 
 def _saved(store: Store) -> list[dict[str, Any]]:

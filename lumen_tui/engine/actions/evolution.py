@@ -1,4 +1,4 @@
-"""What a person decides about what was learnt: accept, reject, edit, go back to a version, approve the constitution."""
+"""What a person decides about what was learnt: accept, reject, edit, go back to a version."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from lumen_tui.engine.evolution.rules import gate_rules
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import gate, ids, times
-from lumen_tui.model.constitution import DEFAULT
 from lumen_tui.model.evolution import Observation, Status, Trust, objections
 from lumen_tui.model.records import Change
-from lumen_tui.model.text import is_safe, one_line
-from lumen_tui.store import files, filing, locks
-from lumen_tui.store.learning import constitution, evolved, versions
+from lumen_tui.model.text import one_line
+from lumen_tui.store import locks
+from lumen_tui.store.learning import evolved, versions
 from lumen_tui.store.people import history
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.store import Store
 
-KIND, FILES_KIND, CONSTITUTION_KIND = "observation", "evolved", "constitution"
-_SHIPPED_KEY = "constitution and its file"  # of the change that approves the shipped one where there is no file yet
+KIND, FILES_KIND = "observation", "evolved"
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
 _OUTSIDE = (Status.PROPOSED, Status.REJECTED, Status.SUPERSEDED)  # what files do not tell, so that undo has to
-_MOST_CONSTITUTION = 20_000  # bytes; both sides of a change must fit into one journal line
 Known = dict[str, Observation]
 
 
@@ -193,61 +190,26 @@ def files_now(store: Store, _: Change) -> dict[str, Any] | None:
     return {"digest": versions.digest_of(versions.on_disk(store.layout))}
 
 
+def may_files(store: Store, change: Change) -> None:
+    """For undo: refuse where the files as they were then are not kept."""
+    _contents(store, _version_of(store, change))
+
+
+def _version_of(store: Store, change: Change) -> versions.Version:
+    """The newest version with the hash of the change's `after`."""
+    wanted = (change.after or {}).get("digest")
+    found = [one for one in versions.listed(store.layout) if one.digest == wanted]
+    if not found:
+        raise ActionError("the files as they were then are not kept: nothing was changed")
+    return found[-1]
+
+
 def put_files(store: Store, change: Change) -> None:
     """For undo: the newest version with the hash of the change's `after`."""
-    layout, wanted = store.layout, (change.after or {}).get("digest")
-    with locks.waiting_lock(layout.lock(evolved.LOCK)):
-        listed = versions.listed(layout)
-        found = [one for one in listed if one.digest == wanted]
-        if not found:
-            raise ActionError("the files as they were then are not kept: nothing was changed")
-        config, last = load_config(layout)[0].evolution, listed[-1]
-        why = f"as in version {found[-1].version}"
-        texts = _contents(store, found[-1])
-        writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=why)
-
-
-def approve(store: Store, *, by: str, now: float) -> Done:
-    """Approve the constitution as it stands in evolved/constitution.md; the shipped one where there is none."""
     layout = store.layout
-    text = evolved.read_text(layout.constitution)
-    before = constitution.approved_text(layout)
-    _check_constitution(text, before)
-    key = CONSTITUTION_KIND if text is not None else _SHIPPED_KEY
-    change = Change(CONSTITUTION_KIND, key, _text_side(before), _text_side(text or DEFAULT))
-    action = edits.new_action("constitution.approve", [change], summary="constitution approved", by=by, now=now)
-    with history.carrying_out(layout, action):
-        if text is None:
-            files.replace(layout.constitution, DEFAULT.encode())
-        constitution.approve(layout, text or DEFAULT, by=by, at=times.iso(now))
-    return Done(summary="constitution approved", target=CONSTITUTION_KIND, action_id=action.id)
-
-
-def _check_constitution(text: str | None, before: str | None) -> None:
-    if text is not None and not text.strip():
-        raise ActionError("evolved/constitution.md is empty: write it first")
-    if text is not None and (len(text.encode("utf-8", "replace")) > _MOST_CONSTITUTION or not is_safe(text)):
-        raise ActionError(
-            f"the constitution has invisible characters or over {_MOST_CONSTITUTION:,} bytes: mend it first"
-        )
-    if before is not None and before == text:
-        raise ActionError("the constitution is approved as it stands", missing=True)
-
-
-def _text_side(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else {"text": text}
-
-
-def constitution_now(store: Store, _: Change) -> dict[str, Any] | None:
-    """For undo: what is approved now."""
-    return _text_side(constitution.approved_text(store.layout))
-
-
-def put_constitution(store: Store, change: Change) -> None:
-    """For undo: approve what was approved before; the file goes and comes that the approval made."""
-    text = (change.after or {}).get("text")
-    if change.key == _SHIPPED_KEY and text is None and evolved.read_text(store.layout.constitution) == DEFAULT:
-        filing.remove(store.layout.constitution)
-    elif change.key == _SHIPPED_KEY and text is not None and not store.layout.constitution.exists():
-        files.replace(store.layout.constitution, DEFAULT.encode())
-    constitution.approve(store.layout, text, by="undo", at="")
+    with locks.waiting_lock(layout.lock(evolved.LOCK)):
+        found = _version_of(store, change)
+        config, last = load_config(layout)[0].evolution, versions.listed(layout)[-1]
+        why = f"as in version {found.version}"
+        texts = _contents(store, found)
+        writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=why)

@@ -91,15 +91,26 @@ def lines_now(store: Store, change: Change) -> Side:
     return (change.after or change.before) if stands else None
 
 
+def may_lines(store: Store, change: Change) -> None:
+    """For undo: refuse where something was said since of what the lines hold."""
+    if change.after is not None:
+        raise ActionError(_AGAIN)
+    path, wanted = store.root / change.key, _stretch(change)
+    _later(store, path, importedlines.find(path, wanted), wanted.size)
+
+
+def _later(store: Store, path: Path, at: int, size: int) -> importedlines.Later:
+    said = importedlines.later(path, at, size) if path == store.layout.memory else importedlines.Later()
+    if said.changed:
+        raise ActionError(f"{said.changed} was changed since it was imported: undo that first")
+    return said
+
+
 def put_lines(store: Store, change: Change) -> None:
     """For undo: take the lines out again, unless something was said of them since."""
     path, wanted = store.root / change.key, _stretch(change)
-    if change.after is not None:
-        raise ActionError(_AGAIN)
     at = importedlines.find(path, wanted)
-    said = importedlines.later(path, at, wanted.size) if path == store.layout.memory else importedlines.Later()
-    if said.changed:
-        raise ActionError(f"{said.changed} was changed since it was imported: undo that first")
+    said = _later(store, path, at, wanted.size)
     try:
         importedlines.cut(path, at, wanted.size, said)
     except rewriting.Moved as error:
@@ -111,8 +122,12 @@ def file_now(store: Store, change: Change) -> Side:
     return _hash(store.root / change.key)
 
 
-def put_file(store: Store, change: Change) -> None:
-    """For undo: take the file away; its source has it still."""
+def may_file(_: Store, change: Change) -> None:
+    """For undo: refuse to bring the file again."""
     if change.after is not None:
         raise ActionError(_AGAIN)
+
+
+def put_file(store: Store, change: Change) -> None:
+    """For undo: take the file away; its source has it still."""
     filing.remove(store.root / change.key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from lumen_tui.engine.actions import (
     agentfile,
@@ -12,6 +12,7 @@ from lumen_tui.engine.actions import (
     attention,
     blocks,
     budget,
+    constitution,
     evolution,
     facts,
     imports,
@@ -43,14 +44,19 @@ def _work_now(store: Store, change: Change) -> Side:
     return work.unit_side(store.layout, change.key)
 
 
-def _put_work(store: Store, change: Change) -> None:
+def _may_work(store: Store, change: Change) -> None:
     if change.after is None:
         work.must_be_unused(store, change.key)
-        retire_unit(store.layout, change.key)
-    elif work.retired_side(store.layout, change.key) == change.after:
-        work.bring_back(store.layout, change.key)
-    else:
+    elif work.retired_side(store.layout, change.key) != change.after:
         raise ActionError(f"work/retired/{change.key}.md is gone or was changed: nothing was done")
+
+
+def _put_work(store: Store, change: Change) -> None:
+    _may_work(store, change)
+    if change.after is None:
+        retire_unit(store.layout, change.key)
+    else:
+        work.bring_back(store.layout, change.key)
 
 
 def _role_now(store: Store, change: Change) -> Side:
@@ -72,6 +78,10 @@ def _task_now(store: Store, change: Change) -> Side:
     return tasks.some_fields(_spec(store, change), change.before or ())
 
 
+def _may_task(store: Store, change: Change) -> None:
+    tasks.must_wait(store, change.key)
+
+
 def _put_task(store: Store, change: Change) -> None:
     spec = _spec(store, change)
     tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
@@ -84,41 +94,56 @@ def _noted(_: Store, change: Change) -> Side:
 
 Now = Callable[[Store, Change], Side]
 Put = Callable[[Store, Change], "str | None"]  # the words are for a person: what goes on, or what stays
-KINDS: dict[str, tuple[Now, Put]] = {
-    "work": (_work_now, _put_work),
-    "role": (_role_now, _put_role),
-    "task": (_task_now, _put_task),
-    "attention": (_noted, attention.put),
-    uncancel.KIND: (uncancel.cancelled_now, uncancel.put),
-    "setting": (settings.setting_now, settings.put_setting),
-    "approval": (approvals.approval_now, approvals.put_approval),
-    "allow": (approvals.rule_now, approvals.put_rule),
-    "grant": (budget.grant_now, budget.put_grant),
-    agentfile.KIND: (agentfile.passages_now, agentfile.put_passages),
-    blocks.KIND: (blocks.block_now, blocks.put_block),
-    relay.KIND: (relay.relay_now, relay.put_relay),
-    archive.KIND: (archive.passage_now, archive.put_passage),
-    facts.KIND: (facts.confirmation_now, facts.put_confirmation),
-    evolution.KIND: (evolution.observation_now, evolution.put_observation),
-    evolution.FILES_KIND: (evolution.files_now, evolution.put_files),
-    worksessions.KIND: (worksessions.session_now, worksessions.put_session),
-    worksessions.CURRENT_KIND: (worksessions.current_now, worksessions.put_current),
-    relations.KIND: (relations.edge_now, relations.put_edge),
-    touches.KIND: (touches.touches_now, touches.put_touches),
-    resting.KIND: (resting.pause_now, resting.put_pause),
-    tasks.QUEUED_KIND: (tasks.queued_now, tasks.put_queued),
-    signals.SENT_KIND: (signals.sent_now, signals.put_sent),
-    signals.TOLD_KIND: (signals.sent_now, signals.put_told),
-    lines.READ_KIND: (signals.reads_now, signals.put_reads),
-    imports.LINES_KIND: (imports.lines_now, imports.put_lines),
-    imports.FILE_KIND: (imports.file_now, imports.put_file),
-    evolution.CONSTITUTION_KIND: (evolution.constitution_now, evolution.put_constitution),
+May = Callable[[Store, Change], None]
+
+
+def _always(_: Store, __: Change) -> None:
+    """What is as the change says can be put back."""
+
+
+class Kind(NamedTuple):
+    """What undo knows of one kind of change."""
+
+    now: Now
+    put: Put
+    may: May = _always  # ActionError where `put` would refuse although the thing is as the change says
+
+
+KINDS: dict[str, Kind] = {
+    "work": Kind(_work_now, _put_work, _may_work),
+    "role": Kind(_role_now, _put_role),
+    "task": Kind(_task_now, _put_task, _may_task),
+    "attention": Kind(_noted, attention.put),
+    uncancel.KIND: Kind(uncancel.cancelled_now, uncancel.put, uncancel.may),
+    "setting": Kind(settings.setting_now, settings.put_setting),
+    "approval": Kind(approvals.approval_now, approvals.put_approval, approvals.may_answer),
+    "allow": Kind(approvals.rule_now, approvals.put_rule),
+    "grant": Kind(budget.grant_now, budget.put_grant),
+    agentfile.KIND: Kind(agentfile.passages_now, agentfile.put_passages),
+    blocks.KIND: Kind(blocks.block_now, blocks.put_block),
+    relay.KIND: Kind(relay.relay_now, relay.put_relay),
+    archive.KIND: Kind(archive.passage_now, archive.put_passage),
+    facts.KIND: Kind(facts.confirmation_now, facts.put_confirmation),
+    evolution.KIND: Kind(evolution.observation_now, evolution.put_observation),
+    evolution.FILES_KIND: Kind(evolution.files_now, evolution.put_files, evolution.may_files),
+    worksessions.KIND: Kind(worksessions.session_now, worksessions.put_session),
+    worksessions.CURRENT_KIND: Kind(worksessions.current_now, worksessions.put_current),
+    relations.KIND: Kind(relations.edge_now, relations.put_edge),
+    touches.KIND: Kind(touches.touches_now, touches.put_touches),
+    resting.KIND: Kind(resting.pause_now, resting.put_pause),
+    tasks.QUEUED_KIND: Kind(tasks.queued_now, tasks.put_queued, tasks.may_queue),
+    signals.SENT_KIND: Kind(signals.sent_now, signals.put_sent, signals.may_send),
+    signals.TOLD_KIND: Kind(signals.sent_now, signals.put_told),
+    lines.READ_KIND: Kind(signals.reads_now, signals.put_reads),
+    imports.LINES_KIND: Kind(imports.lines_now, imports.put_lines, imports.may_lines),
+    imports.FILE_KIND: Kind(imports.file_now, imports.put_file, imports.may_file),
+    constitution.KIND: Kind(constitution.approved_now, constitution.put_approved),
 }
 
 
 def side_now(store: Store, change: Change) -> Side:
     """How the thing stands that a change is about, as one of its sides says it."""
     if change.kind != "node":
-        return KINDS[change.kind][0](store, change)
+        return KINDS[change.kind].now(store, change)
     found = nodes.find(store.layout.memory, [change.key]).get(change.key)
     return {key: nodes.get_field(found[1], key) for key in change.after or change.before or {}} if found else None

@@ -233,18 +233,21 @@ def _now(store: Store, change: Change) -> dict[str, Any] | None:
     return lanes.fields_of(store.layout, change.key, list(change.before or {}))
 
 
+def _may(store: Store, change: Change) -> None:
+    """Refuse where the place in the lane was taken meanwhile."""
+    after = change.after or {}
+    if after.get("status") == IN_PROGRESS:
+        unit, age = unit_of(store, change.key), times.epoch(str(after.get("claimed_at") or ""))
+        _must_have_room(store, unit, after.get("lane", unit.lane) or "", config_of(store).lanes, now=age)
+
+
 def _put(store: Store, change: Change) -> None:
     """One step of undo or redo; refused where the place in the lane was taken meanwhile."""
     with locks.waiting_lock(store.layout.lock("work")):
         if _now(store, change) != change.before:
             raise ActionError(f"{change.key} was changed at this moment: nothing was done")
-        after = change.after or {}
-        unit = unit_of(store, change.key)
-        if after.get("status") == IN_PROGRESS:
-            age = times.epoch(str(after.get("claimed_at") or ""))
-            lane = after.get("lane", unit.lane)
-            _must_have_room(store, unit, lane or "", config_of(store).lanes, now=age)
-        put(store, change.key, after)
+        _may(store, change)
+        put(store, change.key, change.after or {})
 
 
-kinds.KINDS["unit"] = (_now, _put)  # what undo needs of a work unit stands beside its verbs
+kinds.KINDS["unit"] = kinds.Kind(_now, _put, _may)  # what undo needs of a work unit stands beside its verbs

@@ -91,15 +91,22 @@ def sent_now(store: Store, change: Change) -> dict[str, Any] | None:
     return {"sent": True} if withdrawing.is_there(store.layout, change.key) else None
 
 
-def put_sent(store: Store, change: Change) -> None:
-    """For undo: take a signal back that nobody has read yet, or send it again."""
+def may_send(store: Store, change: Change) -> None:
+    """For undo: refuse to take back a signal that somebody has read."""
     if change.after is not None:
-        withdrawing.bring_back(store.layout, change.key)
         return
     if readers := withdrawing.readers(store.layout, change.key):
         more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
         hint = f"send a correction (`signal TEXT --reply-to {change.key}`)"
         raise ActionError(f"it was read by {readers[0]}{more}: {hint}")
+
+
+def put_sent(store: Store, change: Change) -> None:
+    """For undo: take a signal back that nobody has read yet, or send it again."""
+    if change.after is not None:
+        withdrawing.bring_back(store.layout, change.key)
+        return
+    may_send(store, change)
     word = acting.word()
     withdrawing.withdraw(store.layout, change.key, by=word.by, now=word.now)
 

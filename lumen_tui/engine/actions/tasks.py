@@ -82,18 +82,31 @@ def queued_now(store: Store, change: Change) -> dict[str, Any] | None:
     return None if (cancelled or {}).get("cancelled") else {"queued": True}
 
 
+def may_queue(store: Store, change: Change) -> None:
+    """Refuse to take back a task that has ended, and to queue one again that had begun."""
+    folder = taskfiles.folder_of(store.layout, change.key)
+    if change.after is not None:
+        if folder is not None:
+            raise _had_begun(change.key)
+        return
+    status = taskfiles.status_of(folder) if folder else Status.LOST
+    if status.ended:
+        raise ActionError(f"task {ids.short(change.key)} has ended already ({status.value}): its result stays")
+
+
+def _had_begun(task_id: str) -> ActionError:
+    return ActionError(f"task {ids.short(task_id)} had begun and was cancelled: `task retry` begins it anew")
+
+
 def put_queued(store: Store, change: Change) -> str:
     """For undo: take a task out of the queue; one that has begun is cancelled. Redo puts it back where it waited."""
     if change.after is not None:
         if not taskfiles.bring_back(store.layout, change.key):
-            raise ActionError(f"task {ids.short(change.key)} had begun and was cancelled: `task retry` begins it anew")
+            raise _had_begun(change.key)
         return ""
     if taskfiles.withdraw(store.layout, change.key):
         return ""
-    folder = taskfiles.folder_of(store.layout, change.key)
-    status = taskfiles.status_of(folder) if folder else Status.LOST
-    if status.ended:
-        raise ActionError(f"task {ids.short(change.key)} has ended already ({status.value}): its result stays")
+    may_queue(store, change)  # it may have ended at this moment
     word = acting.word()
     engine.ask(store, "cancel", by=word.by, now=word.now, target=change.key, reason="taken back by undo")
     return "it had begun: the engine was asked to cancel it, and what it did so far stays"
@@ -191,8 +204,7 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
         after = _checked(store, with_fields(before, _whole(before, changes)))
     except msgspec.ValidationError as error:
         raise ActionError(f"that does not fit: {plainly.in_words(error, Spec, dict(changes))}") from error
-    if taskfiles.status_of(store.layout.task(found)) is not Status.QUEUED:
-        raise _begun(found)
+    must_wait(store, found)
     change = Change(kind="task", key=found, before=some_fields(before, changes), after=some_fields(after, changes))
     said = f"task {ids.short(found)} changed: {', '.join(changes)}"
     action = edits.new_action("task.edit", [change], summary=said, by=by, now=now)
@@ -218,6 +230,12 @@ def some_fields(spec: Spec, names: Iterable[str]) -> dict[str, Any]:
 def with_fields(spec: Spec, values: Mapping[str, Any]) -> Spec:
     """The spec with these fields changed. ValidationError where one does not fit."""
     return msgspec.convert({**msgspec.structs.asdict(spec), **values}, Spec)
+
+
+def must_wait(store: Store, task_id: str) -> None:
+    """ActionError where a task waits no longer."""
+    if taskfiles.status_of(store.layout.task(task_id)) is not Status.QUEUED:
+        raise _begun(task_id)
 
 
 def put(store: Store, spec: Spec, instead_of: Spec) -> None:

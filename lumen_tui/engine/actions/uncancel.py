@@ -6,18 +6,27 @@ import os
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from lumen_tui.engine.actions import resting
 from lumen_tui.engine.outcome import ActionError
+from lumen_tui.model import ids
 from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change
 from lumen_tui.model.tasks import Run, Status
 from lumen_tui.store import filing, locks
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import taskfiles
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.store.tasks.taskread import has_worker, read_json
 
 KIND = "cancel"
 Side = dict[str, Any] | None
+
+
+class _Stop(Struct):
+    """What counts of stop.json here."""
+
+    status: str = ""
 
 
 def change_of(task_id: str) -> Change:
@@ -32,7 +41,7 @@ def cancelled_now(store: Store, change: Change) -> Side:
         raise ActionError(f"task {change.key} is no longer there")
     ended = taskfiles.read_exit(folder)
     archived = folder.parent != store.layout.tasks  # and without an exit: an undo that was cut off
-    gone = ended.status == Status.CANCELLED if ended else archived
+    gone = ended.status == Status.CANCELLED if ended else archived or _is_ending(folder)
     return {"cancelled": gone or (not ended and bool(_unanswered(store, change.key)))}
 
 
@@ -40,17 +49,36 @@ def _unanswered(store: Store, task_id: str) -> list[Command]:
     return [one for one in resting.unanswered(store, "cancel") if one.target == task_id]
 
 
-def put(store: Store, change: Change) -> None:
-    """Make the task wait again. A cancel cannot be done again in this way: ask for it anew."""
+def _is_ending(folder: Path) -> bool:
+    """Whether the engine has told the worker to end, as cancelled."""
+    stop = read_json(folder / "stop.json", _Stop)
+    return stop is not None and stop.status == Status.CANCELLED
+
+
+def may(store: Store, change: Change) -> None:
+    """Refuse where the task cannot wait again, and to cancel one again: that is asked for anew."""
     if (change.after or {}).get("cancelled"):
         raise ActionError(f"a cancel is not repeated by redo: `task cancel {change.key}` asks for it")
+    folder = taskfiles.folder_of(store.layout, change.key)
+    if folder is not None and has_worker(folder) and not _unanswered(store, change.key):
+        raise _still_ending(change.key)
+
+
+def _still_ending(task_id: str) -> ActionError:
+    return ActionError(f"the worker of {ids.short(task_id)} is still ending: try again in a moment")
+
+
+def put(store: Store, change: Change) -> None:
+    """Make the task wait again."""
     resting.take_back(store, _unanswered(store, change.key))
     folder = taskfiles.folder_of(store.layout, change.key)
     if folder is None:
         raise ActionError(f"task {change.key} is no longer there")
+    if has_worker(folder) and not _is_ending(folder):
+        return  # no engine has taken the cancel up: the worker goes on
     lock = locks.try_lock(folder / "run.lock")
     if lock is None:
-        raise ActionError(f"the worker of {change.key} is still ending: try again in a moment")
+        raise _still_ending(change.key)
     try:
         _queue_again(store, change.key, folder)
     finally:

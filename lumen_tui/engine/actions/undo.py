@@ -1,43 +1,42 @@
-"""Undo and redo: each side of a change is in actions.jsonl, so both survive a restart.
-
-Nothing that somebody changed since is overwritten: the refusal says who did, and when.
-"""
+"""Undo and redo: each side of a change is in actions.jsonl, so both survive a restart."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import msgspec
 
-from lumen_tui.engine.actions import acting, blocks, edits, kinds, roles
+from lumen_tui.engine.actions import acting, edits, roles, turning
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.refusal import ambiguous
-from lumen_tui.model import ids, times
+from lumen_tui.model import ids
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import one_line
-from lumen_tui.store import locks, process
-from lumen_tui.store.memory import nodebulk, nodes
-from lumen_tui.store.memory.blocks import HAND
-from lumen_tui.store.memory.blocks import read as read_block
-from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store import files, locks, process
 from lumen_tui.store.people import history
 from lumen_tui.store.people.history import Entry
 from lumen_tui.store.store import Store
+
+_LOOKED_AT = 20  # entries before a refused one, for one that can be undone
 
 
 def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     """Take back what the operator did last in this client, or the named action of theirs. Never more than that."""
     entry = _pick(store, history.standing(store.layout, _whose(by, action_id)), action_id, "undo", by)
-    turned = [
+    try:
+        _must_be_possible(entry)
+        return _apply(store, entry, _turned(entry), said="undone", by=by, now=now, undoes=entry.first.id)
+    except ActionError as error:
+        said = f"{_named(entry.first)}: not undone, as {error}{_way_on(store, entry, by, now)}"
+        raise ActionError(said, candidates=error.candidates, missing=error.missing) from error
+
+
+def _turned(entry: Entry) -> list[Change]:
+    return [
         Change(kind=one.kind, key=one.key, before=one.after, after=one.before)
         for action in reversed(entry.actions) for one in reversed(action.changes)
     ]  # fmt: skip
-    try:
-        _must_be_possible(entry)
-        return _apply(store, entry, turned, said="undone", by=by, now=now, undoes=entry.first.id)
-    except ActionError as error:
-        said = _way_on(store, str(error), entry, by)
-        raise ActionError(said, candidates=error.candidates, missing=error.missing) from error
 
 
 def _whose(by: str, action_id: str) -> history.Mine:
@@ -54,12 +53,30 @@ def _must_be_possible(entry: Entry) -> None:
         raise ActionError("it changed nothing that could be put back")
 
 
-def _way_on(store: Store, why: str, entry: Entry, by: str) -> str:
-    """A refusal with the action that it is about, and the one before it, which it need not hold up."""
-    entries = history.standing(store.layout, acting.mine(by, acting.word().client))
-    before = next((one.first for one in _behind(entries, entry.first.id)), None)
-    rest = f"; `undo {before.id}`, or u in the journal, takes back the one before: {_named(before)}" if before else ""
-    return f"{_named(entry.first)}: not undone, as {why}{rest}"
+def _way_on(store: Store, entry: Entry, by: str, now: float) -> str:
+    """What can be undone instead of a refused one."""
+    before = _behind(history.standing(store.layout, acting.mine(by, acting.word().client)), entry.first.id)
+    seen = list(itertools.islice(before, _LOOKED_AT))
+    other = next((one.first for one in seen if _is_possible(store, one, now)), None)
+    if other is not None:
+        return f"; `undo {other.id}`, or u in the journal, takes back one before it: {_named(other)}"
+    none = "nothing" if len(seen) < _LOOKED_AT else f"none of the {_LOOKED_AT}"
+    return f"; {none} before it can be undone either" if seen else ""
+
+
+def newest_possible(store: Store, *, by: str, client: str, now: float) -> str:
+    """The id of the newest entry of an operator in a client that undo would take back; nothing where there is none."""
+    entries = itertools.islice(history.standing(store.layout, acting.mine(by, client)), _LOOKED_AT + 1)
+    return next((one.first.id for one in entries if _is_possible(store, one, now)), "")
+
+
+def _is_possible(store: Store, entry: Entry, now: float) -> bool:
+    try:
+        _must_be_possible(entry)
+        turning.must_be_possible(store, _turned(entry), now=now)
+    except (ActionError, files.StoreError, OSError, ValueError):  # of what cannot be read, undo says so itself
+        return False
+    return True
 
 
 def _behind(entries: Iterator[Entry], action_id: str) -> Iterator[Entry]:
@@ -121,112 +138,8 @@ def _apply(
     record = edits.new_action(verb, changes, summary=summary, by=by, now=now, apart=True)
     record = msgspec.structs.replace(record, undoes=undoes, redoes=redoes)
     with locks.waiting_lock(store.layout.lock("roles")):
-        notes = turn(store, changes, record, now=now)
+        notes = turning.turn(store, changes, record, now=now)
     for change in changes:
         if change.kind == "role":
             roles.note(store, change.key, verb, summary, by=by, now=now)
     return Done(summary="; ".join([summary, *notes]), target=entry.first.target, action_id=record.id)
-
-
-def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> list[str]:
-    """Carry out changes under the record that tells of them; what a person should know beside that, in words.
-
-    All are looked at before the first is carried out. Where one fails all the same, those before it stand, and the next
-    try goes on from there.
-    """
-    folded = _folded(changes)
-    others = [change for change in folded if change.kind != "node"]
-    node_changes = [change for change in folded if change.kind == "node"]
-
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        for change in node_changes:
-            _check_node(store, found.get(change.key), change, now)
-        for change in others:
-            _check_other(store, change, now)
-        begun.tell(record)
-        notes.extend(_put(store, others))
-        return [_turned(found[one.key], one, record.by, now) for one in node_changes if one.key in found], b""
-
-    notes: list[str] = []
-    with history.Begun(store.layout) as begun:
-        if node_changes:
-            nodebulk.change(store.layout, [change.key for change in node_changes], edit)
-        else:  # some of the others take long, and the memory is not theirs to hold meanwhile
-            edit({})
-    return list(dict.fromkeys(notes))
-
-
-def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> None:
-    """Carry out changes of an action of which only a part stands. What is as it should be stays."""
-    node_changes = [change for change in changes if change.kind == "node"]
-    _put(store, [change for change in changes if change.kind != "node"])
-
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        return [_turned(found[change.key], change, by, now) for change in node_changes if change.key in found], b""
-
-    if node_changes:
-        nodebulk.change(store.layout, [change.key for change in node_changes], edit)
-
-
-def _put(store: Store, changes: list[Change]) -> list[str]:
-    wanted = [change for change in changes if kinds.KINDS[change.kind][0](store, change) != change.after]
-    return [said for change in wanted if (said := kinds.KINDS[change.kind][1](store, change))]
-
-
-def _folded(changes: list[Change]) -> list[Change]:
-    """Each thing once, from its first `before` to its last `after`."""
-    found: dict[tuple[str, str], Change] = {}
-    for change in changes:
-        there = found.get((change.kind, change.key))
-        found[change.kind, change.key] = change if there is None else _joined(there, change)
-    return list(found.values())
-
-
-def _joined(first: Change, then: Change) -> Change:
-    before = first.before if first.before is None else {**(then.before or {}), **first.before}
-    after = then.after if then.after is None else {**(first.after or {}), **then.after}
-    return msgspec.structs.replace(first, before=before, after=after)
-
-
-def _turned(node: Raw, change: Change, by: str, now: float) -> Raw:
-    edits.patch(node, change.after or {}, by=by, now=now)
-    return node
-
-
-def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> None:
-    if node is None:
-        if (change.after or {}).get("metadata.status") == "deleted":
-            return  # it was cut off before it was made
-        raise ActionError(f"{change.key} is no longer there")
-    for side in (change.before, change.after):  # `after`: an earlier attempt was cut off behind it
-        if all(nodes.get_field(node, key) == value for key, value in (side or {}).items()):
-            return
-    raise _changed_since(store, change, now, str(node.get("updated_by") or ""), str(node.get("updated_at") or ""))
-
-
-def _check_other(store: Store, change: Change, now: float) -> None:
-    if kinds.KINDS[change.kind][0](store, change) not in (change.before, change.after):
-        raise _changed_since(store, change, now, *_last_hand(store, change))
-
-
-def _last_hand(store: Store, change: Change) -> tuple[str, str]:
-    """(who, when) wrote a block last: edits by hand are no actions."""
-    if change.kind != blocks.KIND:
-        return "", ""
-    block = read_block(store.layout, change.key)
-    return (block.by or HAND, block.at) if block.at or block.by_hand else ("", "")
-
-
-def _changed_since(store: Store, change: Change, now: float, who: str = "", when: str = "") -> ActionError:
-    last = history.last_change(store.layout, change.kind, change.key)
-    if last is not None and not who:
-        who, when = last.by, last.at
-    at = times.epoch(when)
-    age = f"{times.ago(now - at)}, {times.stamp(at)}" if when else "at an unknown time"
-    return ActionError(f"{_called(store, change)} was changed since by {who or 'somebody'} ({age}): nothing was done")
-
-
-def _called(store: Store, change: Change) -> str:
-    """The title of a node; of anything else its own name."""
-    found = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
-    return edits.quoted(found[change.key][1]) if change.key in found else change.key

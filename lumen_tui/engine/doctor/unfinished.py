@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lumen_tui.engine.actions import kinds, registry, undo
+from lumen_tui.engine.actions import kinds, registry, turning
 from lumen_tui.engine.doctor.finding import Finding
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.records import Action, Change, Stage
@@ -47,7 +47,7 @@ def _mend_one(store: Store, action: Action, now: float) -> str:
         return "all of it stands: it counts as done"
     if any(stands):
         turned = [Change(one.kind, one.key, one.after, one.before) for one in reversed(action.changes)]
-        undo.put_back(store, turned, by=action.by, now=now)
+        turning.put_back(store, turned, by=action.by, now=now)
     history.tell_end(store.layout, lines, Stage.DROPPED)
     return "taken back" if any(stands) else "nothing of it stands: it does not count"
 

@@ -25,12 +25,17 @@ def _approval(layout: Layout) -> Approval | None:
     return None if data is None else msgspec.json.decode(data, type=Approval)
 
 
-def approved_text(layout: Layout) -> str | None:
-    """What the record of the approval holds; None where there is none or it cannot be read."""
+def approval(layout: Layout) -> Approval | None:
+    """The record of the approval; None where there is none or it cannot be read."""
     try:
-        found = _approval(layout)
+        return _approval(layout)
     except UNDECODABLE:
         return None
+
+
+def approved_text(layout: Layout) -> str | None:
+    """What the record of the approval holds; None where there is none or it cannot be read."""
+    found = approval(layout)
     return found.text if found else None
 
 

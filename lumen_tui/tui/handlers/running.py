@@ -22,8 +22,6 @@ from lumen_tui.tui.panes.workers import WorkersPane
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
 
-_DEEDS = 200  # actions among which one is looked for that can still be taken back
-
 
 class EngineHandler(Handler):
     """Start, beat, pause, new task, undo and redo."""
@@ -77,24 +75,22 @@ class EngineHandler(Handler):
 
     def do_undo(self) -> None:
         def refused(why: str) -> None:
-            if "not undone" in why:
-                self.room.run_worker(self._offer_older(why), group="undo")
+            self.room.run_worker(self._offer_older(why), group="undo")
 
         self.room.lumen.submit("undo", None, refused)
 
     async def _offer_older(self, why: str) -> None:
         """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
-        from lumen_tui.tui.screens.journal_screen import JournalScreen, own
+        from lumen_tui.tui.screens.journal_screen import JournalScreen
 
         lumen = self.room.lumen
         try:
-            deeds = await asyncio.to_thread(lumen.port.deeds, _DEEDS)
-        except StoreError:
+            older = await asyncio.to_thread(lumen.port.undoable)
+        except (StoreError, OSError):
             return  # why nothing was undone is said already
-        older = own(deeds, lumen.operator)[1:]
         if older and lumen.screen is self.room:
             screen = JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal)
-            screen.begin(older[0].id, f"{why.partition('; `undo')[0]}; u here takes back the one before it")
+            screen.begin(older, f"{why.partition('; `undo')[0]}; u here takes back this one before it")
             lumen.push_screen(screen)
 
     def do_redo(self) -> None:

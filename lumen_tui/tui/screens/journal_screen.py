@@ -59,11 +59,6 @@ class DeedRows(Rows[Deed]):
         return {"by": row.by, "verb": row.verb, "reason": row.reason, "target": row.target, "age": age}
 
 
-def own(deeds: Sequence[Deed], operator: str) -> list[Deed]:
-    """What an operator did that changed something and still stands, newest first."""
-    return [one for one in deeds if one.by == operator and one.changes and not (one.undone or one.undoes or one.redoes)]
-
-
 class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     """Every recent action of every operator."""
 
