@@ -227,7 +227,7 @@ def firing(name: str, tasks: Sequence[TaskView], config: Config, stats: Stats | 
     lines += [f"  {task.state}  {one_line(task.spec.objective, 70)}" for task in (*live, *queued)[:_SHOWN]]
     lines += _orphans(name, queued, tasks, config)
     if stats is not None and stats.tasks:
-        lines.append(f"So far {stats.tasks:,} tasks, ${stats.usd:.2f}; each {cost_words(stats)}.")
+        lines.append(f"So far {_count(stats.tasks, 'task')}, ${stats.usd:.2f}; each {cost_words(stats)}.")
     return (*lines, "The role can be rehired as it was.")
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 KINDS = ("mem", "sig", "tsk", "pkt", "apr", "evo", "ses", "cmd", "act", "evt", "rly", "arc")
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base 32: no i, l, o, u
-_CHARS = 13  # 13 x 5 = 65 bits
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base 32: no i, l, o, u
+CHARS = 13  # 13 x 5 = 65 bits
 _MAX_LENGTH = 64
 NAME = "[a-z0-9][a-z0-9-]{0,63}"  # as a pattern: what check_name takes
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -42,7 +42,7 @@ def short_hash(text: str) -> str:
 
 def _written(data: bytes) -> str:
     number = int.from_bytes(data[:9], "big")
-    return "".join([_ALPHABET[number >> 5 * at & 31] for at in range(_CHARS)])
+    return "".join([ALPHABET[number >> 5 * at & 31] for at in range(CHARS)])
 
 
 def check_name(text: str, what: str = "name") -> str:

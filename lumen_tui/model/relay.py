@@ -172,9 +172,9 @@ def _reasons(box: Box, mark: str, base: int) -> Iterable[str]:
 
 def _said_before(one: Submission) -> str:
     if one.status is Status.SENT:
-        return f"the same text stands at position {one.position}, by {one.by} at {one.at}"
+        return f"the same text stands at position {one.position}, by {one.by} ({times.said(one.at)})"
     why = f": {one.note}" if one.note else ""
-    return f"the same text was dropped by {one.updated_by} at {one.updated_at}{why}"
+    return f"the same text was dropped by {one.updated_by} ({times.said(one.updated_at)}){why}"
 
 
 def answer(box: Box, one: Submission, *, base: int, repeated: bool = False) -> Answer:
@@ -196,7 +196,7 @@ def words(found: Answer) -> list[str]:
     if found.moved:
         more = f" (and {found.moved_more} before these)" if found.moved_more else ""
         lines.append(f"since position {found.base}{more}:")
-        lines += [f"  {one.position}  {one.at}  {one.by}: {one.title}" for one in found.moved]
+        lines += [f"  {one.position}  {times.said(one.at)}  {one.by}: {one.title}" for one in found.moved]
     if found.status is Status.HELD:
         lines.append(
             f"read what is new (`relay show {found.relay} --since {found.base}`); where your text still holds and says "

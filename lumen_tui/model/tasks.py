@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 TIERS = ("haiku", "sonnet", "opus")
+_SAME = 60  # characters by which two texts are taken for the same: a later one may be cut
 
 
 class Status(StrEnum):
@@ -181,6 +182,15 @@ def _is_live(view: TaskView) -> bool:
 def tally_words(counts: Mapping[str, int], always: frozenset[str] = frozenset()) -> list[str]:
     """`1 asks`, `2 running`: each state of which there is a task, and those that are `always` said."""
     return [f"{counts.get(state, 0):,} {state}" for state in STATES if counts.get(state) or state in always]
+
+
+def without_echo(events: Iterable[TaskEvent]) -> Iterator[TaskEvent]:
+    """The events; an end that only says again what the error before it said is left out."""
+    before = ""
+    for event in events:
+        if not (before and event.kind == "finished" and before in event.text):
+            yield event
+        before = event.text[:_SAME] if event.kind == "error" else ""
 
 
 def derive_status(*, exit_status: str, ran: bool, lock_held: bool) -> Status:

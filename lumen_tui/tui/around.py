@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from textual.timer import Timer
 
+from lumen_tui.model.humanize import humanize
 from lumen_tui.tui.layout import pane_line
 from lumen_tui.tui.widgets.footer import Notice, footer, footer_commands
 from lumen_tui.tui.widgets.header import header
@@ -60,7 +61,7 @@ class Around:
 
     def say(self, text: str, *, bad: bool = False, seconds: float = 0.0) -> None:
         """Another notice, for some seconds (0: the usual ones)."""
-        self.notice = Notice(text, bad)
+        self.notice = Notice(humanize(text), bad)
         self.redraw_footer()
         if self._silence is not None:
             self._silence.stop()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from rich.segment import Segment
 
 from lumen_tui.model.listings import Deed
@@ -18,6 +20,7 @@ from lumen_tui.tui import theme
 from lumen_tui.tui.screens.budget_view import page
 from lumen_tui.tui.screens.journal_screen import DeedRows
 from lumen_tui.tui.screens.relay_screen import RelayRows
+from lumen_tui.tui.widgets.footer import squeezed
 from lumen_tui.tui.widgets.header import header
 
 NOW = 1_800_000_000.0
@@ -53,3 +56,17 @@ def test_an_action_without_a_reason_has_the_room_of_one() -> None:
 def test_the_age_of_a_submission_is_not_cut() -> None:
     sent = Submission("rly-1", iso(NOW - 59 * MINUTE), "ann", "hello", "", 0, Status.SENT, 1)
     assert text(RelayRows(theme.NO_LOOK, NOW).line(("outbox", sent), 76, False, False)).endswith("59 min")
+
+
+@pytest.mark.parametrize("title", ["short", "a title that is much longer than any window " * 4, "宽" * 60])
+@pytest.mark.parametrize("said", ["“{}” kept, listed again in 7 days", "undone: “{}” merged into “{}”"])
+def test_a_notice_keeps_what_was_done_and_shortens_the_titles(said: str, title: str) -> None:
+    for width in range(60, 140):
+        drawn = squeezed(said.format(title, title), width)
+        assert cell_len(drawn) <= width
+        assert re.sub("“[^”]*”", "“{}”", drawn) == said
+        assert all(title.startswith(part.removesuffix("…").rstrip()) for part in re.findall("“([^”]*)”", drawn))
+
+
+def test_a_notice_without_a_title_is_cut_with_a_mark() -> None:
+    assert squeezed("nothing in quotes, and no room", 12) == "nothing in …"

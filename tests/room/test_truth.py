@@ -148,3 +148,21 @@ def test_nobody_else_makes_ages() -> None:
     own = re.compile(r"(?://|%|round|floor)[^\n]* ago\b|def (?:age|ago|minutes_ago)\b")
     found = {str(path.relative_to(root)) for path in root.rglob("*.py") if own.search(path.read_text())}
     assert found == {"model/times.py"}
+
+
+async def test_the_last_words_of_a_task_stand_once(open_room: Any, busy_snapshot: Snapshot) -> None:
+    why = "The offline provider has no playbook that understands every word of this"
+    error = msgspec.structs.replace(busy_snapshot.tasks[1].tail[-1], kind="error", text=why)
+    tail = (error, msgspec.structs.replace(error, kind="finished", text=f"failed: {why}"))
+    tasks = (msgspec.structs.replace(busy_snapshot.tasks[4], reason=why, tail=tail),)
+    async with open_room(msgspec.structs.replace(busy_snapshot, tasks=tasks)) as room:
+        assert room.pane("workers").focus().text.count("The offline provider has no") == 1
+
+
+async def test_what_was_copied_is_named(open_room: Any) -> None:
+    async with open_room(size=(80, 24)) as room:
+        room.pane("workers").focus()
+        await room.press("y")
+        assert "tsk-7f5x0000 is in the clipboard" in room.footer
+        await room.press("space", "space", "y")
+        assert "2 marked rows are in the clipboard" in room.footer

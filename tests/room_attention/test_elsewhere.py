@@ -117,7 +117,7 @@ async def test_n_goes_on_from_a_sheet_and_not_out_of_a_form(desk: Any, open_room
         await room.sees("A worker asks: 1 of 1")
         assert len(room.app.screen_stack) == 2
         await room.press("enter")
-        await room.sees("Task tsk-")
+        await room.sees("─ Task ")
         await room.press("N")
         await room.sees("A worker asks: 1 of 1")
         assert len(room.app.screen_stack) == 2

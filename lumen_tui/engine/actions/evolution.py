@@ -33,7 +33,7 @@ def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Do
 
     def decide(one: Observation, known: Known) -> list[Observation]:
         if one.status is Status.ACCEPTED:
-            raise ActionError(f"{one.id} is accepted already", missing=True)
+            raise ActionError(f"{_named([one])} is accepted already", missing=True)
         _must_pass(store, one)
         changed = [msgspec.structs.replace(one, status=Status.ACCEPTED, reasons=objections(one), contradicts="")]
         other = known.get(one.contradicts)
@@ -50,7 +50,7 @@ def reject(store: Store, *, by: str, now: float, ids: str | Sequence[str], reaso
 
     def decide(one: Observation, _: Known) -> list[Observation]:
         if one.status is Status.REJECTED:
-            raise ActionError(f"{one.id} is rejected already", missing=True)
+            raise ActionError(f"{_named([one])} is rejected already", missing=True)
         return [msgspec.structs.replace(one, status=Status.REJECTED, reasons=(why,))]
 
     return _judge(store, ids, decide, verb="evolution.reject", said="{} rejected", by=by, now=now, reason=why)

@@ -45,9 +45,9 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
     if was is None:
         raise ActionError("nothing is killed here", missing=True)
     lift(store.layout)
-    age = f", {times.ago(now - times.epoch(was.at, now))}" if was.at else ""
+    when = f" ({times.said(was.at)})" if was.at else ""
     final = "`lumen-tui kill` ends every worker again"
-    return _noted(store, "unkill", f"goes on; it was {was.words}{age}", by, now, "", final)
+    return _noted(store, "unkill", f"goes on; it was {was.words}{when}", by, now, "", final)
 
 
 def _noted(store: Store, verb: str, said: str, by: str, now: float, reason: str, final: str) -> Done:

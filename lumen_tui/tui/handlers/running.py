@@ -14,6 +14,7 @@ from lumen_tui.model.ids import short
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.store.files import StoreError
+from lumen_tui.tui import words
 from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import COMMANDS, WORKERS
 from lumen_tui.tui.handlers.base import Handler
@@ -167,7 +168,10 @@ class ScreensHandler(Handler):
 
     def do_copy(self) -> None:
         self.room.lumen.copy_to_clipboard(self._text())
-        self.room.say("Copied.")
+        rows, detail = self.room.current.rows, self.room.current.detail()
+        marked = len(rows.marks.keys) if rows is not None else 0
+        what = words.plural(marked, "marked row") if marked else detail.title if detail else "the text"
+        self.room.say(f"{what} {'are' if marked > 1 else 'is'} in the clipboard")
 
     def _text(self) -> str:
         """The marked rows as lines, else the selected row in full."""

@@ -39,6 +39,7 @@ class Detail(NamedTuple):
     facts: tuple[tuple[str, str], ...]
     body: str
     drawing: Drawing | None = None
+    composed: bool = False  # the body was put together by the program: see `humanize`
 
 
 class Pane(Vertical):

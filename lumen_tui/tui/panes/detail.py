@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui.panes.base import Detail
 from lumen_tui.tui.theme import NO_LOOK, Look
@@ -33,7 +34,7 @@ class DetailColumn(Vertical):
         if detail == self._detail:
             return
         self._detail = detail
-        self._border_title = Content(one_line(detail.title, 60)) if detail else None
+        self._border_title = Content(one_line(humanize(detail.title), 60)) if detail else None
         self._lines.top = 0
         self.refresh()
         self._lines.redraw()
@@ -44,12 +45,13 @@ class DetailColumn(Vertical):
         if detail is None:
             return [spread(width, [(text, ink.muted)], []) for text in wrap(_NOTHING, width)]
         lines = [
-            spread(width, [(f"{name:<11}", ink.muted), (one_line(value), ink.text)], [])
+            spread(width, [(f"{name:<11}", ink.muted), (one_line(humanize(value)), ink.text)], [])
             for name, value in detail.facts
             if value
         ]
         blank = spread(width, [("", ink.text)], [])
         lines += [blank] if lines else []
         lines += [*detail.drawing.lines(width, look), blank] if detail.drawing else []
-        body = wrap(safe(detail.body[:_LIMIT]).strip(), width - 2)
+        text = detail.body[:_LIMIT]
+        body = wrap(safe(humanize(text) if detail.composed else text).strip(), width - 2)
         return lines + [spread(width, [(f"{look.shapes.gutter} ", ink.accent), (text, ink.text)], []) for text in body]

@@ -76,7 +76,7 @@ class LoopPane(Pane):
                  ("tokens", words.number(last.usage.tokens)), ("completed", last.completed_at), *told)  # fmt: skip
         _, *parts = packet_words.sections(last)
         body = "\n\n".join(f"{name}\n" + "\n".join(f"- {item}" for item in items) for name, items in parts)
-        return Detail(last.id, facts, body)
+        return Detail(last.id, facts, body, composed=True)
 
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink

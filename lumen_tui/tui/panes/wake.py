@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.text import safe
 from lumen_tui.tui import words
@@ -63,7 +64,7 @@ class WakePane(Pane):
         return self._written() or "not written yet", False
 
     def detail(self) -> Detail | None:
-        return Detail("wake-state", (), self.snapshot.wake.text) if self.snapshot.wake.text else None
+        return Detail("wake-state", (), self.snapshot.wake.text, composed=True) if self.snapshot.wake.text else None
 
     def _since(self) -> str:
         """What is not in the text, because it goes on: the tasks that the agent gave out."""
@@ -78,7 +79,7 @@ class WakePane(Pane):
             return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
         since = self._since()
         lines = [spread(width, [(text, ink.accent)], []) for text in wrap(since, width)] if since else []
-        for text in safe(_shown(self.snapshot.wake.text)).strip().split("\n"):
+        for text in safe(humanize(_shown(self.snapshot.wake.text))).strip().split("\n"):
             body, style, indent = _styled(text.expandtabs(4), ink)
             pieces = wrap(body, width - len(indent))
             lines += [spread(width, [((indent if i else "") + piece, style)], []) for i, piece in enumerate(pieces)]

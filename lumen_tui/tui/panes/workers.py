@@ -13,9 +13,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from lumen_tui.model import agent, ids, queueing, times
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.snapshot import Revisions
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_words
+from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_words, without_echo
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WORKERS
@@ -60,7 +61,7 @@ class TaskRows:
         return line(width, cells)
 
     def more(self, row: TaskView, width: int) -> list[Segment]:
-        return line(width, [Cell(queueing.why(row, self._pane.snapshot.standing), self._pane.look.ink.muted)])
+        return line(width, [Cell(humanize(queueing.why(row, self._pane.snapshot.standing)), self._pane.look.ink.muted)])
 
     def words(self, row: TaskView) -> str:
         model, spec = self._pane.model_of(row), row.spec
@@ -113,7 +114,7 @@ def outcome(row: TaskView, now: float, ink: Ink, standing: Standing = queueing.N
     if row.status is Status.QUEUED:
         return next((one.short for one in queueing.waits(row, standing)), "queued"), ink.muted
     if row.status in _ENDED_BADLY:
-        return one_line(row.reason, 60) or str(row.status), ink.bad
+        return one_line(humanize(row.reason), 60) or str(row.status), ink.bad
     if row.status is Status.CANCELLED:
         return "cancelled", ink.muted
     return f"{_took(row)}{words.money(row.usage.usd):>8}" if row.usage.usd else _took(row), ink.muted
@@ -132,6 +133,11 @@ def shown_task(rows: LineList[TaskView]) -> TaskView | None:
         return selected
     first = [model.row(index) for index in range(min(len(model), 20))]
     return next((row for row in first if row.status.alive and row.tail), first[0] if first else None)
+
+
+def _last_words(task: TaskView | None) -> list[TaskEvent]:
+    """What stands below the list of one task."""
+    return list(without_echo(task.tail)) if task is not None else []
 
 
 class WorkersPane(Pane):
@@ -186,7 +192,7 @@ class WorkersPane(Pane):
     def _fit_tail(self) -> None:
         """Give the last words a rule and as many lines as there are, at most a third of the pane."""
         task = shown_task(self._list)
-        events = len(task.tail) if task is not None else 0
+        events = len(_last_words(task))
         lines = (
             min(events, max(2, -(-self.content_size.height // 3) - 1)) if self.content_size.height >= _TAIL_FROM else 0
         )
@@ -232,7 +238,7 @@ class WorkersPane(Pane):
         look = self.look
         task = shown_task(self._list)
         rule = [Segment(look.shapes.rule * width, look.ink.faint)]
-        events = task.tail[-(height - 1) :] if task is not None and height > 1 else ()
+        events = _last_words(task)[-(height - 1) :] if height > 1 else []
         if task is None or not events:
             return [[Segment(" " * width, look.ink.text)]]
         lines = [rule[:1]]

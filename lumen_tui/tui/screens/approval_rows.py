@@ -7,6 +7,7 @@ from rich.segment import Segment
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
@@ -50,7 +51,7 @@ class AttentionRows(Rows[Attention]):
             Cell(self.look.shapes.need, ink.bad if risky or row.need in _WRONG else ink.loud, 1),
             Cell(row.need.value, ink.muted, 12, gap=1),
             Cell(self.look.shapes.gutter, ink.faint, 1, gap=1),
-            Cell(row.text, ink.muted if going else ink.strong if selected else ink.text, gap=1),
+            Cell(humanize(row.text), ink.muted if going else ink.strong if selected else ink.text, gap=1),
             Cell(age, ink.muted, 9 if row.until else 7, right=True),
         )
         return line(width, cells)
@@ -75,7 +76,7 @@ class AttentionRows(Rows[Attention]):
 
     def _rest(self, row: Attention, width: int) -> str:
         """What the first line had no room for; of a task the end, which says why."""
-        text = one_line(row.text, _LONGEST)
+        text = one_line(humanize(row.text), _LONGEST)
         size = width - _BESIDE - (9 if row.until else 7)
         if cell_len(text) <= size:
             return ""

@@ -9,6 +9,7 @@ from rich.segment import Segment
 
 from lumen_tui.model import digest as shape
 from lumen_tui.model.digest import Digest, Entry, Group
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.base import Keys
@@ -44,7 +45,7 @@ class DigestRows(Rows[DigestRow]):
         cells = (
             Cell(title, ink.bad if bad else ink.accent, 30 if wide else 18),
             Cell(age, ink.muted, 6, right=True),
-            Cell(row.entry.text, text),
+            Cell(humanize(row.entry.text), text),
         )
         return line(width, cells)
 

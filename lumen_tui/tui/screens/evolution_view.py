@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from rich.segment import Segment
 
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import Standing
 from lumen_tui.model.evolution import Observation, Status, objected, why_rows
 from lumen_tui.store.learning.evolutionpage import EvolutionPage
@@ -19,6 +20,7 @@ from lumen_tui.tui.screens.rows import Rows
 from lumen_tui.tui.widgets.cells import Cell, line
 
 _WORDS = {Status.PROPOSED: "waits", Status.ACCEPTED: "learnt", Status.SUPERSEDED: "replaced"}
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SOURCES = 5  # that are named
 
 
@@ -135,7 +137,7 @@ def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
 def _of_rejection(one: Rejection, now: float) -> list[Fact]:
     return [
         ("says", one.text), ("turned away", f"by the {one.whose}"), ("why", "; ".join(one.reasons)),
-        ("quote", f"“{one.quote}”"), ("source", f"{one.session}, line {one.line}"),
+        ("quote", f"“{one.quote}”"), ("source", f"{_short_session(one.session)}, line {one.line}"),
         ("when", moment(times.epoch(one.at), now)),
         ("then", "nobody takes it over here; what you write into the files of evolved/ yourself stays"),
     ]  # fmt: skip
@@ -155,9 +157,15 @@ def _of_observation(one: Observation, page: EvolutionPage, now: float) -> list[F
         ("seen", f"{one.count}×"),
     ]  # fmt: skip
     for source in one.sources[:_SOURCES]:
-        facts.append(("source", f"{source.session}, line {source.line}{f', {source.at[:16]}' if source.at else ''}"))
+        at = f", {times.said(source.at)}" if source.at else ""
+        facts.append(("source", f"{_short_session(source.session)}, line {source.line}{at}"))
     facts += [("first", moment(times.epoch(one.at), now)), ("by", one.by or "evolution"), ("id", one.id)]
     return facts
+
+
+def _short_session(name: str) -> str:
+    """The first group of a UUID, by which the session's file is found; any other name as it is."""
+    return name.partition("-")[0] if _UUID.fullmatch(name) else ids.short(name)
 
 
 def change_of(row: EvolutionRow, page: EvolutionPage) -> tuple[str, str]:

@@ -11,9 +11,10 @@ from textual.content import Content
 from textual.widget import Widget
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import freshness
+from lumen_tui.model import freshness, ids
 from lumen_tui.model.facts import parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
@@ -61,7 +62,7 @@ class FactRows(Rows[FactState]):
         said = row.failing and f"could not look: {row.failing}"
         nothing = "its probes were not made yet" if row.fact.probes else "no probe: only a person confirms it"
         evidence = said or row.evidence or nothing
-        used = f"used by {', '.join(row.used_by)}: " if row.used_by else ""
+        used = humanize(f"used by {', '.join(row.used_by)}: ") if row.used_by else ""
         return line(width, [Cell("", ink.muted, 4), Cell(f"{used}{evidence}", ink.bad if row.drifted else ink.muted)])
 
     def words(self, row: FactState) -> str:
@@ -195,7 +196,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
     def opened(self, row: FactState) -> None:
         fact = row.fact
-        self.app.push_screen(ReadingScreen(f"Fact {fact.id}", fact.claim, list(_facts(row, self._now))))
+        self.app.push_screen(ReadingScreen(f"Fact {ids.short(fact.id)}", fact.claim, list(_facts(row, self._now))))
 
 
 def _listed(state: FactState) -> bool:
@@ -216,10 +217,11 @@ def _facts(state: FactState, now: float) -> Iterable[Fact]:
         yield "could not look", state.failing
     for probe in fact.probes:
         yield f"probe {probe.id}", probe_words(probe)
-    yield "used by", ", ".join(state.used_by) or "nothing that is known"
+    yield "used by", humanize(", ".join(state.used_by)) or "nothing that is known"
     yield "source", fact.source or "not said"
     yield "by", fact.by or "unknown"
     yield "status", fact.status
     for name, value in (("supersedes", fact.supersedes), ("was", fact.was), ("superseded by", fact.superseded_by)):
         if value:
-            yield name, value
+            yield name, humanize(value)
+    yield "id", fact.id

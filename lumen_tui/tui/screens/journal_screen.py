@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from lumen_tui.engine.actions import acting
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.listings import Deed
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
@@ -37,18 +38,19 @@ class DeedRows(Rows[Deed]):
     def line(self, row: Deed, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
         text = ink.muted if row.undone or row.undoes else ink.strong if selected else ink.text
+        reason = humanize(row.reason) if width >= 70 else ""
         cells = (
             Cell(words.age(self.now - times.epoch(row.at)), ink.muted, 6, right=True),
             Cell(row.by, ink.muted, 10),
-            Cell(row.summary or row.verb, text),
-            *((Cell(row.reason, ink.muted, min(self.widest, width // 4)),) if row.reason and width >= 70 else ()),
+            Cell(humanize(row.summary) or row.verb, text),
+            *((Cell(reason, ink.muted, min(self.widest, width // 4)),) if reason else ()),
             *((Cell("undone", ink.accent, 6),) if row.undone else ()),
         )
         return line(width, cells)
 
     def more(self, row: Deed, width: int) -> list[Segment]:
         sep = f" {self.look.shapes.sep} "
-        said = sep.join(part for part in (row.verb, row.at[:19].replace("T", " "), row.reason) if part)
+        said = sep.join(part for part in (row.verb, row.at[:19].replace("T", " "), humanize(row.reason)) if part)
         return spread(width, [(f"        {said}", self.look.ink.muted)], [])
 
     def words(self, row: Deed) -> str:
@@ -118,8 +120,8 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     def opened(self, row: Deed) -> None:
         facts: list[Fact] = [
             ("when", moment(times.epoch(row.at), self._now)), ("who", row.by), ("what", row.verb),
-            ("where", acting.words(row.client, "") if row.client else ""),
-            ("reason", row.reason or "none"), ("about", row.target), ("changes", words.number(row.changes)),
-            ("undone", "yes" if row.undone else "no"), ("id", row.id),
+            ("where", acting.words(row.client, "") if row.client else "not known"),
+            ("reason", humanize(row.reason) or "none"), ("about", row.target or "–"),
+            ("changes", words.number(row.changes)), ("undone", "yes" if row.undone else "no"), ("id", row.id),
         ]  # fmt: skip
-        self.app.push_screen(ReadingScreen(row.verb, row.summary, facts))
+        self.app.push_screen(ReadingScreen(row.verb, humanize(row.summary), facts))

@@ -9,6 +9,7 @@ from rich.segment import Segment
 
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
@@ -33,7 +34,7 @@ class EventRows(Rows[EngineEvent]):
         cells = (
             Cell(date(times.epoch(row.at))[5:19], ink.muted, 14),
             Cell(row.kind, ink.bad if went_wrong(row) else ink.muted, 16),
-            Cell(event_line(row), ink.strong if selected else ink.text),
+            Cell(humanize(event_line(row)), ink.strong if selected else ink.text),
         )
         return line(width, cells)
 
@@ -62,5 +63,6 @@ class LogScreen(LoadedSheet[EngineEvent, Sequence[EngineEvent]]):
         facts: list[Fact] = [("when", date(times.epoch(row.at))), ("kind", row.kind), ("number", str(row.seq))]
         if row.task_id:
             facts.append(("task", row.task_id))
-        facts += [(name, json.dumps(value, ensure_ascii=False, default=str)) for name, value in row.data.items()]
-        self.app.push_screen(ReadingScreen(f"Event {row.seq}", event_line(row), facts))
+        more = ((name, json.dumps(value, ensure_ascii=False, default=str)) for name, value in row.data.items())
+        facts += [(name, humanize(value)) for name, value in more]
+        self.app.push_screen(ReadingScreen(f"Event {row.seq}", humanize(event_line(row)), facts))

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.records import Node
 from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.moments import moment
@@ -30,8 +31,8 @@ class NodeDetail(ReadingScreen[str]):
     ]
 
     def __init__(self, node: Node, now: float, chain: Sequence[str] = ()) -> None:
-        text = "\n".join([node.content, *(("", *chain) if chain else ())])
-        super().__init__(f"{node.type.capitalize()} {node.id}", text, list(_facts(node, now)))
+        text = node_text(node, chain)
+        super().__init__(f"{node.type.capitalize()} {ids.short(node.id)}", text, list(_facts(node, now)))
         self._node = node
 
     @property
@@ -46,6 +47,12 @@ class NodeDetail(ReadingScreen[str]):
         if name in ("promote", "later") and not self._open_discovery:
             return
         self.dismiss("archive_node" if name == "archive" and not self._open_discovery else name)
+
+
+def node_text(node: Node, chain: Sequence[str] = ()) -> str:
+    """What a node says, and the chain it stands in; a summary was put together by the program."""
+    content = humanize(node.content) if node.type == "summary" else node.content
+    return "\n".join([content, *(("", *map(humanize, chain)) if chain else ())])
 
 
 def _facts(node: Node, now: float) -> Iterator[Fact]:
@@ -65,8 +72,12 @@ def _facts(node: Node, now: float) -> Iterator[Fact]:
             yield name[:24].replace("_", " "), _plain(name, value, now)
 
 
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 def _plain(name: str, value: Any, now: float) -> str:
     if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return humanize(", ".join(value) if _is_words(value) else json.dumps(value, ensure_ascii=False, default=str))
     when = times.epoch(value) if name.endswith(_DATES) else 0.0
-    return moment(when, now) if when else value
+    return moment(when, now) if when else humanize(value)

@@ -10,13 +10,15 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
 from lumen_tui.tui.screens.base import Keys
 from lumen_tui.tui.screens.loaded_sheet import LoadedSheet
 from lumen_tui.tui.screens.moments import moment
+from lumen_tui.tui.screens.node_detail import node_text
 from lumen_tui.tui.screens.parts import Fact
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.rows import Rows, look_of
@@ -36,7 +38,7 @@ class NodeRows(Rows[NodeRow]):
         cells = (
             Cell(row.node.type, ink.muted, 10),
             Cell(row.node.title, ink.strong if selected else ink.text),
-            Cell(row.why, ink.muted, min(self.widest, width * 2 // 5)),
+            Cell(humanize(row.why), ink.muted, min(self.widest, width * 2 // 5)),
             Cell(words.age(self.now - row.touched) if row.touched else "", ink.muted, 7, right=True, gap=1),
         )
         return line(width, cells)
@@ -92,12 +94,13 @@ class NodesScreen(LoadedSheet[NodeRow, Sequence[NodeRow]]):
     def opened(self, row: NodeRow) -> None:
         node = row.node
         facts: list[Fact] = [
-            ("why", row.why or "not said"), ("touched", moment(row.touched, self._now)),
+            ("why", humanize(row.why) or "not said"), ("touched", moment(row.touched, self._now)),
             ("created", moment(node.created, self._now)), ("changed", moment(times.epoch(node.updated_at), self._now)),
             ("by", node.created_by or "unknown"), ("work unit", node.wu_id or "none"),
             ("tags", " ".join(node.tags) or "none"), ("status", node.status), ("id", node.id),
         ]  # fmt: skip
-        self.app.push_screen(ReadingScreen(f"{node.type.capitalize()} {node.id}", node.content, facts))
+        heading = f"{node.type.capitalize()} {ids.short(node.id)}"
+        self.app.push_screen(ReadingScreen(heading, node_text(node), facts))
 
 
 class ArchivedScreen(NodesScreen):

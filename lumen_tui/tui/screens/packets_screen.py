@@ -14,6 +14,7 @@ from lumen_tui.model import capsule as shape
 from lumen_tui.model import packets as packet_words
 from lumen_tui.model import times
 from lumen_tui.model.agent import task_id
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.store.layout import Layout
@@ -49,7 +50,7 @@ class PacketListRows(Rows[Packet]):
             Cell(str(row.loop or "?"), ink.strong if selected else ink.text, 6, right=True),
             Cell(words.age(self.now - times.epoch(row.completed_at, self.now)), ink.muted, 7, right=True),
             Cell(packet_words.state(row), ink.bad if wrong else ink.muted, 8),
-            Cell(packet_words.outcome(row), ink.bad if row.failed else ink.strong if selected else ink.text),
+            Cell(humanize(packet_words.outcome(row)), ink.bad if row.failed else ink.strong if selected else ink.text),
         ]
         if width >= _WIDE:
             cells.append(Cell(f"{words.kilo(found.tokens)} read" if found.tokens else "", ink.muted, 11, right=True))
@@ -62,7 +63,7 @@ class PacketListRows(Rows[Packet]):
         both = (("abandoned", row.abandoned), ("decided against", row.decided_against))
         left = [f"{how} {one.what}: {one.why}" for how, items in both for one in items]
         said = f" {self.look.shapes.sep} ".join(left) or "nothing was left out"
-        return line(width, [Cell("", self.look.ink.muted, 6), Cell(said, self.look.ink.muted)])
+        return line(width, [Cell("", self.look.ink.muted, 6), Cell(humanize(said), self.look.ink.muted)])
 
     def words(self, row: Packet) -> str:
         left = (f"{one.what} {one.why}" for one in (*row.abandoned, *row.decided_against))
@@ -148,7 +149,7 @@ async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) ->
         return
     facts: list[Fact] = [("tokens", f"about {words.number(found.tokens)} of {words.number(found.budget)}")]
     facts += [("cut", text) for text in shape.report(found)]
-    screen.app.push_screen(ReadingScreen(f"Capsule of loop {loop}", shape.render(found), facts))
+    screen.app.push_screen(ReadingScreen(f"Capsule of loop {loop}", humanize(shape.render(found)), facts))
 
 
 class PacketSheet(ReadingScreen[None]):
@@ -165,7 +166,7 @@ class PacketSheet(ReadingScreen[None]):
         ended = times.epoch(packet.completed_at)
         facts: list[Fact] = [("ended", moment(ended, now)), *(("", one) for one in head[1]), ("packet", packet.id)]
         facts += [("task", packet.task_id)] if packet.task_id else []
-        super().__init__(head[0], text, facts)
+        super().__init__(head[0], humanize(text), facts)
         self._port, self._layout, self._packet, self._now = port, Layout(Path(root)), packet, now
 
     def keys(self) -> Keys:

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.text import one_line, safe
 
 Fact = tuple[str, str | Content]
@@ -18,7 +19,7 @@ _MOST_SAID = 3  # lines of a sentence
 
 def said(text: str, *, bad: bool = False) -> Content:
     """A sentence of the program: red only where something is wrong."""
-    return Content.assemble((safe(text), "$room-bad" if bad else "$room-accent"))
+    return Content.assemble((safe(humanize(text)), "$room-bad" if bad else "$room-accent"))
 
 
 class Said(Widget):

@@ -41,7 +41,7 @@ class ReadingScreen(DetailScreen[Result]):
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)
-        self.note("Copied.")
+        self.note("The text is in the clipboard.")
 
     def action_scroll(self, lines: int) -> None:
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

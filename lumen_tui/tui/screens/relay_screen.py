@@ -9,7 +9,8 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.relay import Box, Status, Submission
 from lumen_tui.tui import words
 from lumen_tui.tui.screens import jobs
@@ -47,7 +48,7 @@ class RelayRows(Rows[Row]):
 
     def more(self, row: Row, width: int) -> list[Segment]:
         one, ink = row[1], self.look.ink
-        said = "; ".join(one.reasons) if one.status is Status.HELD else one.note or one.id
+        said = humanize("; ".join(one.reasons)) if one.status is Status.HELD else one.note or f"id {ids.short(one.id)}"
         return line(width, [Cell("", ink.muted, 9), Cell(said, ink.muted)])
 
     def words(self, row: Row) -> str:
@@ -132,7 +133,8 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
             self.load()
 
     def opened(self, row: Row) -> None:
-        self.app.push_screen(ReadingScreen(f"{row[0]}: {row[1].id}", row[1].text, list(_facts(row, self._now))))
+        heading = f"{row[0]}: {ids.short(row[1].id)}"
+        self.app.push_screen(ReadingScreen(heading, row[1].text, list(_facts(row, self._now))))
 
 
 def _facts(row: Row, now: float) -> Iterable[Fact]:
@@ -143,8 +145,9 @@ def _facts(row: Row, now: float) -> Iterable[Fact]:
     yield "came", moment(one.since, now)
     yield "written on", f"position {one.base}"
     for reason in one.reasons:
-        yield "held because", reason
+        yield "held because", humanize(reason)
     if one.updated_by:
         yield "decided", f"{moment(times.epoch(one.updated_at), now)} by {one.updated_by}"
     if one.note:
         yield "note", one.note
+    yield "id", one.id

@@ -6,11 +6,13 @@ from typing import Any
 
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import Port
+from lumen_tui.model import ids
 from lumen_tui.model.searching import Hit
 from lumen_tui.store.files import StoreError
 from lumen_tui.store.index.search import Searcher
 from lumen_tui.tui.screens.base import DetailScreen
 from lumen_tui.tui.screens.jobs import looked
+from lumen_tui.tui.screens.node_detail import node_text
 from lumen_tui.tui.screens.reading import ReadingScreen
 from lumen_tui.tui.screens.search_view import facts, told
 
@@ -25,7 +27,8 @@ async def show_hit(
         screen.app.push_screen(TaskDetailScreen(port, hit.ref, now, refusal=refusal))
         return
     text = await looked(screen, _text, port, searcher, hit)
-    screen.app.push_screen(ReadingScreen(f"{hit.type.capitalize()} {hit.ref}", text, list(facts(hit, now))))
+    heading = f"{hit.type.capitalize()} {ids.short(hit.ref)}"
+    screen.app.push_screen(ReadingScreen(heading, text, list(facts(hit, now))))
 
 
 def _text(port: Port, searcher: Searcher, hit: Hit) -> str:
@@ -37,6 +40,6 @@ def _text(port: Port, searcher: Searcher, hit: Hit) -> str:
         return text
     try:
         chain = port.provenance(hit.ref)
-        return "\n".join([port.node(hit.ref).content, *(("", *chain) if chain else ())])
+        return node_text(port.node(hit.ref), chain)
     except (ActionError, StoreError):
         return text

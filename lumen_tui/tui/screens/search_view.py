@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 from rich.segment import Segment
 
+from lumen_tui.model import ids
 from lumen_tui.model.searching import Found, Hit, why
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.moments import moment
@@ -70,7 +71,7 @@ def reasons(hit: Hit) -> str:
     """Why a hit stands where it does, and whose word it is."""
     whose = f" · by {hit.by}" if hit.by else ""
     status = f" · {hit.status}" if hit.status not in ("", "open") else ""
-    return f"{hit.ref} · {why(hit)}{whose}{status}"
+    return f"{ids.short(hit.ref)} · {why(hit)}{whose}{status}"
 
 
 def facts(hit: Hit, now: float) -> Iterator[Fact]:

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 
 from lumen_tui.engine.port import Port, TaskDetail
-from lumen_tui.model import queueing, times
+from lumen_tui.model import ids, queueing, times
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
@@ -51,7 +51,7 @@ class TaskDetailScreen(DetailScreen[None]):
         self, port: Port, task_id: str, now: float = 0.0, *, model: str = "", refusal: str = "",
         standing: Standing = queueing.NOTHING_KNOWN,
     ) -> None:  # fmt: skip
-        super().__init__(f"Task {one_line(task_id, 64)}")
+        super().__init__(f"Task {one_line(ids.short(task_id), 64)}")
         self._port = port
         self._task_id = task_id
         self._now = now

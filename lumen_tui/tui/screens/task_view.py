@@ -9,10 +9,11 @@ from typing import NamedTuple
 from rich.segment import Segment
 from textual.content import Content
 
-from lumen_tui.model import queueing, times
+from lumen_tui.model import ids, queueing, times
 from lumen_tui.model.budget import own_words
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.queueing import Standing
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView
+from lumen_tui.model.tasks import Status, TaskEvent, TaskView, without_echo
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.screens.moments import date, limit_words
@@ -23,7 +24,6 @@ from lumen_tui.tui.widgets.cells import Cell, line
 
 _WRONG = frozenset({Status.FAILED, Status.LOST})
 _WANTS = frozenset({Status.STALLED, Status.WAITING, Status.RUNNING})
-_SAME = 60  # characters by which two texts are taken for the same: a later one may be cut
 _SPOKEN = frozenset({"text", "note"})  # kinds whose text is the model's own words
 
 
@@ -42,15 +42,6 @@ def event_rows(events: Sequence[TaskEvent]) -> list[EventRow]:
         seen[event.at] += 1
         rows.append(EventRow(f"{event.at} {seen[event.at]}", event))
     return rows
-
-
-def without_echo(events: Sequence[TaskEvent]) -> Iterator[TaskEvent]:
-    """The events; an end that only says again what the error before it said is left out."""
-    before = ""
-    for event in events:
-        if not (before and event.kind == "finished" and before in event.text):
-            yield event
-        before = event.text[:_SAME] if event.kind == "error" else ""
 
 
 class TailRows(Rows[EventRow]):
@@ -99,7 +90,7 @@ def _facts(view: TaskView, now: float, shapes: Shapes, model: str, why: str) -> 
     yield "objective", one_line(spec.objective, 600)
     yield "status", status_words(view, shapes) + Content(f"  {_times(view, now)}")
     if why:
-        yield "because", Content.assemble((safe(why), "$room-bad" if view.status in _WRONG else ""))
+        yield "because", Content.assemble((safe(humanize(why)), "$room-bad" if view.status in _WRONG else ""))
     yield "by", _by(view, view.spec.model or model)
     if view.usage.tokens or view.usage.usd:
         yield "spent", f"{words.kilo(view.usage.tokens)} tokens · {words.money(view.usage.usd)}"
@@ -133,7 +124,7 @@ def _terms(view: TaskView) -> Iterator[Fact]:
     if most := own_words(spec.budget):
         place.append(f"at most {most}")
     if spec.retry_of:
-        place.append(f"retry of {one_line(spec.retry_of, 64)}")
+        place.append(f"retry of {one_line(ids.short(spec.retry_of), 64)}")
     yield "task", " · ".join([spec.id, *place])
 
 

@@ -10,7 +10,8 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from lumen_tui.engine.port import Port
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
+from lumen_tui.model.humanize import humanize
 from lumen_tui.model.text import one_line
 from lumen_tui.model.whytrace import Hop, Row, Trace, cost, rows, words
 from lumen_tui.tui import words as say_words
@@ -69,7 +70,7 @@ class WhyRows(Rows[Named]):
         sep = f" {self.look.shapes.sep} "
         more = f"and {hop.more} more" if hop.more else ""
         again = "shown in full elsewhere here" if hop.again else ""
-        parts = (hop.id, hop.status, f"by {hop.by}" if hop.by else "", cost(hop), again, more)
+        parts = (ids.short(hop.id), hop.status, f"by {hop.by}" if hop.by else "", cost(hop), again, more)
         return spread(width, [(f"  {sep.join(part for part in parts if part)}", self.look.ink.muted)], [])
 
     def words(self, row: Named) -> str:
@@ -82,7 +83,7 @@ class WhyRows(Rows[Named]):
 
 def _title(hop: Hop) -> str:
     status = f"{hop.status}: " if hop.status in _BAD else ""
-    return f"{status}{hop.title or hop.id}"
+    return f"{status}{humanize(hop.title) or ids.short(hop.id)}"
 
 
 class WhyScreen(LoadedSheet[Named, Trace]):
@@ -115,7 +116,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
         tokens, usd = found.spent
         spent = f"{tokens:,} tokens, ${usd:.3f} together" if tokens or usd else ""
         node = found.node
-        self.fill(lines, one_line(f"Why {node.kind} {node.title or node.id}", 80), spent)
+        self.fill(lines, one_line(f"Why {node.kind} {node.title or ids.short(node.id)}", 80), spent)
         if self._shown != self._names[-1]:
             self._shown = self._names[-1]
             self.rows.select_key(next((key for key, row in lines if row.side == "here"), ""))
@@ -148,7 +149,7 @@ class WhyScreen(LoadedSheet[Named, Trace]):
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard("\n".join(self._text()))
-        self.say("Copied.")
+        self.say("The chain is in the clipboard.")
 
     def _text(self) -> Iterator[str]:
         from lumen_tui.model.whytrace import lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,12 +13,16 @@ from rich.style import Style
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import COMMANDS, EVERYWHERE, ROWS, RoomCommand, shown_key
 from lumen_tui.tui.theme import Look
-from lumen_tui.tui.widgets.cells import spread
+from lumen_tui.tui.widgets.cells import fit, spread
 
 # What a narrow window can do without, the first one first. The pane's own commands and the help stay longest.
 _DROPPED = (
     "zoom", "roles", "send_signal", "next_need", "mark", "open", "filter", "undo", "new_task", "palette", "why",
 )  # fmt: skip
+
+
+_QUOTED = re.compile("“[^”]*”")
+_TITLE = 12  # cells of a title in quotes that are always kept
 
 
 class Notice(NamedTuple):
@@ -38,10 +43,23 @@ def footer(
     commands: list[RoomCommand], keys: Mapping[str, str], notice: Notice | None, width: int, look: Look
 ) -> list[Segment]:
     """The footer on `width` cells: keys from the left, the notice against the right edge."""
-    said = f"  {one_line(notice.text, max(8, width - 20))}" if notice and notice.text else ""
+    said = f"  {squeezed(one_line(notice.text), max(8, width - 20))}" if notice and notice.text else ""
     right = [(said, look.ink.bad if notice and notice.bad else look.ink.text)] if said else []
     room = width - cell_len(said)
     return spread(width, _keys(_fitting(commands, keys, room), keys, look), right)
+
+
+def squeezed(text: str, width: int) -> str:
+    """`text` on at most `width` cells: titles in quotes give way first, since what was done stands behind them."""
+    for quoted in sorted(_QUOTED.findall(text), key=cell_len, reverse=True):
+        over = cell_len(text) - width
+        if over <= 0:
+            return text
+        title = quoted[1:-1].removesuffix("…")
+        kept = max(_TITLE, cell_len(title) - over)
+        if kept < cell_len(title):
+            text = text.replace(quoted, f"“{fit(title, kept)}”", 1)
+    return text if cell_len(text) <= width else fit(text, width)
 
 
 def _fitting(commands: list[RoomCommand], keys: Mapping[str, str], room: int) -> list[RoomCommand]:

@@ -1,0 +1,76 @@
+"""What a person reads on a screen names things by title or short id and times in plain words, on every screen."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import lumen_lived
+import pytest
+from lumen_tour import Tour, each_once
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.model import ids, times
+from lumen_tui.model.humanize import humanize
+from lumen_tui.tui.app import LumenApp
+
+UNREADABLE = re.compile(
+    rf"\b(?:{'|'.join(ids.KINDS)})-[{ids.ALPHABET}]{{6,}}|\d{{4}}-\d\d-\d\dT\d\d|[0-9a-f]{{8}}-[0-9a-f]{{4}}-"
+)
+# Rows of detail sheets in which a whole id stands, so that it can be copied: name, then nothing but the value.
+COPIED = re.compile(r"│\s(?:.*\s)?(?:id|task|packet|about|session)\s{2,}\S+(?: · [^│]*)?\s*│")
+OF_A_TOOL = re.compile(r"app\.log:\d+")  # a worker's result quotes the log that it read, as it is
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("session ses-4vcwzekfs48t9 on WU-042", "session 4vcw on WU-042"),
+        ("made: tasks/archive/2026/11/tsk-f4asxxw7t1qkw/result.md", "made: …/f4as/result.md"),
+        ("general/rly-px6cefz8s9bdn", "general/px6c"),
+        ("`undo act-f4asxxw7t1qkw`, (mem-ktnqg17y8qfy7)", "`undo f4as`, (ktnq)"),
+        ("dropped at 2026-11-22T18:41:33.536Z: late", "dropped at 2026-11-22 18:41 UTC: late"),
+        ("task-001, tsk-mine, WU-042, 2026-11-22", "task-001, tsk-mine, WU-042, 2026-11-22"),
+        ("2026-99-99T99:99", "2026-99-99T99:99"),
+    ],
+)  # fmt: skip
+def test_ids_are_short_and_dates_plain_and_all_else_stays(text: str, read: str) -> None:
+    assert humanize(text) == read
+
+
+def test_every_kind_of_id_and_every_date_of_a_record_is_known() -> None:
+    for kind in ids.KINDS:
+        made = ids.new_id(kind)
+        assert humanize(f"({made})") == f"({ids.short(made)})"
+    for seconds in (0.25, 1_800_000_000.0, 1_800_000_000.999):
+        assert humanize(times.iso(seconds)) == times.stamp(seconds)
+
+
+@pytest.fixture
+def lived(tmp_path: Path) -> Path:
+    """A state folder in which everything was done once."""
+    root = tmp_path / "lumen-demo-lived" / "state"
+    root.parent.mkdir()
+    lumen_lived.live(root, time.time())
+    return root
+
+
+async def test_no_screen_shows_a_whole_id_or_a_date_of_a_file(lived: Path) -> None:
+    app = LumenApp(RemotePort(lived, "operator"), operator="operator")
+    before: set[str] = set()
+    wrong: list[tuple[str, str]] = []
+    places: set[str] = set()
+    async with app.run_test(size=(120, 40)) as pilot:
+        while app.room.snapshot.loading < 1 or not app.room.snapshot.root:
+            await pilot.pause(0.01)
+        for size, opens in (((120, 40), 4), ((80, 24), 0)):
+            await pilot.resize_terminal(*size)
+            async for seen in Tour(app, pilot, opens).everything():
+                places.add(seen[0])
+                wrong += [
+                    (f"{where} at {size}", line.strip()) for where, line in each_once(seen, before)
+                    if UNREADABLE.search(line) and not COPIED.search(line) and not OF_A_TOOL.search(line)
+                ]  # fmt: skip
+    assert wrong == []
+    assert len(places) > 80  # the walk went everywhere
