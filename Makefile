@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups soak
+.PHONY: help run test bare sweeps check bench demo snap wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,6 +21,8 @@ WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without s
 # One more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
 WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( (n < 8 ? n : 8) + 1 )))
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+# What `make test` does side by side before the tests: mypy has one processor, and for each version its own cache.
+CHECKS := check types-3.12 types-3.13 bytecode
 FIRST_TASK := What are the 5 largest files in /tmp?
 
 # The first interpreter that really runs and is new enough; a shim that only prints an error does not count.
@@ -60,10 +62,8 @@ run: $(STAMP) ## open the room; without a terminal run a first task and print it
 demo: $(STAMP) ## open the room on a throw-away state folder filled by really working
 	@exec $(BIN)/lumen-tui --demo $(ARGS)
 
-test: check ## all checks and all tests; ends with the sandbox tier it ran on and what is missing here
-	$(BIN)/mypy --python-version 3.12
-	$(BIN)/mypy --python-version 3.13
-	@$(BIN)/python -m compileall -q lumen_tui  # hundreds of programs load it; some machines forbid them to keep bytecode
+test: $(STAMP) ## all checks and all tests; ends with the sandbox tier it ran on and what is missing here
+	@$(MAKE) --no-print-directory -j $(words $(CHECKS)) $(CHECKS)
 	$(PYTEST) $(ARGS)
 
 bare: $(STAMP) ## the tests of workers and walls as on a machine without bubblewrap and strace, then without Landlock, too
@@ -73,11 +73,16 @@ bare: $(STAMP) ## the tests of workers and walls as on a machine without bubblew
 sweeps: $(STAMP) ## every point of the fault sweeps, of which `make test` takes a sample; prints a table
 	LUMEN_FULL=1 $(PYTEST) -m sweep --timeout 3600 $(ARGS)
 
-check: $(STAMP) ## ruff, mypy --strict, import contracts
+check: $(STAMP) types-3.11 ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types-%: $(STAMP)
+	$(BIN)/mypy --python-version $*
+
+bytecode: $(STAMP) # hundreds of programs load it; some machines forbid them to keep any
+	@$(BIN)/python -m compileall -q lumen_tui
 
 snap: $(STAMP) ## accept the screens as they are now
 	$(BIN)/pytest --snapshot-update tests/room/test_snapshots.py $(ARGS)

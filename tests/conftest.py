@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -17,6 +18,7 @@ for _folder in ("apiserver", "support"):
 if TYPE_CHECKING:
     from lumen_apiserver import ApiServer
 
+gc.disable()  # until all is collected: what is imported and collected stays
 sys.dont_write_bytecode = False  # pytest rewrites two hundred files; where they did not change, only once
 
 _LONGEST_ID = 60  # characters: the name of the running test goes to every process that it starts
@@ -51,6 +53,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_collection_finish() -> None:
     """Only where a test opens a room: a process that tests the store alone does not load one."""
+    gc.freeze()  # six thousand tests and their modules are not walked through again, here and in forks
+    gc.enable()
     if "textual" in sys.modules:
         import lumen_quiet
         import lumen_styles
