@@ -29,6 +29,7 @@ LETTERS = {
     "b": string.ascii_letters + string.digits + "+/",
     "B": string.ascii_uppercase + "234567",
     ".": string.ascii_letters + string.digits + "-_~",
+    "%": string.ascii_letters + string.digits,
 }
 PLACES = (
     "{}",
@@ -58,7 +59,7 @@ def drawn(template: str, source: random.Random) -> str:
             text[3], text[5] = source.choice([c for c in letters if c.isdigit()] or ["A"]), letters[10 % len(letters)]
         return "".join(text)
 
-    return re.sub(r"\{(?:(u)|([dhHlUaw\-bB.])(=?)(\d+)(?:,(\d+))?)\}", run, template)
+    return re.sub(r"\{(?:(u)|([dhHlUaw\-bB.%])(=?)(\d+)(?:,(\d+))?)\}", run, template)
 
 
 def test_the_table_has_more_than_210_rules_of_different_names() -> None:

@@ -17,7 +17,7 @@ _LOOKED_AT = 500  # characters of a value that it is judged by
 _NAME = r"(?<![A-Za-z0-9_.\-])(?P<name>[A-Za-z0-9_.\-]{2,80}+)"
 _VALUE = r"(?:[^\s\"'`<>\\&]|&(?!\w+=|quot;))"
 _ASSIGNED = re.compile(
-    rf"{_NAME}(?P<close>{_QUOTE}?\]?)[ \t]{{0,8}}(?P<sign>:{{1,3}}=|=>|[?.+]=|\|\||={{1,2}}|:|%3D|,|>)[ \t]{{0,8}}"
+    rf"{_NAME}(?P<close>{_QUOTE}?\]?)[ \t]{{0,8}}(?P<sign>:{{1,3}}=|=>|[?.+]=|\|\||={{1,2}}|:(?!:)|%3D|,|>)[ \t]{{0,8}}"
     rf"(?P<open>[brfu@$]?{_QUOTE}|)(?P<value>{_VALUE}{{6,{_LOOKED_AT}}})"
 )
 _OPTION = re.compile(
@@ -176,7 +176,7 @@ def _random(value: str) -> bool:
     """Whether a value was drawn rather than written: letters and digits in one piece, or mixed case in a long one."""
     if _DIGEST.fullmatch(value):
         return any(c.isdigit() for c in value) and len(set(value)) > 5
-    pieces = [piece for piece in re.split(r"[_.:/\-]", value) if piece]
+    pieces = [piece for piece in re.split(r"[_.:/\-]", value) if piece and not _CAMEL.fullmatch(piece)]
     mixed = [p for p in pieces if not p.isalpha() and not p.isdigit() and not _ORDINAL.fullmatch(p)]
     if any(len(piece) >= 6 for piece in mixed) or (mixed and len(value) >= 16 and len(mixed) * 2 >= len(pieces)):
         return len(set(value)) > 5
@@ -184,5 +184,6 @@ def _random(value: str) -> bool:
     return len(longest) >= 20 and not longest.islower() and not longest.isupper() and len(set(longest)) > 9
 
 
+_CAMEL = re.compile(r"(?:[A-Z][a-z]{2,15}){2,}")  # ClientRequestTokenList
 _LONG = 20  # characters, which few names have
 _ORDINAL = re.compile(r"[A-Za-z]{1,12}\d{1,3}|\d{1,4}[A-Za-z]{1,12}")  # utf8, sha256, 2nd, 30d

@@ -12,11 +12,12 @@ from lumen_tui.model.secrets.tokens import TOKENS
 ALPHABETS = {
     "d": "0-9", "h": "0-9a-f", "H": "0-9A-Fa-f", "l": "a-z0-9", "U": "A-Z0-9", "a": "A-Za-z0-9", "w": "A-Za-z0-9_",
     "-": "A-Za-z0-9_-", "b": "A-Za-z0-9+/=", "B": "A-Z2-7", ".": "A-Za-z0-9_.~-",
+    "%": "A-Za-z0-9%",
 }  # fmt: skip
 UUID = "[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 # A token begins where no word goes on: behind an escape or a percent code of other text one may begin as well.
 BEGINS = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f]))"
-_RUN = re.compile(r"\{(?:(u)|([dhHlUaw\-bB.])(=?)(\d+)(?:,(\d+))?)\}")
+_RUN = re.compile(r"\{(?:(u)|([dhHlUaw\-bB.%])(=?)(\d+)(?:,(\d+))?)\}")
 _WEAK = 3  # characters of a beginning that other words share
 
 

@@ -14,6 +14,7 @@ from lumen_tui.model.secrets.rules import BEGINS
 
 _LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{4,}={1,2})"
 _GAP = r"(?:\s|\\[nrt]|[\"'+,])"
+_WORD = r"(?:[A-Z]?[a-z]{1,15}\d{0,5}|\d{1,6})"  # of a name whose words stand between dashes
 _KIND = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _SHAPES = (
     # name, keywords of which the text holds one, pattern
@@ -45,7 +46,9 @@ _SHAPES = (
      r"(?i)\bidentified\s+(?:with\s+\S+\s+)?by\s+[\"'](?P<secret>[^\"'\n]{4,})"),
     ("azure-signature", ("sig=",), r"[?&;]sig=(?P<secret>[A-Za-z0-9%+/]{40,}(?:%3[Dd]|=){0,2})"),
     ("zapier-webhook", ("hooks.zapier.com",), r"hooks\.zapier\.com/hooks/catch/(?P<secret>\d{4,}/[a-z0-9]{6,})"),
-    ("api-key", ("sk-",), BEGINS + r"sk-(?=[A-Za-z0-9_-]{0,200}(?:\d|[A-Za-z]{16}))[A-Za-z0-9_-]{16,}"),
+    ("api-key", ("sk-",),
+     BEGINS + rf"sk-(?!(?:{_WORD}[_-])+{_WORD}(?![A-Za-z0-9_-]))(?=[A-Za-z0-9_-]{{0,200}}(?:\d|[A-Za-z]{{16}}))"
+     r"[A-Za-z0-9_-]{16,}"),
     ("npm-auth", ("_auth",), r"(?<![A-Za-z0-9_])_auth(?:Token)?\s{0,2}=\s{0,2}[\"']?(?P<secret>[A-Za-z0-9+/=_.-]{8,})"),
 )  # fmt: skip
 # One full line of a key's body, as a piece of the file shows it: 64 characters, or 70, that are no digest and no path.

@@ -6,6 +6,7 @@ A template is literal text with runs in braces, an alphabet and a length: `{a36}
     d digits        h lower-case hex     H hex of either case     l lower-case letters and digits
     U upper case    a letters, digits    w letters, digits, _     - letters, digits, _ and -
     b base64        B base32             . letters, digits, _ - . and ~                 u a UUID
+    % letters, digits, %
 
 A third word is the keyword that a text must hold, where that is not the beginning of the template.
 """
@@ -218,7 +219,7 @@ discord-webhook               discord.com/api/webhooks/{d15}/{-60}
 discord-webhook-old           discordapp.com/api/webhooks/{d15}/{-60}
 facebook-token                EAA{a80}
 facebook-app-token            {d15,17}|{-=27}                                      aceb
-twitter-bearer                AAAAAAAAAAAAAAAAAAAAA{.20}
+twitter-bearer                AAAAAAAAAAAAAAAAAAAAA{%80}
 instagram-token               IGQV{-60}
 dropbox-token                 sl.{-100}
 linear-key                    lin_api_{a32}
