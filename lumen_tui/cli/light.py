@@ -7,6 +7,7 @@ import sys
 
 from lumen_tui.model import times
 from lumen_tui.model.jsontext import dumps
+from lumen_tui.store import filing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ def usable(root: str) -> bool:
         found = os.stat(root)
     except OSError:
         return False
-    return found.st_uid == os.geteuid() and not found.st_mode & 0o022 and _is_own_folder(f"{root}/memory")
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022 or filing.shared_above(root):
+        return False
+    return _is_own_folder(f"{root}/memory", within_reach=bool(found.st_mode & 0o011))
 
 
 def epoch(text: str) -> float:
@@ -138,5 +141,7 @@ def join(parts: Iterable[str]) -> str:
     return "  ".join([part for part in parts if part])
 
 
-def _is_own_folder(path: str) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)
+def _is_own_folder(path: str, *, within_reach: bool) -> bool:
+    if os.path.islink(path) or not os.path.isdir(path):
+        return False
+    return not within_reach or not os.stat(path).st_mode & 0o022

@@ -200,19 +200,9 @@ def distrust(root: Path) -> str:
         return f"{root} belongs to user {found.st_uid}, not to you"
     if found.st_mode & 0o022:
         return f"{root} can be written by other users: chmod go-w {root}"
-    return _replaceable(root) or _misled(root, within_reach=bool(found.st_mode & 0o011))
-
-
-def _replaceable(root: Path) -> str:
-    """Why other users could put another folder in the place of this one: they may rename what is in one above it."""
-    for above in Path(os.path.realpath(root)).parents:
-        try:
-            mode = os.stat(above).st_mode
-        except OSError:
-            continue  # closed to us, and so to them
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return f"{above}, in which {root} stands, can be written by other users: chmod o-w {above}"
-    return ""
+    if above := filing.shared_above(root):
+        return f"{above}, in which {root} stands, can be written by other users: chmod o-w {above}"
+    return _misled(root, within_reach=bool(found.st_mode & 0o011))
 
 
 def _misled(root: Path, *, within_reach: bool) -> str:

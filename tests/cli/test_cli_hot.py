@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.cli import hot, light
+from lumen_tui.cli.main import main
 from lumen_tui.model import jsontext, times
-from lumen_tui.store.layout import default_root
+from lumen_tui.store.layout import default_root, distrust
 
 REPO = Path(__file__).resolve().parents[2]
 HEAVY = ("argparse", "json", "asyncio", "typing", "msgspec", "pathlib", "contextlib", "datetime", "re", "enum")
@@ -138,6 +140,27 @@ def test_a_missing_or_shared_folder_is_left_to_the_parser(here, monkeypatch):
     assert hot.run(["signal", "x"]) is None
     monkeypatch.setenv("LUMEN_STATE", str(here.root / "nowhere"))
     assert hot.run(["signal", "x"]) is None
+
+
+@pytest.mark.parametrize("words", [["signal", "x"], ["create", "x"], ["inbox"], ["checkpoint", "x"]])
+def test_the_hot_verbs_trust_no_folder_that_the_others_do_not(here, words, capsys):
+    """What the full parser refuses is left to it, and the doctor names it."""
+    above, root = here.root.parent, here.root
+    os.symlink(root, above / "link")
+    before = here.layout.signals.stat().st_size if here.layout.signals.exists() else 0
+    for open_one, mode in ((above, 0o777), (root, 0o777), (root / "memory", 0o777)):
+        root.chmod(0o711)
+        kept = stat.S_IMODE(open_one.stat().st_mode)
+        open_one.chmod(mode)
+        assert distrust(root)
+        for named in (root, above / "link"):
+            assert hot.run(["--state", str(named), *words]) is None
+        assert main(["--state", str(root), "doctor"]) == 1
+        assert "other users can" in capsys.readouterr().out
+        open_one.chmod(kept)
+    root.chmod(0o700)
+    assert (here.layout.signals.stat().st_size if here.layout.signals.exists() else 0) == before
+    assert hot.run(["--state", str(root), *words]) in (0, 3)
 
 
 def test_an_unwritable_journal_is_an_error_and_not_tried_twice(here, capsys):

@@ -11,7 +11,7 @@ from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.engine.doctor.journals import kinds
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
-from lumen_tui.store import mending, misplaced, sweeping
+from lumen_tui.store import filing, mending, misplaced, sweeping
 from lumen_tui.store.layout import Layout
 from lumen_tui.tools.paths import OWN_FILES
 
@@ -30,6 +30,9 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Every file 0600 or stricter, folders 0700; folders and journals writable; nothing linked, nothing foreign."""
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     shared = frozenset(kinds(layout))
+    if above := filing.shared_above(layout.root):
+        what = f"stands in {one_line(above, 200)}, which other users can write: they can put another in its place"
+        yield Finding("modes", ".", what, f"`chmod o-w {one_line(above, 200)}`, or move it")
     for path in _everything(layout.root):
         try:
             found = os.lstat(path)
