@@ -52,6 +52,11 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except OSError as error:
         return _say_why(error)
+    except ModuleNotFoundError:
+        raise  # a fault of the program, which its traceback tells
+    except ImportError as error:  # a library that the system did not open
+        print(f"lumen-tui: {error}; the limit of open files may be too low (ulimit -n)", file=sys.stderr)
+        return 1
 
 
 def _say_why(error: OSError) -> int:

@@ -76,3 +76,18 @@ def test_a_refused_call_ends_in_a_sentence(folder: Path, sampled) -> None:
         assert "Traceback" not in ran.stderr, (verb, path, call, error, ran.stderr[-500:])
         assert ran.returncode in (0, 1, 3), (verb, path, call, error, ran.stderr[-500:])
         assert ran.returncode == 0 or (ran.stdout + ran.stderr).strip(), (verb, path, call, error)
+
+
+def test_a_library_that_cannot_be_opened_ends_in_a_sentence(folder: Path) -> None:
+    root, log = folder.with_name("state"), folder.with_name("log")
+    traced(["-o", str(log), "-e", "trace=openat"], root, "checkpoint more --wu WU-100")
+    loaded = [
+        line for line in log.read_text().splitlines() if "sqlite3" in line and ".so" in line and " = -1" not in line
+    ]
+    libraries = dict.fromkeys(re.findall(r'"([^"]*)"', "\n".join(loaded)))
+    assert libraries
+    for library in libraries:
+        refused = ["-o", os.devnull, "-P", library, "-e", "inject=openat:error=EMFILE"]
+        ran = traced(refused, root, "checkpoint more --wu WU-100")
+        assert "Traceback" not in ran.stderr, ran.stderr
+        assert (ran.returncode, "ulimit -n" in ran.stderr) == (1, True), ran.stderr
