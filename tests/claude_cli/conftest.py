@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ from msgspec import Struct, field
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
+from lumen_tui.providers import claude_program
 from lumen_tui.providers.base import Job, Outcome, Permit, ProviderError, Ran, Reserve, Said, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider
 from lumen_tui.store import files
@@ -206,11 +209,22 @@ def _real() -> str:
     return os.environ.get("LUMEN_CLAUDE") or shutil.which("claude") or ""
 
 
+@functools.cache
+def _version(program: str) -> str:
+    """What it says of itself: `2.1.330 (Claude Code)`."""
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    return told.stdout.partition(" ")[0]
+
+
 @pytest.fixture
 def real() -> str:
     """The real program."""
     if not _real():
         pytest.skip("Claude Code is not installed: put `claude` on PATH, or its path in LUMEN_CLAUDE")
+    try:
+        claude_program.check_version(_version(_real()))
+    except ProviderError as error:
+        pytest.skip(str(error))
     return _real()
 
 

@@ -105,7 +105,7 @@ def test_tool_calls_make_checkpoints_and_the_start_is_told_where_things_stand(pr
     assert "3 tool calls" in project.lumen("ready", "--wu", "WU-042").stdout
     (start,) = project.lines("SessionStart")
     assert (start["wu"], start["why"]) == ("WU-042", "startup")
-    assert "Recovery of WU-042: Session manager" in json.dumps(api.requests[0].body)
+    assert "Recovery of WU-042: Session manager" in json.dumps(api.asked[0].body)
     assert project.lumen("hooks", "status").returncode == 0
 
 
@@ -123,4 +123,4 @@ def test_a_sub_agent_and_a_compaction_make_checkpoints_and_what_was_saved_is_tol
     answered = {one for line in project.lines("outcome") if line["ok"] for one in line["answers"]}
     asked = [*project.lines("SubagentStop"), compaction]
     assert {line["id"] for line in asked} == answered
-    assert "a sub-agent stopped" in json.dumps(api.requests[-1].body)
+    assert "a sub-agent stopped" in json.dumps(api.asked[-1].body)

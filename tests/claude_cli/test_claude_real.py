@@ -41,8 +41,9 @@ def test_what_it_spends_is_what_it_says(real_work, api):
     api.say(tool(f"{OURS}list_dir", path="/"), fail(529), text("done"))
     real_work.run()
     lines = real_work.book()
-    assert [line["kind"] for line in lines] == ["hold", "settle"] * 2
-    assert real_work.exit["usage"]["usd"] == pytest.approx(sum(line["usd"] for line in lines[1::2]))
+    assert [line["kind"] for line in lines] == ["hold", "sent", "settle"] * 2
+    assert len({line["id"] for line in lines}) == 2
+    assert real_work.exit["usage"]["usd"] == pytest.approx(sum(line["usd"] for line in lines[2::3]))
     assert len(real_work.events("wait")) == 1
 
 

@@ -31,6 +31,9 @@ def choice() -> tiers.Choice:
 def told() -> list[str]:
     """The machine in lines for whoever reads what the tests came to."""
     there = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
-    missing = [f"{name} ({what})" for name, what in OPTIONAL.items() if not shutil.which(name, path=there)]
+    named = {"claude": os.environ.get("LUMEN_CLAUDE") or "claude"}
+    missing = [
+        f"{name} ({what})" for name, what in OPTIONAL.items() if not shutil.which(named.get(name, name), path=there)
+    ]
     tier = choice()
     return [f"sandbox tier: {tier.tier} ({words(tier)})", f"not installed: {', '.join(missing) or 'nothing'}"]
