@@ -111,6 +111,7 @@ class Caller:
             except Failure as error:
                 wait = back_off(number, error.after, self._job.chance())
                 if not error.again or number >= tries:
+                    error.count(number)
                     raise
                 if wait > patience.longest:
                     raise _too_long(error, wait) from error

@@ -27,7 +27,6 @@ _NOT_REACHED = {
     "ProxyError",
 }
 _AGAIN = (408, 409, 425, 429)  # and everything from 500
-_IN_VAIN = " and waiting did not help"
 _LATER = "try again later"
 _QUOTA = (
     "insufficient_quota", "billing_error", "credit balance", "credit_balance", "spend_limit", "usage_limit_exceeded",
@@ -39,24 +38,27 @@ _BOUND = ("bound to a different conversation", "invalid `signature` in `thinking
 
 
 class Failure(ProviderError):
-    """A call that gave no answer. `again` and `elsewhere` say what can help, `after` (seconds) what the server asks.
+    """A call that gave no answer: `brief` is what happened, `advice` what to do, and what the server said.
 
+    `again` and `elsewhere` say what can help, `after` (seconds) what the server asks.
     `overlong`: a shorter conversation can help; `bound`: one without the model's own earlier thinking.
     """
 
     def __init__(
-        self, text: str, *, again: bool = False, elsewhere: bool = False, overlong: bool = False, bound: bool = False,
-        after: float | None = None, counts: Counts | None = None,
+        self, brief: str, advice: str = "", *, again: bool = False, elsewhere: bool = False, overlong: bool = False,
+        bound: bool = False, after: float | None = None, counts: Counts | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(text)
+        super().__init__(f"{brief}: {advice}" if advice else brief)
+        self.brief, self.advice = brief, advice
         self.again, self.elsewhere, self.overlong, self.after = again, elsewhere, overlong, after
         self.bound = bound
         self.counts = counts or Counts()  # what is known of its cost
 
-    @property
-    def brief(self) -> str:
-        """What happened, without what to do about it: the waiting is being done."""
-        return str(self).partition(": ")[0].replace(_IN_VAIN, "")
+    def count(self, tries: int) -> None:
+        """Say how often the call was made, where it was made again."""
+        if tries > 1:
+            self.brief = f"{self.brief}, after {tries} tries"
+            self.args = (f"{self.brief}: {self.advice}" if self.advice else self.brief,)
 
 
 def failure(error: BaseException, target: Target, counts: Counts, now: float, guess: int = 0) -> Failure:
@@ -75,23 +77,23 @@ def failure(error: BaseException, target: Target, counts: Counts, now: float, gu
     reached = not _causes(error) & _NOT_REACHED
     counts = counts if counts.prompt or not reached else Counts(fresh=guess)
     if any("Timeout" in name for name in names) and reached:
-        return _passing(f"{server} was silent for too long: {_LATER} or give it more time under [models]", counts)
+        return _passing(f"{server} was silent for too long", f"{_LATER} or give it more time under [models]", counts)
     if names & {"APIConnectionError", "TransportError"} and reached:
-        return _passing(f"{server} cut the connection in the middle of its answer: {_LATER}", counts)
+        return _passing(f"{server} cut the connection in the middle of its answer", _LATER, counts)
     if names & {"APIConnectionError", "TransportError"}:
         look = "ANTHROPIC_BASE_URL" if target.endpoint.name == "anthropic" else "base_url of the endpoint in lumen.toml"
-        return _passing(f"{server} cannot be reached ({detail}): look at the network and {look}", counts)
+        return _passing(f"{server} cannot be reached ({detail})", f"look at the network and {look}", counts)
     said = f"{server} sent no usable answer ({type(error).__name__}: {detail})"
-    return _passing(f"{said}: look at the endpoint's base_url and kind, or try again later", counts)
+    return _passing(said, f"look at the endpoint's base_url and kind, or {_LATER}", counts)
 
 
 def rubbish(target: Target, why: str) -> Failure:
     """An answer that makes no sense."""
-    return _passing(f"the model's server {_place(target)} sent no usable answer ({why}): try again later", Counts())
+    return _passing(f"the model's server {_place(target)} sent no usable answer ({why})", _LATER, Counts())
 
 
-def _passing(text: str, counts: Counts) -> Failure:
-    return Failure(text, again=True, elsewhere=True, counts=counts)
+def _passing(brief: str, advice: str, counts: Counts) -> Failure:
+    return Failure(brief, advice, again=True, elsewhere=True, counts=counts)
 
 
 def _place(target: Target) -> str:
@@ -152,14 +154,14 @@ def _of_status(
         too = (
             "the request is too large for the server" if status == 413 else "the conversation is too long for the model"
         )
-        said = f"{too} ({status}): give a narrower objective or less context ({detail})"
-        return Failure(said, overlong=True, counts=counts)
+        advice = f"give a narrower objective or less context ({detail})"
+        return Failure(f"{too} ({status})", advice, overlong=True, counts=counts)
     quota, garbled = status == 402 or any(word in low for word in _QUOTA), _GARBLED in name
     passing = status in _AGAIN or status >= 500 or garbled
+    unread = f"the model's tool call could not be read ({status})", detail
+    brief, advice = unread if garbled else _words(status, detail, target, quota)
     return Failure(
-        f"the model's tool call could not be read ({status}): {detail}" if garbled
-        else _sentence(status, detail, target, quota),
-        again=passing and not quota and told != "false", elsewhere=passing or quota,
+        brief, advice, again=passing and not quota and told != "false", elsewhere=passing or quota,
         bound=status == 400 and any(words in low for words in _BOUND), after=retry_after(headers, now), counts=counts,
     )  # fmt: skip
 
@@ -175,37 +177,34 @@ def _code(error: BaseException) -> str:
     return json.dumps(body, default=str)[:2000] if isinstance(body, dict) else ""
 
 
-def _sentence(status: int, detail: str, target: Target, quota: bool) -> str:
+def _words(status: int, detail: str, target: Target, quota: bool) -> tuple[str, str]:
+    """What happened, and what to do about it or what the server said."""
     key = target.endpoint.key_env or "its key"
     if quota:
         return (
-            f"the account of {key} has no credit left, or has reached its limit ({status}): mend that, or set another "
-            f"model under [models] ({detail})"
+            f"the account of {key} has no credit left, or has reached its limit ({status})",
+            f"mend that, or set another model under [models] ({detail})",
         )
-    said = {
-        401: f"the key in {key} was refused (401): set a valid one",
-        403: f"the key in {key} may not do this (403): {detail}",
-        404: _not_found(detail, target),
-        429: f"the rate limit was reached{_IN_VAIN} (429): try again later ({detail})",
-        529: "the model's servers are overloaded (529): try again later",
-    }.get(status)
-    if said:
-        return said
-    if status >= 500:
-        return f"the model's server failed ({status}): try again later ({detail})"
-    return f"the request was refused ({status}): {detail}"
+    if status == 404:
+        return _not_found(detail, target)
+    known = {
+        401: (f"the key in {key} was refused (401)", "set a valid one"),
+        403: (f"the key in {key} may not do this (403)", detail),
+        429: ("the rate limit was reached (429)", f"{_LATER} ({detail})"),
+        529: ("the model's servers are overloaded (529)", _LATER),
+    }
+    failed = (f"the model's server failed ({status})", f"{_LATER} ({detail})")
+    return known.get(status) or (failed if status >= 500 else (f"the request was refused ({status})", detail))
 
 
-def _not_found(detail: str, target: Target) -> str:
+def _not_found(detail: str, target: Target) -> tuple[str, str]:
     """A server that knows the address says which model it lacks."""
     place, low = target.endpoint, detail.lower()
     if place.base_url and "model" not in low and target.model.lower() not in low:
         mostly = "ends before /v1" if place.kind == "anthropic" else "mostly ends in /v1"
-        return f"the server {_place(target)} does not know this address (404): look at its base_url, which {mostly}"
-    return (
-        f"the model {target.model!r} is not known at {place.name} (404): set its id under [models] in lumen.toml "
-        f"({detail})"
-    )
+        return f"the server {_place(target)} does not know this address (404)", f"look at its base_url, which {mostly}"
+    said = f"the model {target.model!r} is not known at {place.name} (404)"
+    return said, f"set its id under [models] in lumen.toml ({detail})"
 
 
 def retry_after(headers: Any, now: float) -> float | None:

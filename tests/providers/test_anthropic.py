@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from types import SimpleNamespace
 
@@ -124,6 +125,7 @@ def test_errors_are_plain_and_tried_again_only_where_that_helps(desk, api, statu
     talk = desk.talk()
     assert said in talk.error
     assert len(api.asked) == tries
+    assert re.findall(r"after (\d+) tries", talk.error) == [str(tries)] * (tries > 1)
     assert desk.environ["ANTHROPIC_API_KEY"] not in talk.error
     assert talk.order == "RS" * tries
     assert talk.usd == 0
@@ -145,6 +147,7 @@ def test_a_wait_that_is_too_long_ends_the_task(desk, api):
     api.say(fail(429, retry_after=7200))
     talk = desk.talk()
     assert talk.waits == []
+    assert "the rate limit was reached (429): try again later" in talk.error
     assert "asks to wait 2 h" in talk.error
 
 
@@ -179,7 +182,10 @@ def test_a_broken_answer_is_asked_for_again(desk, api, broken, said):
     talk = desk.talk()
     assert talk.outcome == Outcome(ok=True, text="whole")
     assert [step.ok for step in talk.of(Spent)] == [False, True]
-    assert said in talk.said("wait")[0]
+    (wait,) = talk.said("wait")
+    assert said in wait
+    assert wait.count("(") == wait.count(")")
+    assert "try again later" not in wait
     api.say(broken)
     assert said in desk.talk().error
 
