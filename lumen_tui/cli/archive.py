@@ -1,4 +1,4 @@
-"""`archive insert`, `archive list`, `archive withdraw`: notes that are kept for good."""
+"""`archive insert`, `archive list`, `archive search`, `archive withdraw`: notes that are kept for good."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui.cli.search import declare_filters, run_search
 from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
@@ -38,6 +39,10 @@ def declare(commands: Group) -> None:
     listing.add_argument("-t", "--tag", default="", help="only with this tag")
     listing.add_argument("-n", "--limit", type=int, default=50, metavar="N", help="at most so many [50]")
     listing.add_argument("--json", action="store_true", help="one JSON document")
+    text = "`archive search`: find notes; the best first, each with why."
+    search = commands.add("archive-search", run_search, text, "archive search certificate --since 30d")
+    declare_filters(search)
+    search.set_defaults(type="archival", conversations=False)
     text = "`archive withdraw`: take a note out; undo brings it back."
     withdraw = commands.add("archive-withdraw", run_withdraw, text, "archive withdraw arc-7f2")
     withdraw.add_argument("id", metavar="ID")

@@ -48,7 +48,7 @@ def _run(argv: list[str]) -> int:
         options, words = _take_common(argv)
         if words[:2] == ["signal", "cleanup"]:
             words[:2] = ["signal-cleanup"]
-        if words[:1] == ["archive"] and words[1:2] in (["insert"], ["list"], ["withdraw"]):
+        if words[:1] == ["archive"] and words[1:2] in (["insert"], ["list"], ["search"], ["withdraw"]):
             words[:2] = [f"archive-{words[1]}"]
         if name := mem.spelled(words):
             operator = options.get("--operator") or light.operator(os.environ)

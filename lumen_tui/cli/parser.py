@@ -40,7 +40,7 @@ PARTS = {  # modules beside this one, in the order of the help, and the commands
     "af": ("af",),
     "search": ("search",),
     "recall": ("recall",),
-    "archive": ("archive-insert", "archive-list", "archive-withdraw"),
+    "archive": ("archive-insert", "archive-list", "archive-search", "archive-withdraw"),
     "attention": ("attention",),
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)

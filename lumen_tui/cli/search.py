@@ -17,7 +17,7 @@ from lumen_tui.store.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from typing import Any
 
     from lumen_tui.cli.parser import Group
@@ -35,15 +35,20 @@ def declare(commands: Group) -> None:
     """The command of this module, for its help and for what the plain form leaves to the parser."""
     text = "Find what the agent knows, did and said; the best first, each with why."
     search = commands.add("search", run_search, text, 'search "session lock" --type discovery --since 30d')
-    search.add_argument("query", nargs="*", help='words; "in quotes" together, !word leaves out')
     search.add_argument("--type", default="", help=f"one of {', '.join(searching.TYPES)}; several with commas")
+    search.add_argument("-c", "--conversations", action="store_true", help="look through what was said instead")
+    declare_filters(search)
+
+
+def declare_filters(search: ArgumentParser) -> None:
+    """What every search takes."""
+    search.add_argument("query", nargs="*", help='words; "in quotes" together, !word leaves out')
     search.add_argument("--kind", default="", help="episodic, semantic or procedural")
     search.add_argument("--tag", default="", help="only with this tag")
     search.add_argument("--wu", default="", help="only of this work unit")
     search.add_argument("-l", "--lane", default="", help="only of this lane")
     search.add_argument("--since", default="", help="an age such as 7d, or a date")
     search.add_argument("--until", default="", help="the same")
-    search.add_argument("-c", "--conversations", action="store_true", help="look through what was said instead")
     search.add_argument("-n", "--limit", default="", metavar="N", help=f"at most so many [{searching.LIMIT}]")
     search.add_argument("--json", action="store_true", help="one JSON document")
 
@@ -76,7 +81,7 @@ def answer(layout: Layout, query: str, given: dict[str, str], *, conversations: 
         print(json.dumps(document(query, found), indent=1))
     else:
         show(found, now)
-    _tell(found)
+    _tell(found, wish.limit)
     return _NOT_FOUND if found.unknown else 0
 
 
@@ -127,10 +132,14 @@ def head(hit: Hit, now: float) -> str:
     return "  ".join(one_line(part, 120) for part in parts if part)
 
 
-def _tell(found: Found) -> None:
+def _tell(found: Found, limit: int) -> None:
     """What a person should know beside the hits."""
     if not found.hits:
         print("nothing found", file=sys.stderr)
+    left = found.matches - sum(not hit.neighbour_of for hit in found.hits)
+    if left > 0 and found.hits:
+        more = f": -n {searching.MOST} shows more" if limit < searching.MOST else ""
+        print(f"… and {left:,} more{more}", file=sys.stderr)
     if found.dropped:
         print(f"stands nearly everywhere, left out: {' '.join(map(shlex.quote, found.dropped))}", file=sys.stderr)
     for note in found.notes:

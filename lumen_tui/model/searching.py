@@ -144,6 +144,8 @@ def parse(text: str, now: float, *, limit: int = LIMIT, typing: bool = False) ->
     terms = _telling(wish.terms)[:MOST_TERMS]
     ends = text.casefold()
     begun = terms[-1] if typing and terms and len(terms[-1]) > 1 and ends.endswith(terms[-1]) else ""
+    if 0 < wish.until <= wish.since:
+        wish = _wrong(wish, "since: is not before until:, so nothing can lie between them: turn them round")
     return replace(wish, terms=terms, begun=begun)
 
 

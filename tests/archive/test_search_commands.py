@@ -71,6 +71,27 @@ def test_options_are_filters(run: Any) -> None:
     assert "mem-lock" not in run("search", "lock", "--type", "signal")[1]
 
 
+def test_what_is_not_shown_is_counted(run: Any, filled: Any) -> None:
+    for number in range(12):
+        filled.insert(f"giraffe number {number}")
+    _, out, err = run("search", "giraffe")
+    assert (out.count("bm25"), "2 more: -n 200 shows more" in err) == (10, True)
+    assert "more" not in run("search", "giraffe", "-n", "12")[2]
+    assert "… and 9 more" in run("search", "giraffe", "-n", "3", "--json")[2]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "201", "1.5", "x", " 5", "+5", "9" * 30, "\u0663"])
+def test_a_number_of_hits_that_is_none_is_refused(run: Any, limit: str) -> None:
+    assert run("search", "certificate", f"--limit={limit}")[::2] == (
+        2, f"lumen-tui: --limit {limit[:20]!r}: a number from 1 to 200\n",
+    )  # fmt: skip
+
+
+def test_the_archive_is_searched_by_itself(run: Any) -> None:
+    _, out, _ = run("archive", "search", "certificate", "--since", "2026-01-01")
+    assert out.count("bm25") == out.count(" archival ") == 1
+
+
 def test_a_note_goes_in_and_is_listed(run: Any, filled: Any) -> None:
     words = ("archive", "insert", "Vacuum on Sundays", "-t", "db", "-i", "0.7", "--kind", "procedural", "-s", "ops")
     code, out, _ = run(*words)

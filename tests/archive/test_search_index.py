@@ -13,6 +13,7 @@ import pytest
 
 from lumen_tui.model.searching import parse
 from lumen_tui.model.text import is_safe
+from lumen_tui.store import files
 from lumen_tui.store.index import searchindex_tables as tables
 from lumen_tui.store.index.search import IN_MEMORY, Searcher
 from lumen_tui.store.index.searchindex_scan import NOTE
@@ -35,6 +36,19 @@ def test_filters_narrow(filled: Any) -> None:
     assert filled.ids("certificate until:30d") == ["mem-cert"]
     assert len(filled.ids("kind:procedural")) == 1
     assert filled.ids("certificate tag:bug") == []
+
+
+@pytest.mark.parametrize("with_fts5", [True, False])
+def test_what_has_no_date_lies_in_no_stretch_of_time(library: Any, monkeypatch: Any, with_fts5: bool) -> None:
+    if not with_fts5:
+        monkeypatch.setattr(tables, "TABLES", tables.TABLES.replace("fts5", "fts5_that_is_not_there"))
+    library.node("mem-old", "the giraffe of spring", days=100)
+    library.node("mem-new", "the giraffe of today", days=1)
+    files.append(library.layout.memory, b'{"id":"mem-when","type":"note","content":"giraffe","created_at":"in May"}\n')
+    assert sorted(library.ids("giraffe")) == ["mem-new", "mem-old", "mem-when"]
+    assert library.ids("giraffe until:7d") == ["mem-old"]
+    assert library.ids("giraffe since:7d") == ["mem-new"]
+    assert library.ids("giraffe since:200d until:0d") == ["mem-new", "mem-old"]
 
 
 def test_neighbours_come_with_a_hit(library: Any) -> None:

@@ -19,10 +19,10 @@ def test_words_phrases_and_what_is_left_out() -> None:
 
 
 def test_filters() -> None:
-    wish = parse('tag:Bug wu:wu-7 lane:"Core API" type:note,fact kind:procedural since:7d until:2026-01-31 in:x', NOW)
+    wish = parse('tag:Bug wu:wu-7 lane:"Core API" type:note,fact kind:procedural since:300d until:2026-01-31 in:x', NOW)
     assert (wish.tags, wish.wus, wish.lane) == (("bug",), ("WU-7",), "Core API")
     assert (wish.types, wish.kinds) == (("note", "fact"), ("procedural",))
-    assert (wish.since, wish.until) == (NOW - 7 * DAY, 1_769_904_000.0)
+    assert (wish.since, wish.until) == (NOW - 300 * DAY, 1_769_904_000.0)
     assert len(wish.problems) == 1 and "in:conversations" in wish.problems[0]
     assert parse("in:conversations x", NOW).conversations
 
@@ -30,6 +30,12 @@ def test_filters() -> None:
 @pytest.mark.parametrize("query", ["since:soon", "type:foo", "kind:odd", "since:9999999-01-01", "until:2026-99-99"])
 def test_what_cannot_be_understood_is_said(query: str) -> None:
     assert query.partition(":")[2][:40] in parse(query, NOW).problems[0]
+
+
+@pytest.mark.parametrize("ends", ["since:2026-02-02 until:2026-02-01", "until:30d since:7d", "since:7d until:7d"])
+def test_a_stretch_of_time_that_holds_nothing_is_no_question(ends: str) -> None:
+    assert "nothing can lie between them" in parse(f"lock {ends}", NOW).problems[0]
+    assert not parse("lock since:2026-02-01 until:2026-02-01", NOW).problems, "one whole day"
 
 
 @pytest.mark.parametrize("query", ["", "  ", '""', "!", "***", "tag:", ":", '"', "!!", "()", "\x00\x1b"])

@@ -71,6 +71,8 @@ def _narrowing(wish: Wish, lane_units: Sequence[str]) -> tuple[str, list[Any]]:
     if wish.lane:
         parts.append(f"(docs.lane = ? OR docs.wu IN ({_marks(lane_units)}))")
         values += [wish.lane, *lane_units]
+    if wish.since or wish.until:  # without a date, `at` is 0: in no stretch of time
+        parts.append("docs.at > 0")
     for sign, moment in ((">=", wish.since), ("<", wish.until)):
         if moment:
             parts.append(f"docs.at {sign} ?")

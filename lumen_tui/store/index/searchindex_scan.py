@@ -69,5 +69,5 @@ def _allowed(doc: Doc, wish: Wish, lane_units: Sequence[str]) -> bool:
         and all(f"|{tag}|" in doc.tags for tag in wish.tags)
         and (not wish.lane or doc.lane == wish.lane or doc.wu in lane_units)
         and doc.at >= wish.since
-        and not 0 < wish.until <= doc.at
+        and not (wish.until and not 0 < doc.at < wish.until)
     )
