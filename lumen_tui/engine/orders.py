@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import msgspec
@@ -20,6 +21,7 @@ from lumen_tui.store.lines import split_lines
 from lumen_tui.store.store import Store
 
 _STALE = 60.0  # seconds: "beat" and "stop" are meant for the engine that runs when they are given
+_REMEMBERED = 1000  # ids of answered commands held: what stands twice in the file stands close together
 _TOO_OLD = "too old: given before this engine ran"
 
 
@@ -40,7 +42,8 @@ class Orders:
         self.pausing = Pausing(store.layout, log, tending.index)
         self.stops_after_tasks = ""  # the reason, where the engine is to stop once no task runs
         self._follower = Follower(store.layout.commands)
-        self._answered = {receipt.command_id for receipt in store.command_receipts.records(CommandReceipt)}
+        self._generation = -1  # of the follower when the receipts were read last
+        self._answered: deque[str] = deque(maxlen=_REMEMBERED)
         self._unanswered: deque[Command] = deque()
         self._wishes = Wishes()  # of commands that were answered since they were handed over last
 
@@ -68,20 +71,35 @@ class Orders:
         return wishes
 
     def _take_new(self) -> None:
+        """A file that is read from its first line may hold what was answered long ago: the receipts tell."""
+        answered: Collection[str] = self._answered
         for offset, data in self._follower.pieces():
+            if self._generation != self._follower.generation:
+                answered = self._ever_answered()
+            waiting = {command.id for command in self._unanswered}
             for _, line in split_lines(data, offset):
                 try:
                     command = msgspec.json.decode(line, type=Command)
                 except UNDECODABLE:
                     continue
-                if command.id not in self._answered:
+                if command.id not in answered and command.id not in waiting:
                     self._unanswered.append(command)
+
+    def _ever_answered(self) -> set[str]:
+        try:
+            answered = [receipt.command_id for receipt in self._store.command_receipts.records(CommandReceipt)]
+        except (files.StoreError, OSError):
+            self._follower.rewind()  # what this pass has read is read again by the next
+            raise
+        self._generation = self._follower.generation
+        self._answered.extend(answered)
+        return set(answered)
 
     def _one(self, command: Command, now: float) -> None:
         ok, text = self._tried(command, now)
         receipt = CommandReceipt(command_id=command.id, at=times.iso(now), ok=ok, text=text)
         self._store.command_receipts.append(receipt)
-        self._answered.add(command.id)
+        self._answered.append(command.id)
         self._log.add("command", f"{command.by}: {command.verb} {command.target} → {text}", now, ok=ok)
         self._wishes.carried_out += 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from subprocess import Popen
 
 from lumen_tui.engine import workers
@@ -90,6 +90,10 @@ class Starter:
     def ended_how(self, task_id: str) -> str:
         """How the process of a task ended, in words; empty where that is not known."""
         return death_words(self._codes.get(task_id, 0))
+
+    def forget_others(self, begun: Set[str]) -> None:
+        """Keep no exit code of tasks that are not among these."""
+        self._codes = {name: code for name, code in self._codes.items() if name in begun}
 
     def watch(self, alive: dict[str, Run]) -> None:
         """Be woken when one of these workers ends, whoever started it."""

@@ -77,7 +77,8 @@ class Tending:
         self._store, self._log = store, log
         self._clock = clock or SystemClock()
         self._deaths = Deaths(store.layout, log)
-        self._met: dict[tuple[str, int], float] = {}  # task and attempt -> awake time when this engine first saw it
+        self._remembers = -1  # the revision of the index whose tasks alone are remembered
+        self._met: dict[Attempt, float] = {}  # task and attempt -> awake time when this engine first saw it
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
         self.starter = Starter(store, log, self.index, epoch=epoch)
         self._ending: dict[str, asyncio.Task[None]] = {}
@@ -116,10 +117,21 @@ class Tending:
                 self._collect(view, tended, now)
             else:
                 self._tend(view, now)
+        self._forget_others()
         self.starter.watch(self.index.running())
         if may_start and not self.index.loading:
             tended.started = self.starter.start_next(self.config, now)
         return tended
+
+    def _forget_others(self) -> None:
+        """Keep nothing of tasks that were archived or taken away: an engine runs for months."""
+        if self._remembers == self.index.revision:
+            return
+        self._remembers, begun = self.index.revision, {view.id for view in self.index.begun()}
+        self._met = {attempt: since for attempt, since in self._met.items() if attempt[0] in begun}
+        self._collected = {attempt for attempt in self._collected if attempt[0] in begun}
+        self._settled &= begun
+        self.starter.forget_others(begun)
 
     def _lost(self, view: TaskView, tended: Tended, now: float) -> None:
         """A worker went without a word: try again where that is safe, give up where it is not."""

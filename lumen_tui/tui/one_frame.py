@@ -17,6 +17,8 @@ from textual.await_complete import AwaitComplete
 from textual.geometry import Size
 from textual.screen import Screen
 
+from lumen_tui.tui import let_go
+
 if TYPE_CHECKING:
     _Base = Screen[Any]
 else:
@@ -49,6 +51,7 @@ class OneFrame(_Base):
         # Twice: once it is gone, Textual asks the application again to lay out what is left.
         self.app.call_next(self.app.call_next, paint)
         asyncio.get_running_loop().call_later(_AT_MOST, paint)  # where the application has much to do before
+        let_go.collect_soon()
         return gone
 
     def _compositor_refresh(self) -> None:

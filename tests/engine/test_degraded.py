@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lumen_tui.engine import orders
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model import loop, times
@@ -115,6 +116,41 @@ def test_no_command_is_lost_while_no_answer_can_be_written(world):
     assert orders.carry_out(world.clock.now()).stop == "enough"
     assert receipts(world) == {asked: True}
     assert orders.carry_out(world.clock.now()).stop == ""
+
+
+def test_a_file_of_commands_that_is_written_anew_brings_none_about_again(world, monkeypatch):
+    monkeypatch.setattr(orders, "_REMEMBERED", 2)
+    engine, journal = world.engine(), world.layout.commands
+    for name in ("a", "b", "c", "d"):
+        world.store.commands.append(
+            loop.Command(id=f"cmd-{name}", at=times.iso(world.clock.now()), by="a", verb="beat")
+        )
+        assert engine.orders.carry_out(world.clock.now()).carried_out == 1
+    for again in (False, True):
+        copy = journal.with_suffix(".copy")
+        copy.write_bytes(journal.read_bytes() * (1 + again))
+        copy.replace(journal)
+        assert engine.orders.waiting
+        assert engine.orders.carry_out(world.clock.now()).carried_out == 0
+    command(world, "beat")
+    assert engine.orders.carry_out(world.clock.now()).carried_out == 1
+    assert len(engine.orders._answered) == 2, "an engine runs for months, and holds no more than it needs"
+
+
+def test_commands_that_wait_for_their_answers_are_carried_out_once_although_their_file_is_written_anew(world):
+    orders, journal = world.engine().orders, world.layout.commands
+    orders.carry_out(world.clock.now())
+    world.layout.command_receipts.unlink(missing_ok=True)
+    world.layout.command_receipts.mkdir()
+    asked = command(world, "beat")
+    with pytest.raises(StoreError):
+        orders.carry_out(world.clock.now())
+    world.layout.command_receipts.rmdir()
+    copy = journal.with_suffix(".copy")
+    copy.write_bytes(journal.read_bytes())
+    copy.replace(journal)
+    assert orders.carry_out(world.clock.now()).carried_out == 1
+    assert receipts(world) == {asked: True}
 
 
 def test_events_are_read_from_the_newest_on_and_across_the_rotated_file(world):

@@ -33,9 +33,13 @@ from lumen_tui.engine.outcome import ActionError
 from lumen_tui.headless import demo
 from lumen_tui.store.store import Store
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+from lumen_clock import MovedClock
+
 TIMES, SAMPLES = 10_000, 20
 LIMIT = 1024  # KiB by which the memory may grow behind the warm-up
 FIRST = 5  # a fifth is warm-up: caches of a fixed size fill, modules are loaded
+_BETWEEN = 900.0  # seconds between two beats
 PROGRAM = [sys.executable, "-m", "lumen_tui"]
 ESC = "\x1b"
 # Panes and rows, every list and screen that opens from them, with what is typed into it; each ends in the room.
@@ -126,21 +130,6 @@ def soak_room(root: Path, times: int) -> Iterator[Sample]:
         room.end()
 
 
-class MovedClock:
-    """The machine's clocks, a quarter of an hour further with each beat."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def now(self) -> float:
-        return time.time() + self.ahead
-
-    def running(self) -> float:
-        return time.monotonic() + self.ahead
-
-    awake = running
-
-
 def news(store: Store, number: int, now: float) -> None:
     """What comes in: a signal, a discovery, a task, a fact that is noted already, words for the engine."""
 
@@ -171,7 +160,7 @@ async def beats(root: Path, times: int) -> None:
             await engine.beat(clock.now())
             if count % 100 < 4:
                 await at_rest(engine)  # workers live in real time: by the moved clock they would be late, and fail
-            clock.ahead += 900
+            clock.pass_time(_BETWEEN)
             if count % (times // SAMPLES) == 0:
                 await at_rest(engine)
                 say(str(count))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_clock import MovedClock
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.engine import BeatReport, Engine
@@ -28,24 +29,6 @@ from lumen_tui.store.tasks import taskfiles
 from lumen_tui.store.tasks.taskread import read_json
 
 CONFIG = "[heartbeat]\nevery_minutes = 5\n[workers]\nask_seconds = 0.2\nterm_seconds = 0.2\n"
-
-
-class MovedClock:
-    """The machine's clocks, put on by what the test lets pass: workers live in real time."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def now(self) -> float:
-        return time.time() + self.ahead
-
-    def running(self) -> float:
-        return time.monotonic() + self.ahead
-
-    awake = running
-
-    def pass_time(self, seconds: float) -> None:
-        self.ahead += seconds
 
 
 class LentZygote(Zygote):

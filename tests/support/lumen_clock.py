@@ -1,6 +1,8 @@
-"""Time that passes only when a test says so."""
+"""Time that passes when a test says so: alone, or on top of the machine's."""
 
 from __future__ import annotations
+
+import time
 
 _RAN = 1000.0  # seconds since boot at the start: any number
 
@@ -18,3 +20,21 @@ class HandClock:
         return _RAN + self.wall - self._start
 
     awake = running
+
+
+class MovedClock:
+    """The machine's clocks, put on by what the test lets pass: workers live in real time."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.ahead
+
+    def running(self) -> float:
+        return time.monotonic() + self.ahead
+
+    awake = running
+
+    def pass_time(self, seconds: float) -> None:
+        self.ahead += seconds

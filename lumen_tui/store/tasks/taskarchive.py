@@ -14,6 +14,7 @@ from lumen_tui.store.tasks.taskread import (
     BadTask,
     TaskFiles,
     archive_months,
+    archived_folder,
     make_view,
     read_json,
     read_spec,
@@ -78,8 +79,7 @@ class ArchiveIndex:
 
     def folder(self, task_id: str) -> Path | None:
         """Where the task stands; None where it is not archived."""
-        paths = (month / task_id for _, month, _ in reversed(archive_months(self._root)))
-        return next((path for path in paths if os.path.isdir(path)), None)
+        return archived_folder(self._root, task_id)
 
     def find(self, task_id: str) -> TaskView | None:
         folder = self.folder(task_id)

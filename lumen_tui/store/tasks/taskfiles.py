@@ -17,7 +17,7 @@ from lumen_tui.store import files, filing, locks
 from lumen_tui.store.frontmatter import BadFile
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.settings import plainly
-from lumen_tui.store.tasks.taskread import has_worker
+from lumen_tui.store.tasks.taskread import archived_folder, has_worker
 
 
 class Taken(Exception):
@@ -38,7 +38,7 @@ def folder_of(layout: Layout, task_id: str) -> Path | None:
     live = layout.task(task_id)
     if live.is_dir():
         return live
-    return next(layout.archive.glob(f"*/*/{task_id}"), None)
+    return archived_folder(layout.archive, task_id)
 
 
 def all_ids(layout: Layout) -> Iterator[str]:

@@ -171,6 +171,15 @@ def _numbered(parent: str, digits: int) -> list[tuple[str, int]]:
         return []
 
 
+def archived_folder(archive: Path, task_id: str) -> Path | None:
+    """Where an archived task stands; None where it is not archived.
+
+    Asked by name in each month: pathlib keeps what it makes of every pattern, and of each id in it.
+    """
+    paths = (month / task_id for _, month, _ in reversed(archive_months(archive)))
+    return next((path for path in paths if os.path.isdir(path)), None)
+
+
 def settled(stamp: int, now: float) -> int:
     """The stamp of a folder; 0 where it is so young that it may stand for two changes."""
     return 0 if 0 <= now - stamp / 1e9 < _YOUNG else stamp

@@ -1,0 +1,147 @@
+"""A sample of `make soak`: what a room and an engine hold is the same after more keys and more beats."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib.util
+import os
+import sys
+import types
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from lumen_clock import MovedClock
+from textual.screen import Screen
+from textual.widget import Widget
+
+from lumen_tui.engine import orders
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.engine import Engine
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.store.layout import Layout
+from lumen_tui.store.store import Store
+from lumen_tui.store.tasks import taskfiles
+from lumen_tui.tui.app import LumenApp
+
+_PROGRAM = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
+_NAMED = {"\x1b": "escape", "\r": "enter", "\t": "tab"}
+DEADLINE = 30.0
+
+
+@pytest.fixture(scope="module")
+def soak() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("leaving_soak", Path(__file__).parent / "soak.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """The moment at which it comes round by itself depends on all that the process has done before."""
+    yield
+    gc.enable()
+
+
+def held_by(root: object) -> Counter[str]:
+    """What can be reached from an object, the program itself left out."""
+    seen: dict[int, object] = {}
+    waiting = [root]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) not in seen and not isinstance(thing, _PROGRAM):
+            seen[id(thing)] = thing
+            waiting += gc.get_referents(thing)
+    return Counter(type(thing).__name__ for thing in seen.values())
+
+
+async def rounds(soak: ModuleType, engine: Engine, clock: MovedClock, numbers: range) -> None:
+    """News, a pause and its end, and a task from its start to the archive, in four beats each."""
+    for number in numbers:
+        soak.news(engine.store, number, clock.now())
+        for beat in range(4):
+            if beat == 2:
+                perform(engine.store, "engine.resume", {}, by="soak", now=clock.now())
+            await engine.beat(clock.now())
+            await soak.at_rest(engine)
+            clock.pass_time(900)
+    engine.look()  # takes in what the last probes saw
+
+
+async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypatch):
+    monkeypatch.setattr(orders, "_REMEMBERED", 4)
+    (tmp_path / "state").mkdir(mode=0o700)
+    clock = MovedClock()
+    engine = Engine(tmp_path / "state", clock)
+    engine.open()
+    try:
+        await rounds(soak, engine, clock, range(3))
+        before, files = held_by(engine), len(os.listdir("/proc/self/fd"))
+        await rounds(soak, engine, clock, range(3, 11))
+        grown = held_by(engine) - before
+        archived = list(engine.store.layout.archive.glob("*/*/tsk-*"))
+        assert (len(archived), engine.beats) == (11, 44)
+        assert grown.total() < 8, grown  # else one id at least for each task and each command
+        assert len(os.listdir("/proc/self/fd")) <= files
+    finally:
+        await engine.tending.wait_for_endings()
+        engine.close("done")
+
+
+async def test_a_room_frees_each_screen_that_was_left_although_no_collector_comes_round(soak, tmp_path, no_collector):
+    store = Store(tmp_path)
+    store.layout.create()
+    for number in range(6):
+        perform(store, "signal.send", {"message": f"note {number}"}, by="soak", now=1_790_000_000.0)
+        perform(store, "node.create", {"content": f"a leak, number {number}"}, by="soak", now=1_790_000_000.0)
+    app = LumenApp(RemotePort(tmp_path, "me", read_only="as asked"), operator="me", read_only=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: gc.isenabled())  # which the first whole picture brings
+        await pilot.pause()
+        gc.collect()
+        gc.disable()
+        there = alive()
+        for key in soak.KEYS:
+            await pilot.press(_NAMED.get(key, key))
+            await pilot.pause()
+        assert app.screen is app.room
+        await until(pilot, lambda: alive()[Screen] <= there[Screen])
+        assert alive()[Widget] - there[Widget] < 20  # else some three hundred
+
+
+def alive() -> Counter[type]:
+    """Screens and widgets that were not freed, reachable or not."""
+    things = gc.get_objects()
+    return Counter({kind: sum(isinstance(thing, kind) for thing in things) for kind in (Screen, Widget)})
+
+
+async def until(pilot: Any, holds: Any) -> None:
+    """Wait for what the room does by itself a moment later."""
+    ends = asyncio.get_running_loop().time() + DEADLINE
+    while not holds():
+        assert asyncio.get_running_loop().time() < ends, "it did not happen"
+        await pilot.pause()
+        await asyncio.sleep(0.02)
+
+
+def test_to_ask_for_tasks_by_their_ids_leaves_nothing_in_memory(tmp_path):
+    layout = Layout(tmp_path)
+    layout.create()
+    (layout.archive / "2026" / "11" / "tsk-there").mkdir(parents=True)
+    assert taskfiles.folder_of(layout, "tsk-there") == layout.archive / "2026" / "11" / "tsk-there"
+
+    def ask(numbers: range) -> int:
+        assert not any(taskfiles.folder_of(layout, f"tsk-{number}") for number in numbers)
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    ask(range(10))
+    before = ask(range(10, 20))
+    assert ask(range(20, 30)) - before < 40  # else some ten for each, until the caches of patterns are full
