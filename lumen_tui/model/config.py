@@ -147,6 +147,7 @@ class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
     open_files: Annotated[int, Meta(ge=32, le=65_536)] = 1024
     file_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 1024  # one file that it writes
     disk_mb: Annotated[int, Meta(ge=1, le=16_777_216)] = 4096  # all that it writes
+    files: Annotated[int, Meta(ge=100, le=1_000_000_000)] = 100_000  # how many it makes
     tmp_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 512  # its own /tmp, which is memory
 
     def granted(self, role: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,7 +17,9 @@ from lumen_tui.tools import process
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.paths import folder
 from lumen_tui.tools.process import Pipeline
+from lumen_tui.tools.sandbox import guarded
 from lumen_tui.tools.sandbox.admission import admit
+from lumen_tui.tools.sandbox.aside import tell
 from lumen_tui.tools.shell import BLANKS, home, lines_shown, paths_of_kernel, unchecked
 
 _AT_ONCE = 4
@@ -186,7 +188,8 @@ def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
     job = _job(context, arguments.name)
     with context.guard():
         job.stop()
-        process.tell(context, job.aside)
+        tell(context, job.aside)
+        guarded.look_after(context)
     return ToolResult(f"{arguments.name}: {job.state}", summary=job.state)
 
 
@@ -194,7 +197,8 @@ def stop_all(context: Context) -> None:
     """End everything that runs: the task ends."""
     for job in _jobs(context).values():
         job.stop()
-        process.tell(context, job.aside)
+        tell(context, job.aside)
+    guarded.look_after(context, last=True)
 
 
 SHELL_START = Tool(

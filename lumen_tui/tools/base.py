@@ -79,6 +79,9 @@ class Kept:
     output_bytes: int = 0
     env_files: set[str] = field(default_factory=set)  # that were seen where commands work
     repositories: set[str] = field(default_factory=set)  # the same
+    obeyed: set[str] = field(default_factory=set)  # the same: editors' and agents' settings that no command made
+    roots: tuple[str, ...] = ()  # the granted folders that were looked through for these
+    times: list[tuple[float, float]] = field(default_factory=list)  # of commands since all was looked through
     look_again: float = 0.0  # monotonic: when all folders are looked through for these again
     too_large: set[str] = field(default_factory=set)  # folders of which it was told that not all is looked through
 

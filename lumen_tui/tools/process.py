@@ -16,8 +16,9 @@ from msgspec import Struct
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
 from lumen_tui.tools.programs import reads_at_large
-from lumen_tui.tools.sandbox import cell, limits
+from lumen_tui.tools.sandbox import cell, guarded, limits
 from lumen_tui.tools.sandbox.admission import Admission, admit
+from lumen_tui.tools.sandbox.aside import tell
 from lumen_tui.tools.sandbox.limits import Caps
 
 _POLL = 0.1  # seconds between two looks at the stop flag and at the limits
@@ -173,12 +174,7 @@ def started(
             if pipeline:
                 pipeline.end()
                 tell(context, pipeline.aside)
-
-
-def tell(context: Context, aside: list[str]) -> None:
-    """For the record: what was put aside."""
-    for path in aside:
-        context.progress(f"put aside as {one_line(path, 300)}: other programs would run or obey it where it stood")
+            guarded.look_after(context)
 
 
 def _words(commands: list[list[str]]) -> str:

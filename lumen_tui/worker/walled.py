@@ -13,8 +13,8 @@ from lumen_tui.store import filing
 from lumen_tui.store.files import StoreError
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.below import is_below
-from lumen_tui.tools.process import tell
-from lumen_tui.tools.sandbox import admission, cell, limits
+from lumen_tui.tools.sandbox import admission, cell, guarded, limits
+from lumen_tui.tools.sandbox.aside import tell
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy
 from lumen_tui.tools.sandbox.tiers import REFUSED
@@ -45,6 +45,7 @@ class Walled:
             limits.end(below)
             self._started.close()
             tell(self._context, self._started.aside)
+            guarded.look_after(self._context)
 
 
 def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> Launched:
@@ -63,6 +64,8 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
             context.begins(os.path.basename(argv[0]))
         walls = _walls(context, cwd, argv[0], own)
         with context.guard():
+            if found.tier != cell.ASK:
+                guarded.begins(context)
             return Walled(context, _start(found.tier, walls, argv, cwd, env))
     except ToolError as error:
         raise ProviderError(str(error)) from error

@@ -225,6 +225,17 @@ def test_what_is_granted_works(machine):
     assert "42" in result.text
 
 
+def test_files_move_from_one_folder_to_another(machine):
+    result = machine.run(
+        'mkdir a b; echo x > a/f; @py@ \'import os; os.rename("a/f","b/f"); os.link("b/f","a/g"); '
+        'os.rename("a","b/a")\'; cat b/a/g; mkdir c; mv c @project@/src/; '
+        '@py@ \'import os; os.rename("@outside@/file","b/stolen")\''
+    )
+    assert result.text.startswith("x\n"), result.text
+    assert (machine.top / "project" / "src" / "c").is_dir()
+    assert (machine.top / "outside" / "file").exists()
+
+
 def test_git_works_in_a_granted_repository(machine):
     if machine.tier == "landlock":
         pytest.skip("under Landlock a folder that holds something protected takes no new files")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Request, ToolError
-from lumen_tui.tools.sandbox import cell, tiers
+from lumen_tui.tools.sandbox import cell, guarded, tiers
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy
 
@@ -58,7 +58,10 @@ def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admissi
         ready_workspace(context)
     if found.tier == cell.ASK and not checked:
         _ask(context, command, cwd, found.why)
-    return Admission(found.tier, policy(context, settings(context), os.path.realpath(cwd)))
+    walls = policy(context, settings(context), os.path.realpath(cwd))
+    if found.tier != cell.ASK:
+        guarded.begins(context)
+    return Admission(found.tier, walls)
 
 
 def _ask(context: Context, command: str, cwd: str, why: str) -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools import opening
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.base import Context
 
 
 class Aside:
@@ -54,3 +59,9 @@ def put_aside(path: str, link: str) -> list[str]:
     except OSError:
         pass  # it went meanwhile, or the folder is closed to us as well
     return made
+
+
+def tell(context: Context, made: Iterable[str]) -> None:
+    """For the record: what was put aside, by its new names."""
+    for path in made:
+        context.progress(f"put aside as {one_line(path, 300)}: other programs would run or obey it where it stood")

@@ -119,7 +119,8 @@ def leads(link: str) -> str:
 def lines(path: str) -> list[str]:
     """What the kernel tells in a file; nothing where it tells nothing."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as told:
-            return told.readlines()
+        with open(path, "rb", buffering=0) as told:  # a third of the time, which each look feels
+            text = told.read().decode("utf-8", "replace")
     except OSError:
         return []
+    return text.rstrip("\n").split("\n") if text else []

@@ -1,15 +1,16 @@
-"""Where repositories and .env files stand below the folders that a task may change.
+"""Where repositories, .env files and editors' settings stand below the folders that a task may change.
 
 A task looks through all of them once, and again where that is quickly done; other commands of it go by what was seen
-and look at the top of each. What any task saw is remembered in `index/`, out of a worker's reach: one task could bury a
-repository under so many folders that the next does not find it.
+and look at the top of each. Settings that are new after a command are put aside. What any task saw is remembered in
+`index/`, out of a worker's reach: one task could bury something under so many folders that the next does not find it.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +19,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.store import files
 from lumen_tui.tools.below import is_below_any
-from lumen_tui.tools.sandbox import secrets
+from lumen_tui.tools.sandbox import aside, secrets
 from lumen_tui.tools.sandbox.secrets import Walk
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 
 SEEN = "guarded.json"  # below index/
 _MOST_SEEN = 5000  # names that are remembered
+# What editors and agents run or obey that are started in a folder.
+OF_ANY_FOLDER = (
+    ".vscode", ".idea", ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", ".windsurf", ".zed", ".helix",
+)  # fmt: skip
+_OBEYED = frozenset(OF_ANY_FOLDER)
+_TICK = 0.02  # seconds: files get the time of the kernel's last tick, which was a little earlier
+_MOST_TIMES = 500
 _REST = 20  # looking through everything takes at most one part in so many of a task's time
 
 
@@ -34,19 +42,61 @@ class Seen(Struct, frozen=True):
 
     env: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
+    obeyed: tuple[str, ...] = ()
 
 
-def look(context: Context, roots: tuple[str, ...], cwd: str) -> tuple[list[str], list[str]]:
-    """The files behind .env names below these folders and `cwd`, and the repositories below the folders; real paths."""
+class Found(NamedTuple):
+    """Real paths."""
+
+    env: list[str]  # files behind .env names
+    repositories: list[str]
+    obeyed: list[str]  # editors' settings that no command made; those that are gone as well: nobody makes them again
+
+
+def look(context: Context, roots: tuple[str, ...], cwd: str) -> Found:
+    """What stands below these folders, and the .env files below `cwd`."""
     kept = context.kept
-    if roots and context.monotonic() >= kept.look_again:
-        _look_through(context, roots)
-    else:
-        for root in roots:
-            _take(kept, Walk(root, deep=False))
+    kept.roots = roots
+    _look(context, deep=bool(roots) and context.monotonic() >= kept.look_again)
     if not is_below_any(cwd, roots):
-        _take(kept, Walk(cwd, deep=False), repositories=False)
-    return _there(kept.env_files), _there(kept.repositories)
+        _take(context, Walk(cwd, deep=False), granted=False)
+    return Found(_there(kept.env_files), _there(kept.repositories), sorted(kept.obeyed))
+
+
+def begins(context: Context) -> None:
+    """A command begins within walls: what it makes is looked for afterwards."""
+    times = context.kept.times
+    if context.rules.write:
+        times.append((context.now() - _TICK, math.inf))
+    if len(times) > _MOST_TIMES:
+        times[:2] = [(times[0][0], times[1][1])]
+
+
+def look_after(context: Context, *, last: bool = False) -> None:
+    """Put aside what commands have made where editors would obey it. All is looked through where it is time for that,
+    and at the task's `last`."""
+    kept = context.kept
+    if not (kept.times and kept.roots):
+        return
+    if not _runs(kept):
+        kept.times[:] = [(began, min(ended, context.now() + _TICK)) for began, ended in kept.times]
+    _look(context, deep=last or context.monotonic() >= kept.look_again)
+
+
+def _look(context: Context, *, deep: bool) -> None:
+    kept = context.kept
+    if not deep:
+        for root in kept.roots:
+            _take(context, Walk(root, deep=False))
+        return
+    _look_through(context, kept.roots)
+    if not _runs(kept):
+        kept.times.clear()
+
+
+def _runs(kept: Kept) -> bool:
+    """Whether a command runs in the background."""
+    return any(job.exit_code is None for job in kept.running.values())
 
 
 def _there(paths: set[str]) -> list[str]:
@@ -58,26 +108,44 @@ def _look_through(context: Context, roots: tuple[str, ...]) -> None:
     before = _seen(context)
     _remember(kept, [path for path in before.env if is_below_any(path, roots)])
     kept.repositories.update(path for path in before.repositories if is_below_any(path, roots))
+    kept.obeyed.update(path for path in before.obeyed if is_below_any(path, roots))
     names: set[str] = set()
     for root in roots:
         walk = Walk(root, deep=True)
-        names.update(_take(kept, walk))
+        names.update(_take(context, walk))
         if walk.left:
             _tell(context, root)
     now = context.monotonic()
     kept.look_again = now + _REST * (now - began)
-    _keep(context, Seen((*before.env, *names), (*before.repositories, *_there(kept.repositories))), before)
+    repositories, obeyed = (*before.repositories, *_there(kept.repositories)), (*before.obeyed, *_there(kept.obeyed))
+    _keep(context, Seen((*before.env, *names), repositories, obeyed), before)
 
 
-def _take(kept: Kept, walk: Walk, *, repositories: bool = True) -> list[str]:
+def _take(context: Context, walk: Walk, *, granted: bool = True) -> list[str]:
     """Note what a walk finds; returns the names of .env files."""
-    names = []
+    kept, names, new = context.kept, [], []
     for folder, entries in walk:
         names += [os.path.join(folder, name) for name in entries if secrets.is_env_file(name)]
-        if repositories:
+        if granted:
             kept.repositories.update(secrets.repositories_in(folder, entries))
+            new += [os.path.join(folder, name) for name in _OBEYED.intersection(entries)]
     _remember(kept, names)
+    for path in new:
+        if path not in kept.obeyed and not secrets.is_passed_over(os.path.relpath(path, walk.top)):
+            _judge(context, path)
     return names
+
+
+def _judge(context: Context, path: str) -> None:
+    """Settings that nobody saw before: they are a command's where they came while one ran."""
+    try:
+        changed = os.lstat(path).st_ctime  # or made, or moved: no program can set it
+    except OSError:
+        return
+    if any(began <= changed <= ended for began, ended in context.kept.times):
+        aside.tell(context, aside.put_aside(path, ""))
+    else:
+        context.kept.obeyed.add(path)
 
 
 def _remember(kept: Kept, names: list[str]) -> None:
@@ -89,8 +157,8 @@ def _tell(context: Context, root: str) -> None:
     if root not in context.kept.too_large:
         context.kept.too_large.add(root)
         context.progress(
-            f"{one_line(root, 200)} has more folders than are looked through: repositories and .env files deep in it "
-            "are not guarded; name those folders themselves in [sandbox] writable"
+            f"{one_line(root, 200)} has more folders than are looked through: repositories, .env files and editors' "
+            "settings deep in it are not guarded; name those folders themselves in [sandbox] writable"
         )
 
 
@@ -103,7 +171,7 @@ def _seen(context: Context) -> Seen:
 
 def _keep(context: Context, found: Seen, before: Seen) -> None:
     """Remember what is still there. Two workers at once may lose a name: the next look finds it again."""
-    now = Seen(_pruned(found.env), _pruned(found.repositories))
+    now = Seen(_pruned(found.env), _pruned(found.repositories), _pruned(found.obeyed))
     if now == before:
         return
     try:

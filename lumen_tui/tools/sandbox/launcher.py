@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every processor
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
-_TRUNCATE, _IOCTL = 1 << 14, 1 << 15
+_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
 _ALL_FS = (1 << 16) - 1
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
@@ -186,9 +186,10 @@ def _only_below(parent: int) -> None:
     So `kill(-1)` means exactly that, and it is one step: nothing forks away from it, however fast. Where it does not
     hold, that would be every process of the user: the kernel is asked whether it refuses a signal to `parent`.
     """
-    attributes = struct.pack("=QQQ", 0, 0, _SIGNALS)
+    attributes = struct.pack("=QQQ", _REFER, 0, _SIGNALS)
     size = ctypes.c_size_t(len(attributes))
     ruleset = _call(CREATE_RULESET, ctypes.create_string_buffer(attributes), size, ctypes.c_uint32(0))
+    _allow(ruleset, "/", _REFER)  # or renames from one folder to another were refused, whatever is granted later
     if _prctl(_SET_NO_NEW_PRIVS, 1) != 0:
         raise OSError(ctypes.get_errno(), "no_new_privs")
     _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))

@@ -15,12 +15,11 @@ from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import Limits
 from lumen_tui.tools.sandbox import descriptors, locking
 from lumen_tui.tools.sandbox.descriptors import Open
+from lumen_tui.tools.sandbox.disks import MIB, Disks
+from lumen_tui.tools.sandbox.usage import Usage
 
-MIB = 1024 * 1024
-_TICKS = os.sysconf("SC_CLK_TCK")
 _LEAST_FREE = 96 * MIB  # of the machine's memory; below it a command that uses some is ended
 _MOST_LOOKED_AT = 4096  # processes of one command
-_HELD = ("RssAnon:", "RssShmem:", "VmSwap:")  # of memory, in /proc/PID/status
 _SELDOM = 5  # looks between two at what takes long to look at
 _ROUNDS, _ROUND_SECONDS = 200, 0.005  # of ending them
 # What programs, shells and languages say where the kernel refused them something.
@@ -41,6 +40,7 @@ class Caps(Struct, frozen=True):
     open_files: int = 1024
     file_size: int = 1024 * MIB
     disk: int = 4096 * MIB
+    files: int = 100_000
     tmp: int = 512 * MIB
 
 
@@ -49,7 +49,8 @@ def caps(settings: SandboxConfig, limits: Limits) -> Caps:
     return Caps(
         cpu_seconds=limits.cpu_seconds or settings.cpu_seconds, memory=(limits.memory_mb or settings.memory_mb) * MIB,
         processes=limits.processes or settings.processes, open_files=settings.open_files,
-        file_size=settings.file_mb * MIB, disk=settings.disk_mb * MIB, tmp=settings.tmp_mb * MIB,
+        file_size=settings.file_mb * MIB, disk=settings.disk_mb * MIB, files=settings.files,
+        tmp=settings.tmp_mb * MIB,
     )  # fmt: skip
 
 
@@ -87,7 +88,8 @@ class Watch:
     def __init__(self, most: Caps, roots: Iterable[str], state: str = "", own: str = "") -> None:
         """`state` is where no file may be locked, but below `own`: who else writes there would wait for the lock."""
         self._caps, self._state, self._own = most, state, own
-        self._disks = {path: free for path in roots if (free := _free(path)) >= 0}
+        self._disks = Disks(roots, (state,) if state else (), most.disk, most.files)
+        self._usage = Usage()
         self._shared = _of_the_machine("Shmem")
         self._looks = 0
         self._over = False  # whether the last look saw more memory than there may be
@@ -101,15 +103,16 @@ class Watch:
         held = list(itertools.islice(descriptors.opened(found), descriptors.MOST + 1))
         if len(held) > descriptors.MOST:
             return f"it had more than {descriptors.MOST:,} open files"
+        self._usage.look(found)
         if why := self._memory(found, held):
             return why
-        if sum(map(_cpu, found)) > self._caps.cpu_seconds:
+        if self._usage.seconds > self._caps.cpu_seconds:
             return _cpu_words(self._caps)
-        return self._disk(found) or self._others(found, held)
+        return self._disks.over(self._usage, held) or self._others(found, held)
 
     def _memory(self, pids: list[int], held: list[Open]) -> str:
         files = descriptors.memory_files(held)
-        used = sum(map(_memory, pids)) + sum(files.values())
+        used = self._usage.memory + sum(files.values())
         if files and used > self._caps.memory:  # what is open and mapped was counted twice
             mapped = descriptors.mapped_memory_files(pids)
             used -= sum(size for inode, size in mapped.items() if inode in files)
@@ -138,21 +141,9 @@ class Watch:
         if not self._looks % _SELDOM:
             if descriptors.on_the_way(held) > descriptors.MOST_ON_THE_WAY:
                 return f"it had more than {descriptors.MOST_ON_THE_WAY} open files on the way between its processes"
-            if why := descriptors.too_many_notices(held):
+            if why := descriptors.too_many_notices(held) or self._disks.over_in_memory(pids):
                 return why
         return locking.held(pids, held, self._state, self._own) if self._state else ""
-
-    def _disk(self, pids: list[int]) -> str:
-        """Others write as well, so both must be true: the disk got fuller, and the command wrote as much."""
-        for path, before in self._disks.items():
-            now = _free(path)
-            short = min(before, _LEAST_FREE) // 2
-            if before - now <= self._caps.disk and not 0 <= now < short:
-                continue
-            wrote = sum(map(_written, pids))
-            if wrote > min(self._caps.disk, max(0, short - now) or self._caps.disk):
-                return f"it filled the disk: it wrote {wrote // MIB:,} MiB, and may write {self._caps.disk // MIB:,}"
-        return ""
 
 
 def descendants(pids: Iterable[int], *, most: int = _MOST_LOOKED_AT) -> list[int]:
@@ -216,50 +207,9 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def _memory(pid: int) -> int:
-    """Bytes that it holds and no file stands behind."""
-    for place in descriptors.threads(pid):
-        told = [line for line in descriptors.lines(f"{place}/status") if line.startswith(_HELD)]
-        if told:
-            return sum(int(line.split()[1]) for line in told) * 1024
-    return 0
-
-
-def _cpu(pid: int) -> float:
-    """Seconds that it and its collected children have run."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return sum(int(field) for field in fields[11:15]) / _TICKS
-    except (OSError, ValueError):
-        return 0.0
-
-
-def _written(pid: int) -> int:
-    """Bytes that it and its collected children sent to disks, less what was thrown away before it got there."""
-    counts = {}
-    try:
-        with open(f"/proc/{pid}/io", encoding="ascii") as listed:
-            for line in listed:
-                name, _, value = line.partition(":")
-                counts[name] = int(value)
-    except (OSError, ValueError):
-        pass
-    return max(0, counts.get("write_bytes", 0) - counts.get("cancelled_write_bytes", 0))
-
-
 def _of_the_machine(name: str, unknown: int = 0) -> int:
     """Bytes of memory of one kind."""
     for line in descriptors.lines("/proc/meminfo"):
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     return unknown
-
-
-def _free(path: str) -> int:
-    """Bytes free on the disk of `path`, -1 where that cannot be told."""
-    try:
-        found = os.statvfs(path)
-    except OSError:
-        return -1
-    return found.f_bavail * found.f_frsize

@@ -31,10 +31,7 @@ _SHOWN = (
 _OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
 _OF_A_TREE = ("commondir", "config.worktree")
 # In a folder that may be changed: what the operator's own programs run when they are started there.
-RUN_LATER = (
-    ".vscode", ".idea", ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", ".windsurf", ".zed", ".helix",
-    ".gitmodules", ".pre-commit-config.yaml", ".husky",
-)  # fmt: skip
+RUN_LATER = (*guarded.OF_ANY_FOLDER, ".gitmodules", ".pre-commit-config.yaml", ".husky")
 _MOST_GUARDED = 600  # folders and files: each is a mount, and more of them take seconds
 _MOST_IN_PARTS = 30  # repositories of which only what git obeys is kept, and not all
 
@@ -72,9 +69,9 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
-    env, repositories = guarded.look(context, roots, cwd)
+    env, repositories, obeyed = guarded.look(context, roots, cwd)
     hidden = sorted({*secrets.standing(home, settings.hidden), *env})
-    guards, pinned = _guards(roots, _nearest_first(repositories, cwd))
+    guards, pinned = _guards(roots, _nearest_first(repositories, cwd), obeyed)
     kept = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
     ways = sorted({*pinned, *_ways(roots, [*kept, *hidden])})
     _check_count(ways, kept, env)
@@ -154,10 +151,10 @@ def _names(*parts: str) -> list[str]:
         return []
 
 
-def _guards(roots: tuple[str, ...], repositories: list[str]) -> tuple[list[str], list[str]]:
+def _guards(roots: tuple[str, ...], repositories: list[str], obeyed: list[str]) -> tuple[list[str], list[str]]:
     """What stays as it is, or away, below the roots; and the repositories that must not be moved."""
     tops = dict.fromkeys([*roots, *map(os.path.dirname, repositories)])
-    guards = [*own_code(), *(os.path.join(top, name) for top in tops for name in RUN_LATER)]
+    guards = [*own_code(), *(os.path.join(top, name) for top in tops for name in RUN_LATER), *obeyed]
     pinned: list[str] = []
     for git in repositories:
         if len(pinned) < _MOST_IN_PARTS and _is_plain(git, "hooks") and _is_plain(git, "config"):

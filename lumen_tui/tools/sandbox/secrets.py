@@ -74,6 +74,11 @@ def repositories_in(folder: str, names: list[str]) -> list[str]:
     return [*found, folder] if BARE.issubset(names) else found
 
 
+def is_passed_over(path: str) -> bool:
+    """Whether it stands in a folder of builds or packages."""
+    return not _PASSED_OVER.isdisjoint(path.split(os.sep))
+
+
 class Walk:
     """A folder and those below it, each with the names in it, breadth first; links are not followed.
 
@@ -82,13 +87,13 @@ class Walk:
     """
 
     def __init__(self, top: str, *, deep: bool) -> None:
-        self._top, self._deep = top, deep
+        self.top, self._deep = top, deep
         self.left = False
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
         late: list[str] = []
         most = _MOST_FOLDERS if self._deep else _MOST_AT_THE_TOP
-        for number, one in enumerate(self._below([self._top], late)):
+        for number, one in enumerate(self._below([self.top], late)):
             self.left = number >= most
             if self.left:
                 break

@@ -1,0 +1,121 @@
+"""What one command may leave on the disks where it writes: so many bytes, and so many files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lumen_tui.tools.sandbox.descriptors import Open
+from lumen_tui.tools.sandbox.newfiles import NewFiles
+from lumen_tui.tools.sandbox.usage import Usage
+
+MIB = 1024 * 1024
+# What bubblewrap gives each command for its own, in memory.
+OWN = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
+_LEAST_FREE = 96 * MIB
+_LEAST_FILES = 10_000
+_DELETED = " (deleted)"
+
+
+class Room(NamedTuple):
+    """What a file system still takes; -1 where it does not say."""
+
+    size: int = -1  # bytes
+    files: int = -1
+
+
+class Disks:
+    """Others write as well, so both must be true: the disk has less room, and the command made that of it."""
+
+    def __init__(self, roots: Iterable[str], without: Iterable[str], size: int, files: int) -> None:
+        """`size` bytes and `files` files are the most; what stands below `without` is not the command's."""
+        self._most = Room(size, files)
+        roots = tuple(roots)
+        self._rooms = {path: room for path in roots if (room := _room(path)).size >= 0}
+        self._new = NewFiles(roots, without)
+
+    def over(self, used: Usage, held: Iterable[Open]) -> str:
+        """Why the command has to end, or empty. Asked in every look."""
+        rooms = [(before, _room(path)) for path, before in self._rooms.items()]
+        size = _allowed([(before.size, now.size) for before, now in rooms], self._most.size, _LEAST_FREE)
+        files = _allowed([(before.files, now.files) for before, now in rooms], self._most.files, _LEAST_FILES)
+        tally = self._new.look(hurry=bool(size or files))
+        wrote = used.written
+        if size and used.untold:
+            wrote = max(wrote, tally.size + _deleted(held))
+        if size and wrote > size:
+            return f"it filled the disk: it wrote {wrote // MIB:,} MiB, and may write {self._most.size // MIB:,}"
+        unknown = any(before.files < 0 for before, _ in rooms)
+        made = tally.links + (tally.files if files or unknown else 0)
+        if made > (files or self._most.files) or (files and tally.closed):
+            return self.too_many_files
+        return ""
+
+    def over_in_memory(self, pids: Iterable[int]) -> str:
+        """The same for what it has in its own folders in memory, of which nobody else makes anything."""
+        return self.too_many_files if _in_memory(pids) > self._most.files else ""
+
+    @property
+    def too_many_files(self) -> str:
+        """The reason with what to do."""
+        return (
+            f"it made too many files: a command may make {self._most.files:,}, and not all that the disk takes. Make "
+            "fewer at a time, or let the operator raise [sandbox] files in lumen.toml"
+        )
+
+
+def _allowed(rooms: list[tuple[int, int]], most: int, least: int) -> int:
+    """The most that the command may have taken where some room, before and now, got smaller by more than `most`, or
+    leaves hardly any; 0 where none did."""
+    found = []
+    for before, now in rooms:
+        short = min(before, least) // 2
+        if before >= 0 and now >= 0 and (before - now > most or now < short):
+            found.append(min(most, max(0, short - now) or most))
+    return min(found, default=0)
+
+
+def _room(path: str) -> Room:
+    try:
+        told = os.statvfs(path)
+    except OSError:
+        return Room()
+    return Room(told.f_bavail * told.f_frsize, told.f_ffree if told.f_files else -1)
+
+
+def _in_memory(pids: Iterable[int]) -> int:
+    """How many files and names of files it has there; each takes memory of the kernel, and none of a process's."""
+    found = {}
+    outside = {0, *map(_device, OWN)}
+    for pid in pids:
+        for path in (f"/proc/{pid}/root{own}" for own in OWN):
+            if (device := _device(path)) in outside or device in found:
+                continue
+            try:
+                told = os.statvfs(path)
+            except OSError:
+                continue
+            found[device] = told.f_files - told.f_ffree
+    return sum(found.values())
+
+
+def _device(path: str) -> int:
+    """The number of the file system there, 0 where that cannot be told."""
+    try:
+        return os.stat(path).st_dev
+    except OSError:
+        return 0
+
+
+def _deleted(held: Iterable[Open]) -> int:
+    """Bytes of files that have no name any more and are open still."""
+    sizes = {}
+    for one in held:
+        if one.path.endswith(_DELETED):
+            try:
+                status = os.stat(f"{one.holder}/fd/{one.number}")
+            except OSError:
+                continue
+            sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(sizes.values())

@@ -1,0 +1,180 @@
+"""How many files a command makes and how much it writes, however it goes about it and whoever else writes meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+
+import pytest
+
+from lumen_tui.tools.sandbox import disks, newfiles
+
+MOST = 3000
+MANY = (
+    "import os,time\ndef make(d,n=5000):\n os.makedirs(d,exist_ok=True)\n"
+    " for i in range(n): open(f'{d}/{i}','w').close()\n"
+)
+FILES = {
+    "in one folder": "make('d')",
+    "in many folders": "for i in range(80): make(f'd/{i}/x/y',60)",
+    "folders": "for i in range(5000): os.mkdir(str(i))",
+    "links": "for i in range(5000): os.symlink('x',str(i))",
+    "other names of one file": "open('f','w').close()\nfor i in range(5000): os.link('f',str(i))",
+    "other names in many folders": "make('d',1)\nfor i in range(5000): os.makedirs(f'{i%50}',exist_ok=True); "
+    "os.link('d/0',f'{i%50}/{i}')",
+    "pipes": "for i in range(5000): os.mkfifo(str(i))",
+    "for the time being": "make(os.environ['TMPDIR'])",
+    "for the time being, other names": "open(os.environ['TMPDIR']+'/f','w').close()\n"
+    "for i in range(5000): os.link(os.environ['TMPDIR']+'/f',os.environ['TMPDIR']+f'/{i}')",
+    "in a granted folder": "make('@project@/src/d')",
+    "in a folder that it closes": "make('d'); os.chmod('d',0)",
+    "with times of long ago": "make('d'); [os.utime(f'd/{i}',(5,5)) for i in range(5000)]; os.utime('d',(5,5))",
+    "where no path leads": "for i in range(30): os.mkdir('n'*200); os.chdir('n'*200)\nmake('d')",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_more_files_than_it_may_make_end_it(name, machine):
+    machine.settings(files=MOST)
+    script = (MANY + FILES[name] + "\ntime.sleep(20)").replace('"', "'").replace("'", '"')
+    result = machine.run(f"@py@ '{script}'", seconds=25)
+    assert not result.ok
+    assert f"ended: it made too many files: a command may make {MOST:,}" in result.text, result.text[-500:]
+    assert "[sandbox] files in lumen.toml" in result.text
+
+
+def test_more_files_end_it_where_the_granted_folder_is_memory(machine):
+    if not os.path.ismount("/dev/shm"):
+        pytest.skip("/dev/shm is no file system of its own here")
+    granted = tempfile.mkdtemp(prefix="lumen-test-", dir="/dev/shm")
+    try:
+        machine.settings(files=MOST, writable=[granted])
+        script = MANY + f"make('{granted}/d'); time.sleep(20)"
+        result = machine.run('@py@ "' + script + '"', seconds=25)
+        assert "it made too many files" in result.text
+    finally:
+        shutil.rmtree(granted)
+
+
+def test_more_files_end_a_command_in_the_background(machine):
+    machine.settings(files=MOST)
+    box = machine.box()
+    script = MANY + "make('d'); time.sleep(60)"
+    box.call("shell_start", {"command": machine.values["py"] + f' "{script}"'})
+    told = [box.call("shell_output", {"name": "job-1", "seconds": 20}).text for _ in range(2)]
+    box.close()
+    assert "ended: it made too many files" in "".join(told)
+
+
+def test_a_disk_that_takes_hardly_any_more_files_ends_it_sooner(machine, monkeypatch):
+    """As if the disk had taken 3,000 more when the command began."""
+    real, first = os.statvfs, []
+
+    class Told:
+        def __init__(self, path: str) -> None:
+            told = real(path)
+            first.append(told.f_ffree)
+            self.f_bavail, self.f_frsize, self.f_files = told.f_bavail, told.f_frsize, told.f_files
+            self.f_ffree = 3000 - (first[0] - told.f_ffree)
+
+    monkeypatch.setattr(disks.os, "statvfs", Told)
+    result = machine.run('@py@ "' + MANY + "make('d',2500); time.sleep(20)\"", seconds=25)
+    assert "it made too many files" in result.text
+
+
+def test_files_that_were_there_before_or_are_made_elsewhere_by_others_do_not_count(machine):
+    machine.settings(files=MOST)
+    elsewhere, old = machine.top / "elsewhere", machine.top / "project" / "src" / "old"
+    for folder in (elsewhere, old):
+        folder.mkdir()
+    for number in range(2 * MOST):
+        (old / str(number)).touch()
+    begun, made = machine.top / "project" / "src" / "begun", machine.top / "project" / "src" / "made"
+
+    def others() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        for number in range(2 * MOST):
+            (elsewhere / str(number)).touch()
+        made.touch()
+
+    making = threading.Thread(target=others, daemon=True)
+    making.start()
+    script = (
+        "touch @project@/src/begun; while [ ! -e @project@/src/made ]; do sleep .1; done; sleep 2; ls @project@/src/old"
+    )
+    result = machine.run(script, seconds=60)
+    assert result.ok, result.text[-500:]
+
+
+def test_what_is_taken_away_again_does_not_count(machine):
+    machine.settings(files=MOST)
+    script = MANY + "import shutil\nfor i in range(4): make('d',2000); shutil.rmtree('d')\nprint('works')"
+    result = machine.run('@py@ "' + script + '"', seconds=60)
+    assert result.text == "works\n"
+
+
+def test_it_counts_on_by_a_clock_that_was_put_back(tmp_path, monkeypatch):
+    new = newfiles.NewFiles([str(tmp_path)], ())
+    for number in range(40):
+        (tmp_path / str(number)).touch()
+    hour = time.time() + 3600
+    monkeypatch.setattr(new, "_wall", hour)  # as if it had begun an hour later than it is now
+    assert new.look(hurry=True).files == 40
+
+
+def test_neither_the_folders_below_others_nor_those_of_the_engine_count_twice(tmp_path):
+    (tmp_path / "state" / "files").mkdir(parents=True)
+    new = newfiles.NewFiles([str(tmp_path), str(tmp_path / "state" / "files")], [str(tmp_path / "state")])
+    for path in (tmp_path / "state" / "events", tmp_path / "state" / "files" / "mine", tmp_path / "mine"):
+        path.touch()
+    (tmp_path / "sub").mkdir()
+    os.link(tmp_path / "mine", tmp_path / "sub" / "again")
+    tally = new.look(hurry=True)
+    assert (tally.files, tally.links, tally.closed) == (3, 2, 0)  # state, sub, mine of the task; two names of the other
+
+
+FORGET = {
+    "ignored": "import os,signal,time; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n",
+    "thrown away": "import ctypes,os,time; ctypes.CDLL(None).sigaction(17, (ctypes.c_ulong*19)(0,0,0,0), 0)\n"
+    "a=(ctypes.c_ubyte*152)(); a[136]=2; ctypes.CDLL(None).sigaction(17, a, 0)\n",
+}
+EACH = "def each(f):\n if not os.fork(): f(); os._exit(0)\n try: os.wait()\n except OSError: pass\n"
+BURN = "def burn(s):\n e=time.process_time()+s\n while time.process_time()<e: pass\n"
+
+
+@pytest.mark.parametrize(("how", "each"), [("ignored", 0.02), ("ignored", 0.3), ("thrown away", 0.3)])
+def test_time_counts_of_children_whose_end_nobody_asks_for(machine, how, each):
+    machine.settings(cpu_seconds=2)
+    script = FORGET[how] + EACH + BURN + f"while 1: each(lambda: burn({each}))"
+    result = machine.run("@py@ '" + script.replace("'", '"') + "'", seconds=60)
+    assert "ended: it used more than 2 seconds of processor time" in result.text, result.text[-500:]
+
+
+@pytest.mark.parametrize("more", ["", "os.unlink(f'f{i}')\n"])
+def test_bytes_count_of_children_whose_end_nobody_asks_for(machine, more):
+    machine.settings(disk_mb=200)
+    script = (
+        FORGET["ignored"]
+        + EACH
+        + (
+            "def put(f):\n  f.write(bytes(5<<20)); f.flush()\nkept=[]\n"
+            f"for i in range(60):\n kept.append(open(f'f{{i}}','wb')); each(lambda: put(kept[-1]))\n {more}\n"
+            "time.sleep(20)"
+        )
+    )
+    result = machine.run("@py@ '" + script.replace("'", '"') + "'", seconds=60)
+    assert "ended: it filled the disk" in result.text, result.text[-500:]
+
+
+def test_time_is_not_counted_twice(machine):
+    """Children that are asked for are among their parent's, and those that nobody took yet have their own."""
+    machine.settings(cpu_seconds=8)
+    script = (
+        "import os,time\n" + EACH + BURN + "for _ in range(10): each(lambda: each(lambda: burn(.4)))\nprint('works')"
+    )
+    result = machine.run("@py@ '" + script.replace("'", '"') + "'", seconds=100)
+    assert result.text == "works\n"
