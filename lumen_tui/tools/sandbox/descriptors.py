@@ -51,6 +51,8 @@ def opened(pids: Iterable[int]) -> Iterator[Open]:
             try:
                 numbers = os.listdir(f"{place}/fd")
             except PermissionError:
+                if _has_ended(place):
+                    continue
                 yield Open(place, "", OUT_OF_SIGHT)
                 break
             except OSError:
@@ -58,6 +60,11 @@ def opened(pids: Iterable[int]) -> Iterator[Open]:
             yield from (Open(place, number, path) for number in numbers if (path := leads(f"{place}/fd/{number}")))
             if numbers:
                 break
+
+
+def _has_ended(place: str) -> bool:
+    """Whether it holds nothing any more, and only waits for its parent to ask: then all of it belongs to root."""
+    return not any(line.startswith("Vm") for line in lines(f"{place}/status"))
 
 
 def memory_files(held: Iterable[Open]) -> dict[int, int]:
