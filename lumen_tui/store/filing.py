@@ -26,9 +26,13 @@ def make_folder(path: files.StrPath) -> None:
 
 
 def close_to_others(path: files.StrPath) -> None:
-    """Take the right to write away from everybody but the owner."""
+    """Take every right away from everybody but the owner; fine where nothing is there. What a link names stays."""
     try:
-        os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~0o022)
+        found = os.lstat(path)
+        if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o077:
+            os.chmod(path, stat.S_IMODE(found.st_mode) & 0o700)
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise files.fail(path, error) from error
 

@@ -163,6 +163,10 @@ class Layout:
             return f"there is no state folder at {self.root}: make one with `lumen-tui init`"
         return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init`"
 
+    def _seeded(self) -> tuple[Path, ...]:
+        """What may stand in a folder before its first use: a checkout has it with the modes of git."""
+        return self.root / "README.md", self.config, self.constitution.parent, self.constitution
+
     def create(self) -> str:
         """Make the folder tree; fine where parts of it are there. Returns what was made, in words, or empty.
 
@@ -174,7 +178,8 @@ class Layout:
             raise files.Refused(why)
         filing.make_folder(self.root)
         if new:
-            filing.close_to_others(self.root)
+            for path in (self.root, *self._seeded()):
+                filing.close_to_others(path)
         for name in FOLDERS:
             filing.make_folder(self.root / name)
         if not new or seed:

@@ -3,12 +3,14 @@
 import os
 import shutil
 import socket
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lumen_tui.engine.doctor.folders import modes
 from lumen_tui.store import backwards, files, filing, locks
 from lumen_tui.store.journal import Follower, Journal
 from lumen_tui.store.layout import FOLDERS, Layout, distrust
@@ -196,6 +198,23 @@ def test_a_folder_that_others_can_get_to_and_write_is_refused(tmp_path, name):
     assert distrust(layout.root) == "", "nobody else gets into a closed one"
     layout.root.chmod(0o755)
     assert f"chmod go-w {layout.root / name}" in distrust(layout.root)
+
+
+def test_a_checkouts_seed_is_closed_to_others_at_its_first_use_and_what_a_link_names_is_not(tmp_path):
+    layout, own = Layout(tmp_path / "state"), tmp_path / "own.toml"
+    layout.constitution.parent.mkdir(parents=True)
+    for path in (own, layout.root / "README.md", layout.constitution):
+        path.write_text("")
+        path.chmod(0o664)
+    for folder in (layout.root, layout.root / "evolved"):
+        folder.chmod(0o775)
+    layout.config.symlink_to(own)
+    layout.create()
+    assert [finding.where for finding in modes(layout, 0.0, False)] == ["lumen.toml"], "and that is a link"
+    assert stat.S_IMODE(own.stat().st_mode) == 0o664
+    layout.root.chmod(0o755)
+    layout.create()
+    assert next(finding.where for finding in modes(layout, 0.0, False)) == ".", "later it is the owner's to say"
 
 
 def test_a_state_folder_that_others_may_put_another_in_the_place_of_is_refused(tmp_path):
