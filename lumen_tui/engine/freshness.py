@@ -167,13 +167,14 @@ class Freshness:
 
     def _tell(self, news: Iterable[tuple[Fact, Probe, Confirmation]], at: float) -> None:
         for fact, probe, line in news:
-            title = one_line(fact.title, 100)
+            title, state = one_line(fact.title, 100), self._index.get(fact.id)
             if line.outcome == Outcome.FAILED:
                 self._say("probe_failed", f"“{title}” ({probe_words(probe)}): {line.evidence}", at, fact=fact.id)
             elif line.outcome == Outcome.DRIFTED:
+                denial = state.denial if state is not None else "does not hold"
                 after = self._superseded(fact, probe, line, at)
                 used = f"; used by {', '.join(line.used_by)}" if line.used_by else ""
-                said = f"“{title}” is not so any more: {line.evidence}{used}"
+                said = f"“{title}” {denial}: {line.evidence}{used}"
                 self._say("fact_drifted", said, at, fact=fact.id, superseded_by=after)
 
     def _say(self, kind: str, text: str, at: float, **data: str) -> None:

@@ -237,7 +237,7 @@ def _held(name: str, one: Submission) -> Attention:
 
 def _fact(state: FactState) -> Attention:
     used = ", ".join(state.used_by)
-    text = f"“{state.fact.title}” is not so any more: {state.evidence} (used by {used})"
+    text = f"“{state.fact.title}” {state.denial}: {state.evidence} (used by {used})"
     return Attention(Need.FACT, state.fact.id, text, state.drifted)
 
 

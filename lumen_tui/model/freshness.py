@@ -77,6 +77,11 @@ class FactState(Struct, frozen=True):
         return "never held" if self.drifted else "never confirmed"
 
     @property
+    def denial(self) -> str:
+        """What a probe that says otherwise makes of the claim."""
+        return "is not so any more" if self.confirmed else "never held"
+
+    @property
     def alarming(self) -> bool:
         """Whether it drifted, something current relies on it, and nobody has dealt with it."""
         gone = self.fact.status not in ("open", "superseded")

@@ -16,6 +16,8 @@ FOLDERS = (
 )  # fmt: skip
 _FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what is no folder
 DEMO_MARK = "demo.json"
+# The folder, and what may stand in it before its first use: a checkout has that with the modes of git.
+_SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
 
@@ -163,10 +165,6 @@ class Layout:
             return f"there is no state folder at {self.root}: make one with `lumen-tui init`"
         return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init`"
 
-    def _seeded(self) -> tuple[Path, ...]:
-        """What may stand in a folder before its first use: a checkout has it with the modes of git."""
-        return self.root / "README.md", self.config, self.constitution.parent, self.constitution
-
     def create(self) -> str:
         """Make the folder tree; fine where parts of it are there. Returns what was made, in words, or empty.
 
@@ -178,8 +176,8 @@ class Layout:
             raise files.Refused(why)
         filing.make_folder(self.root)
         if new:
-            for path in (self.root, *self._seeded()):
-                filing.close_to_others(path)
+            for name in _SEED:
+                filing.close_to_others(self.root / name)
         for name in FOLDERS:
             filing.make_folder(self.root / name)
         if not new or seed:

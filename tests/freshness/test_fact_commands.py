@@ -125,7 +125,9 @@ async def test_what_never_held_was_confirmed_by_nobody_until_it_holds(world, tmp
     await world.beat()
     assert world.state(fact).drifted
     assert world.state(fact).confirmed_words(world.clock.wall) == "never held"
+    assert world.events("fact_drifted")[0].startswith("“a file stands here” never held: ")
     (tmp_path / "late").touch()
     world.clock.wall += 60
     world.do("fact.check", fact_ids=fact)
     assert world.state(fact).confirmed_words(world.clock.wall) == "confirmed now"
+    assert world.state(fact).denial == "is not so any more", "from now on, should it go"

@@ -215,7 +215,7 @@ def _unit_lines(found: Page) -> list[str]:
     for one in found.blockers:
         by = f"{one.by or 'unknown'}, {times.ago(one.age_seconds)}"
         parts.append(f"waits for {one.id} ({one.status}): {one.title}  — {by}")
-    return [*parts, *(f"not so any more: {text}" for text in found.drifted)]
+    return [*parts, *(f"does not hold: {text}" for text in found.drifted)]
 
 
 def _session_lines(found: Page) -> list[str]:
