@@ -1,4 +1,4 @@
-"""`lumen-tui` and its workers as processes of their own, without the time in which Python starts and imports.
+"""`lumen-tui`, its workers and rooms as processes of their own, without the time in which Python starts and imports.
 
 One process per kind and test run has everything loaded and forks a child for each order: own pid, own files, own
 environment, own exit code. What a cold start loads and costs is looked at in test_cli_hot, test_cli_warm,
@@ -8,6 +8,7 @@ test_worker_process and house/test_imports, which start Python itself.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import importlib
 import json
@@ -19,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 from pathlib import Path
@@ -28,8 +30,13 @@ import lumen_certs
 import lumen_disk
 
 REPO = Path(__file__).resolve().parents[2]
+ROOM = "lumen_room"
+_MAIN = {"lumen_tui": "lumen_tui.__main__", "lumen_tui.worker": "lumen_tui.worker.__main__", ROOM: ROOM}
 _MOST = 1 << 20
-_STATUS, _LOCK = 3, 4  # places among the descriptors of an order, after stdin, stdout and stderr
+_STATUS, _LOCK = (
+    3,
+    3,
+)  # places among the descriptors of an order, after stdin, stdout and stderr; the first is taken out
 
 
 class Child:
@@ -74,7 +81,7 @@ class Child:
 
 
 class Programs:
-    """The process that forks, started at its first use: `kind` is "lumen_tui" or "lumen_tui.worker"."""
+    """The process that forks, started at its first use: `kind` is one of _MAIN."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -106,7 +113,7 @@ class Programs:
         return self._channel
 
 
-_LUMEN, _WORKERS = Programs("lumen_tui"), Programs("lumen_tui.worker")
+_LUMEN, _WORKERS, _ROOMS = (Programs(kind) for kind in _MAIN)
 
 
 def lumen_bytes(
@@ -138,6 +145,12 @@ def start_worker(folder: Path, env: dict[str, str], lock: int = -1) -> Child:
         return _WORKERS.start([str(folder)], env=env, cwd=folder, files=(nothing, log, log), lock=lock)
 
 
+def start_room(root: Path, env: dict[str, str], terminal: int) -> Child:
+    """A room on this state folder, the leader of a session whose terminal this descriptor is."""
+    with open(terminal, "r+b", buffering=0, closefd=False) as file:
+        return _ROOMS.start([str(root)], env=env, cwd=root, files=(file, file, file))
+
+
 def _path() -> list[str]:
     return [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
 
@@ -147,25 +160,69 @@ def _all(file: IO[bytes]) -> bytes:
     return file.read()
 
 
-def serve(channel: socket.socket, kind: str) -> None:
-    """Fork for each order until the other end is closed."""
-    _load(kind)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
-        data, fds, _, _ = socket.recv_fds(channel, _MOST, 5)
-        if not data:
-            return
-        if os.fork() == 0:
-            channel.close()
-            _attend(json.loads(data), fds, kind)
+class Serving:
+    """The process with everything loaded: it forks for each order, and says each child's pid and its exit code."""
+
+    def __init__(self, channel: socket.socket, kind: str) -> None:
+        self._channel, self._kind = channel, kind
+        self._status: dict[int, socket.socket] = {}
+        self._ended, self._wakeup = os.pipe()
+
+    def serve(self) -> None:
+        """Until the other end is closed."""
+        _load(self._kind)
+        os.set_blocking(self._wakeup, False)
+        signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        while True:
+            ready, _, _ = select.select([self._channel, self._ended], [], [])
+            if self._ended in ready:
+                os.read(self._ended, _MOST)
+                self._tell_ends()
+            if self._channel in ready:
+                data, fds, _, _ = socket.recv_fds(self._channel, _MOST, 5)
+                if not data:
+                    return
+                self._fork(json.loads(data), fds)
+
+    def _fork(self, order: dict[str, Any], fds: list[int]) -> None:
+        status = socket.socket(fileno=fds.pop(_STATUS))
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for mine in (status, self._channel, *self._status.values()):
+                mine.close()
+            os.close(self._ended)
+            os.close(self._wakeup)
+            _become(order, fds, self._kind)
         for fd in fds:
             os.close(fd)
+        self._status[pid] = status
+        _say(status, pid)
+
+    def _tell_ends(self) -> None:
+        while self._status:
+            pid, code = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            with self._status.pop(pid) as status:
+                _say(status, os.waitstatus_to_exitcode(code))
+
+
+def _say(status: socket.socket, number: int) -> None:
+    try:
+        status.sendall(f"{number}\n".encode())
+    except BrokenPipeError:
+        pass  # the test gave up waiting
 
 
 def _load(kind: str) -> None:
     if kind == "lumen_tui":
         wanted = [path.relative_to(REPO) for path in (REPO / "lumen_tui").glob("[ces]*/**/*.py")]
         names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in wanted]
+    elif kind == ROOM:
+        names = [ROOM]
     else:
         from lumen_tui.providers.preload import preload
 
@@ -179,26 +236,6 @@ def _load(kind: str) -> None:
     gc.freeze()
 
 
-def _attend(order: dict[str, Any], fds: list[int], kind: str) -> None:
-    """The process between: it says the program's pid and, once that has ended, its exit code."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    pid = os.fork()
-    if pid == 0:
-        os.close(fds[_STATUS])
-        _become(order, fds, kind)
-    for at, fd in enumerate(fds):
-        if at != _STATUS:
-            os.close(fd)
-    with socket.socket(fileno=fds[_STATUS]) as status:
-        status.sendall(f"{pid}\n".encode())
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        try:
-            status.sendall(f"{code}\n".encode())
-        except BrokenPipeError:
-            pass  # the test gave up waiting
-    os._exit(0)
-
-
 def _become(order: dict[str, Any], fds: list[int], kind: str) -> None:
     for number in range(3):
         os.dup2(fds[number], number)
@@ -208,12 +245,14 @@ def _become(order: dict[str, Any], fds: list[int], kind: str) -> None:
     os.environ.update(order["env"])
     if kind != "lumen_tui":
         os.setsid()
-    if len(fds) > _LOCK:
-        os.environ["LUMEN_LOCK_FD"] = str(fds[_LOCK])
+    if kind == ROOM:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if len(fds) > _STATUS:
+        os.environ["LUMEN_LOCK_FD"] = str(fds[_STATUS])
     sys.argv = [kind, *order["words"]]
     code: Any = 0
     try:
-        runpy.run_module(f"{kind}.__main__", run_name="__main__", alter_sys=False)
+        runpy.run_module(_MAIN[kind], run_name="__main__", alter_sys=False)
     except SystemExit as end:
         code = end.code
     except BaseException:  # noqa: BLE001 - as the interpreter does it
@@ -226,4 +265,4 @@ def _become(order: dict[str, Any], fds: list[int], kind: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])
+    Serving(socket.socket(fileno=int(sys.argv[1])), sys.argv[2]).serve()

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import select
-import struct
-import sys
 import termios
 import time
 from pathlib import Path
 
-_RUN = (
-    "import sys; from pathlib import Path; from lumen_tui.engine.port import RemotePort;"
-    "from lumen_tui.tui.app import LumenApp; port = RemotePort(Path(sys.argv[1]), 'me');"
-    "sys.exit(LumenApp(port, operator='me').run())"
-)  # without an engine beside it
+from lumen_program import start_room
+
 DEADLINE = 30.0
 
 
@@ -24,12 +18,13 @@ class Terminal:
     """A room in a pseudo-terminal."""
 
     def __init__(self, root: Path, **environ: str) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:  # pragma: no cover - the child
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-            kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-            kept |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ}
-            os.execve(sys.executable, [sys.executable, "-c", _RUN, str(root)], kept)  # noqa: S606
+        self.fd, its = pty.openpty()
+        termios.tcsetwinsize(its, (40, 120))
+        kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        kept |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ}
+        self._room = start_room(root, kept, its)
+        self.pid = self._room.pid
+        os.close(its)
         self.sent = b""
 
     def read(self, quiet: float) -> bytes:
@@ -66,4 +61,4 @@ class Terminal:
 
     def end(self) -> int:
         self.read(5.0)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._room.wait(DEADLINE)

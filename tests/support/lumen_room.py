@@ -1,0 +1,12 @@
+"""A room without an engine beside it, on the terminal it was given: `lumen_room.py STATE`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.tui.app import LumenApp
+
+if __name__ == "__main__":
+    sys.exit(LumenApp(RemotePort(Path(sys.argv[1]), "me"), operator="me").run())
