@@ -139,6 +139,12 @@ def lumen(
     return subprocess.CompletedProcess(words, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
 
+def start_lumen(words: list[str], *, env: dict[str, str], cwd: Path) -> Child:
+    """`lumen-tui` in the background, such as an engine; nobody hears what it says."""
+    with open(os.devnull, "r+b", buffering=0) as nothing:
+        return _LUMEN.start(words, env=env, cwd=cwd, files=(nothing, nothing, nothing))
+
+
 def start_worker(folder: Path, env: dict[str, str], lock: int = -1) -> Child:
     """A worker on this task folder, a session of its own, that writes what it says to worker.log."""
     with open(folder / "worker.log", "ab") as log, open(os.devnull, "rb") as nothing:

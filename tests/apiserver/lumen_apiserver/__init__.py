@@ -8,7 +8,7 @@ In a test, the fixture `api` (tests/conftest.py) is a running server:
         api.say(tool("list_dir", path="/tmp"), text("Two entries."))     # one answer after the other, the last repeats
         api.when(lambda request: "title" in request.last_text, text("A title"), again=True)   # asked before `say`
         api.otherwise(lambda request: text(f"you said {request.last_text}"))                  # where nothing is left
-        ... api.url, api.anthropic_env, api.openai_url ...
+        ... api.url, api.anthropic_env, api.openai_url, api.openai_env ...
         assert api.requests[0].tool_names == ("list_dir",)
 
 Both APIs take the same answers, streamed or whole as the request asks. Answers can be slow, held, cut, wrong or huge:

@@ -55,6 +55,11 @@ class ApiServer(ThreadingHTTPServer):
         return {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-ant-local-0123456789abcdef"}
 
     @property
+    def openai_env(self) -> dict[str, str]:
+        """The same for one whose `models.provider` is openai."""
+        return {"OPENAI_BASE_URL": self.openai_url, "OPENAI_API_KEY": "sk-local-0123456789abcdef"}
+
+    @property
     def asked(self) -> list[Request]:
         """The requests for an answer of a model, without counts and probes."""
         return [request for request in self.requests if request.kind in ("messages", "chat")]
