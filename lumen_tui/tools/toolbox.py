@@ -72,10 +72,11 @@ class Declaration(Struct, frozen=True):
 class Toolbox:
     """The tools of one task. `call` never raises for what a caller did wrong: it answers with a clear error.
 
-    BadRules where the rules of role, task and custom tools cannot be kept together.
+    `before`: the tools of the calls that earlier attempts made. BadRules where the rules of role, task and custom tools
+    cannot be kept together.
     """
 
-    def __init__(self, role: Role, spec: Spec, context: Context) -> None:
+    def __init__(self, role: Role, spec: Spec, context: Context, before: tuple[str, ...] = ()) -> None:
         self._config = _settings(context)
         own = custom.load(context.store.layout, role)
         made = {name: custom.as_tool(one, context.store.layout) for name, one in own.items()}
@@ -88,7 +89,7 @@ class Toolbox:
         )
         self._context = dataclasses.replace(context, rules=self.rules)
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
-        self._past = Past()
+        self._past = Past(made=before)
         self._refused = 0
         self.mark = fence.new_mark()
 
@@ -164,7 +165,7 @@ class Toolbox:
             raise StepLimit(f"the limit of {self.rules.max_steps} steps is used up")
         if self._refused >= _MOST_REFUSED:
             raise Stuck(f"{self._refused} calls in a row were refused, the last because {one_line(str(error), 200)}")
-        return self._failed(error)
+        return msgspec.structs.replace(self._failed(error), refused=True)
 
     def _failed(self, error: Exception) -> ToolResult:
         return ToolResult(self._context.redact(safe(str(error))), ok=False, summary="refused or failed")

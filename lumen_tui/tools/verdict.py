@@ -28,7 +28,7 @@ class Call(Struct, frozen=True):
 class Past(Struct, frozen=True):
     """What was called before in this task."""
 
-    made: tuple[str, ...] = ()  # tools of all calls that were carried out, in order
+    made: tuple[str, ...] = ()  # tools of all calls that were carried out, in order, also in earlier attempts
     good: tuple[str, ...] = ()  # of those, the ones that went well
     seen: tuple[tuple[str, str], ...] = ()  # the latest: hash of the call, hash of the answer
     steps: int = 0  # calls so far, this one included

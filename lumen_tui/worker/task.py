@@ -49,6 +49,7 @@ from lumen_tui.tools.sandbox.admission import told
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import Asking
 from lumen_tui.worker.briefing import system_prompt, told_rules
+from lumen_tui.worker.earlier import calls_made
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.transcript import Transcript
@@ -113,7 +114,7 @@ class Task:
         )
         self._spending = Spending(world, tally, self.spec, self._events)
         self._context = self._make_context()
-        self._toolbox = _toolbox(self._role, self.spec, self._context)
+        self._toolbox = _toolbox(self._role, self.spec, self._context, calls_made(world.folder, tally.attempt))
         self._written = False
 
     def _make_context(self) -> Context:
@@ -219,25 +220,27 @@ class Task:
         result = self._toolbox.call(call.name, call.arguments)
         self._transcript.answered(result)
         text = result.summary if result.ok else one_line(result.text, 300)
-        cut = {"cut": result.truncated} if result.truncated else {}
-        self._events.event("result", text, tool=name, ok=result.ok, **cut)
+        more = {"cut": result.truncated} if result.truncated else {}
+        more |= {"refused": True} if result.refused else {}
+        self._events.event("result", text, tool=name, ok=result.ok, **more)
         self._written = self._written or (call.name in ("write_result", deposit.NAME) and result.ok)
         return self._toolbox.fenced(call.name, call.arguments, result)
 
     def _permit(self, step: Permit) -> ToolResult:
         """Whether a back end may use a tool of its own."""
-        self._events.event("call", self._toolbox.describe(step.call.name, step.call.arguments), tool=step.name)
+        told = self._toolbox.describe(step.call.name, step.call.arguments)
+        self._events.event("call", told, tool=step.name, counts_as=step.call.name)
         result = self._toolbox.permit(step.call.name, step.call.arguments)
         if not result.ok:
-            self._ran(Ran(step.call, step.name, result.text, ok=False))
+            self._ran(Ran(step.call, step.name, result.text, ok=False), refused=True)
         return result
 
-    def _ran(self, step: Ran) -> None:
+    def _ran(self, step: Ran, **more: Any) -> None:
         """What such a tool gave."""
         text = f"{step.text.count(chr(10)) + 1:,} lines" if step.ok else one_line(step.text, 300)
         self._transcript.called(step.name, step.call.arguments)
         self._transcript.answered(ToolResult(step.text, step.ok, summary=text))
-        self._events.event("result", text, tool=step.name, ok=step.ok)
+        self._events.event("result", text, tool=step.name, ok=step.ok, **more)
 
     def _settle(self, outcome: Outcome) -> Outcome:
         """A good end has a result: the final answer becomes one where none was written."""
@@ -279,9 +282,9 @@ class Task:
         )  # fmt: skip
 
 
-def _toolbox(role: Role, spec: Spec, context: Context) -> Toolbox:
+def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:
     try:
-        return Toolbox(role, spec, context)
+        return Toolbox(role, spec, context, before)
     except BadRules as error:
         raise BadTask(str(error)) from error
 

@@ -188,3 +188,35 @@ def test_of_a_worker_that_kept_no_notes_nobody_knows(site):
     path.write_text(path.read_text().replace(',"notes_begun":true', ""))
     site.start()
     assert site.ended() == "lost"
+
+
+def counted(role: str, name: str, count: int) -> str:
+    rule = f'[[rules]]\nkind = "max_count"\ntool = "{name}"\ncount = {count}\n'
+    return role.replace("+++\n\nWork", f"{rule}+++\n\nWork")
+
+
+def test_a_rule_that_counts_calls_counts_those_of_every_attempt(site, api):
+    site.layout.role("builder").write_text(counted(ROLE, "list_dir", 2))
+    hangs = [30.0]
+    look = tool("list_dir", path="/")
+    api.otherwise(
+        lambda asked: hangs.pop() if hangs and asked.results else look if len(asked.called) < 3 else text("ok")
+    )
+    site.start()
+    until(lambda: not hangs)
+    site.kill()
+    site.start()
+    assert site.ended() == "done"
+    lines = [json.loads(line) for line in (site.place() / "events.jsonl").read_bytes().splitlines()]
+    told = [(line.get("attempt", 1), line.get("ok", True)) for line in lines if line["kind"] == "result"]
+    assert told == [(1, True), (2, True), (2, False), (2, False)]
+
+
+def test_a_call_that_was_still_waiting_for_its_answer_was_not_made(site):
+    site.layout.role("builder").write_text(counted(ROLE, "shell", 1))
+    site.start()
+    request = site.question()
+    site.kill()
+    site.do("approval.allow", approval_ids=request.id, hash=request.hash)
+    site.start()
+    assert (site.ended(), site.made()) == ("done", "made\n")
