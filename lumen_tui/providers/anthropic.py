@@ -12,6 +12,7 @@ from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.endpoints import Target
 from lumen_tui.providers.failing import failure
 from lumen_tui.providers.history import Asked, Entry, Prompt, Turn
+from lumen_tui.providers.leaving import Leaving
 from lumen_tui.providers.wire import Stream, connecting, once_begun, timeouts
 
 _MAX_OUTPUT = 16_000  # tokens of one answer, thinking included
@@ -30,19 +31,23 @@ class Messages:
         self._token = target.endpoint.token(environ)
         self._key = "" if self._token and not environ.get(target.endpoint.key_env) else target.endpoint.key(environ)
         self._made: Any = None
+        self._leaving = Leaving()
 
-    def ask(self, prompt: Prompt, most: int = 0) -> Stream:
+    def ask(self, prompt: Prompt, most: int, sent: Callable[[], None]) -> Stream:
         """Make one call. Raises Failure."""
         answer = Answer(self.target)
         client, guess = self._client(), self.size(prompt) * 2 // 7
+        self._leaving.expect(sent)
         try:
             stream = client.messages.create(**self._request(prompt), max_tokens=most or self.max_output, stream=True)
+            self._leaving.now()
             with stream:
                 once_begun(stream.response, self._config.silence_seconds)
                 for event in events_of(stream):
                     yield answer.take(event)
             return answer.turn()
         except Exception as error:  # the edge to a vendor's code and to what a server may send
+            self._leaving.check()
             raise failure(error, self.target, answer.counts, self._now(), guess) from error
 
     def size(self, prompt: Prompt) -> int:
@@ -76,6 +81,7 @@ class Messages:
                 auth_token=None if self._key else self._token or None,  # the SDK takes one of the two only
                 base_url=self.target.endpoint.base_url or None, max_retries=0,
                 timeout=anthropic.Timeout(**timeouts(self._config, self.target)),
+                http_client=anthropic.DefaultHttpxClient(event_hooks=self._leaving.hooks),
             )  # fmt: skip
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:

@@ -48,18 +48,14 @@ class Reserve(Struct, frozen=True):
     """A model call is about to be made: the most it can cost. The worker sets it aside, or ends the conversation.
 
     Where `least` says what it costs with an answer of LEAST_OUTPUT tokens, the worker may set aside something between
-    the two: then the Reply's data hold the `output`, in tokens, that the answer may have. `tells` promises a Sent
-    before anything leaves: without one the call was never made.
+    the two: then the Reply's data hold the `output`, in tokens, that the answer may have. `tells` promises that
+    the job's `sent` is called before anything leaves: where it was not, the call was never made.
     """
 
     usage: Usage
     model: str
     least: Usage | None = None
     tells: bool = False
-
-
-class Sent(Struct, frozen=True):
-    """The request of the last Reserve leaves now. What it costs is owed from here on, also where nobody tells it."""
 
 
 class Spent(Struct, frozen=True):
@@ -134,7 +130,7 @@ class Launch(Protocol):
         """`own` is the folder in which the program keeps its own things: it can be written."""
 
 
-Step = ToolCall | Said | Reserve | Sent | Spent | Permit | Ran
+Step = ToolCall | Said | Reserve | Spent | Permit | Ran
 Conversation = Generator[Step, Reply | None, Outcome]
 
 
@@ -148,6 +144,8 @@ class Job(Struct, frozen=True):
     advice: tuple[str, ...] = ()  # the constraints that no tool rule enforces
     tools: tuple[Any, ...] = ()  # of ToolDeclaration
     now: Callable[[], float] = float  # seconds since 1970
+    sent: Callable[[], None] = lambda: None  # called right before the request of the last Reserve leaves: what it
+    # costs is owed from then on, also where nobody tells it; it must not leave where this raises a ProviderError
     pause: Callable[[float], None] = time.sleep  # waits so many seconds; a Stopped may come out of it
     chance: Callable[[], float] = random.random  # from 0 to 1, for the jitter of waits
     launch: Launch | None = None  # for back ends that are programs; None: they are started without walls

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
-from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Said, Sent, Spent, Step
+from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Said, Spent, Step
 from lumen_tui.providers.failing import Failure
 from lumen_tui.providers.history import Counts, Prompt, Turn
 from lumen_tui.providers.prices import DEAREST, cost, price_of
@@ -129,9 +129,8 @@ class Caller:
         reply = yield self._reserve(size)
         if self._slow:
             yield self._waiting()
-        yield Sent()
         telling = Telling(self._job.now)
-        stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0)
+        stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0, self._job.sent)
         try:
             while True:
                 yield from telling.take(next(stream))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
-from lumen_tui.providers.base import Reserve, Sent, Spent, Step
+from lumen_tui.providers.base import Reserve, Spent, Step
 from lumen_tui.providers.calling import Gauge
 from lumen_tui.providers.claude_program import MAX_OUTPUT
 from lumen_tui.providers.history import Counts
@@ -20,8 +20,8 @@ _FIRST = 20_000  # bytes of its own system prompt, its words on the machine and 
 class Counter:
     """Counts the calls of one conversation. One is open from its Reserve until its Spent."""
 
-    def __init__(self, config: ModelsConfig, model: str) -> None:
-        self._config, self.model = config, model
+    def __init__(self, config: ModelsConfig, model: str, sent: Callable[[], None]) -> None:
+        self._config, self.model, self._sent = config, model, sent
         self._gauge = Gauge()
         self._size = _FIRST
         self._open = False
@@ -47,7 +47,7 @@ class Counter:
         self._open = True
         yield Reserve(self._most(), self.model, tells=not gone)
         if not gone:
-            yield Sent()
+            self._sent()
 
     def begun(self, model: str, usage: Any) -> Iterator[Step]:
         """An answer begins. One that had begun before was cut off."""

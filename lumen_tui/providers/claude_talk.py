@@ -37,7 +37,7 @@ class Talk:
 
     def __init__(self, wire: Wire, job: Job, config: ModelsConfig, model: str) -> None:
         self._wire, self._job, self._config = wire, job, config
-        self._counter = Counter(config, model)
+        self._counter = Counter(config, model, job.sent)
         self._tools = [tool for tool in job.tools if tool.name not in OWN.values()]
         self._telling = Telling(job.now)
         self._length = 0  # characters of the answer that is being written

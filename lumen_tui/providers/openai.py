@@ -12,6 +12,7 @@ from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.endpoints import Target
 from lumen_tui.providers.failing import failure, refused_words
 from lumen_tui.providers.history import Asked, Call, Entry, Prompt, Result, Turn
+from lumen_tui.providers.leaving import Leaving
 from lumen_tui.providers.openai_stream import Completion
 from lumen_tui.providers.overlong import is_overlong
 from lumen_tui.providers.wire import Stream, connecting, once_begun, patience, timeouts
@@ -31,23 +32,27 @@ class Chat:
         self._config, self._now = config, now
         self._key = target.endpoint.key(environ)
         self._made: Any = None
+        self._leaving = Leaving()
         # OpenAI's own models refuse the older name, other servers may not know the newer one
         self._limit = "max_completion_tokens" if target.endpoint.name == "openai" else "max_tokens"
         self._counts: dict[str, Any] = {"stream_options": {"include_usage": True}}
         self._learnt: set[str] = set()
 
-    def ask(self, prompt: Prompt, most: int = 0) -> Stream:
+    def ask(self, prompt: Prompt, most: int, sent: Callable[[], None]) -> Stream:
         """Make one call. Raises Failure, and ProviderError where the package is missing."""
         client, guess = self._client(), self.size(prompt) * 2 // 7
         answer = Completion(self.target, guess)
+        self._leaving.expect(sent)
         try:
             with self._open(client, prompt, most) as stream:
+                self._leaving.now()
                 # some begin with the head of an answer and think then
                 once_begun(stream.response, max(self._config.silence_seconds, patience(self._config, self.target)))
                 for chunk in stream:
                     yield answer.take(chunk.to_dict(warnings=False) if hasattr(chunk, "to_dict") else {})
             return answer.turn()
         except Exception as error:  # the edge to a vendor's code and to what a server may send
+            self._leaving.check()
             raise failure(error, self.target, answer.counts, self._now(), guess) from error
 
     def _open(self, client: Any, prompt: Prompt, most: int) -> Any:
@@ -99,6 +104,7 @@ class Chat:
             return openai.OpenAI(
                 api_key=self._key or "none", base_url=self.target.endpoint.base_url, max_retries=0,
                 timeout=openai.Timeout(**timeouts(self._config, self.target)),
+                http_client=openai.DefaultHttpxClient(event_hooks=self._leaving.hooks),
             )  # fmt: skip
 
     def _request(self, prompt: Prompt, most: int = 0) -> dict[str, Any]:

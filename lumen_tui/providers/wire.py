@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -29,8 +29,8 @@ class Wire(Protocol):
     target: Target
     max_output: int  # tokens of one answer that are asked for
 
-    def ask(self, prompt: Prompt, most: int = 0) -> Stream:
-        """Make one call, for an answer of `most` tokens; 0: of `max_output`."""
+    def ask(self, prompt: Prompt, most: int, sent: Callable[[], None]) -> Stream:
+        """Make one call, for an answer of `most` tokens; 0: of `max_output`. `sent` is called before it leaves."""
 
     def size(self, prompt: Prompt) -> int:
         """The bytes of a request, about."""

@@ -25,7 +25,7 @@ from lumen_tui.model.spendbook import HOLD, Amount, Book, Entry
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Sent, Spent, ToolCall
+from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider, targets
 from lumen_tui.store import process
 from lumen_tui.store.settings.config import load_config
@@ -134,7 +134,7 @@ def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> Said:
         if name in ("offline", "claude"):
             return Said(problem=f"no server of models is set (the provider is {name})")
         provider = choose_provider(config.models, role, spec, environ)
-        outcome = _converse(provider.converse(job), spender)
+        outcome = _converse(provider.converse(msgspec.structs.replace(job, sent=spender.sent)), spender)
     except (ProviderError, NoRoom) as error:
         return Said(problem=one_line(str(error), 300), usd=spender.usd, tokens=spender.tokens)
     problem = "" if outcome.ok else outcome.reason or "it gave no answer"
@@ -156,8 +156,6 @@ def _converse(talk: Conversation, spender: Spender) -> Outcome:
             step, reply = talk.send(reply), None
             if isinstance(step, Reserve):
                 spender.reserve(step)
-            elif isinstance(step, Sent):
-                spender.sent()
             elif isinstance(step, Spent):
                 spender.settle(step.usage)
             elif isinstance(step, ToolCall):

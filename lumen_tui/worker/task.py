@@ -27,7 +27,6 @@ from lumen_tui.providers.base import (
     Reply,
     Reserve,
     Said,
-    Sent,
     Spent,
     ToolCall,
 )
@@ -192,8 +191,6 @@ class Task:
                 reply = self._permit(step)
             elif isinstance(step, Reserve):
                 reply = self._reserve(step)
-            elif isinstance(step, Sent):
-                self._spending.sent()
             else:
                 self._take(step)
 
@@ -278,7 +275,7 @@ class Task:
             system=system_prompt(self._role, rules, self._toolbox.mark), objective=self.spec.objective,
             context=self._known(),
             constraints=self.spec.constraints, advice=rules.advice, tools=tuple(self._toolbox.declarations()),
-            now=self._world.now, launch=partial(launch, replace(self._context, rules=rules)),
+            now=self._world.now, sent=self._spending.sent, launch=partial(launch, replace(self._context, rules=rules)),
         )  # fmt: skip
 
 

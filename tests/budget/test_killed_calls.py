@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import budget
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.spendbook import HOLD, LOST, RELEASE, SENT, SETTLE, Amount, Book, Entry
-from lumen_tui.providers.base import Reserve, Sent, Spent
+from lumen_tui.providers.base import Reserve, Spent
 
 KILLED = Path(__file__).with_name("killed_call.py")
+ON_THE_WAY = Path(__file__).with_name("killed_on_the_way.py")
 
 
 def killed(purse, task: str, *words: str) -> None:
@@ -94,10 +96,51 @@ def test_every_request_is_told_before_it_leaves(api, tmp_path):
     api.otherwise(lambda request: text("ok"))
     provider = choose_provider(Config().models, Role("x", ""), Spec(id="t", objective="o"), api.anthropic_env)
     seen = []
-    for step in provider.converse(Job(system="s", objective="o")):
-        if isinstance(step, Reserve | Sent | Spent):
+    job = Job(system="s", objective="o", sent=lambda: seen.append(("sent", len(api.requests))))
+    for step in provider.converse(job):
+        if isinstance(step, Reserve | Spent):
             seen.append((type(step), len(api.requests)))
-    assert seen == [(Reserve, 0), (Sent, 0), (Spent, 1)]
+    assert seen == [(Reserve, 0), ("sent", 0), (Spent, 1)]
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+@pytest.mark.parametrize(("scheme", "left"), [("https", False), ("http", True)])
+def test_a_call_that_is_killed_while_it_connects_is_free(purse, kind, scheme, left):
+    """The server says nothing: neither in the handshake, nor to the request."""
+    purse.task("tsk-a", role="builder")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/v1"
+        child = purse._child([str(ON_THE_WAY), str(purse.root), "tsk-a", kind, url])
+        server.settimeout(60)
+        with server.accept()[0] as connection:
+            connection.settimeout(60)
+            said = connection.recv(4)
+            assert (said == b"POST") == left
+            child.kill()
+            child.wait()
+    book = today(purse)
+    assert bool(book.unknown(budget.day_of(time.time(), "00:00")).tokens) == left
+    assert (len(purse.events("spend_freed")), len(purse.events("spend_unknown"))) == (not left, left)
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_a_call_that_cannot_be_noted_does_not_leave(api, kind):
+    from lumen_tui.model.modelsconfig import ModelsConfig, ServerConfig
+    from lumen_tui.model.roles import Role
+    from lumen_tui.model.tasks import Spec
+    from lumen_tui.providers.base import Job, ProviderError
+    from lumen_tui.providers.choose import choose_provider
+
+    def refuse() -> None:
+        raise ProviderError("the ledger is closed")
+
+    api.otherwise(lambda request: text("ok"))
+    url = api.openai_url if kind == "openai" else api.anthropic_env["ANTHROPIC_BASE_URL"]
+    config = ModelsConfig(provider="box", endpoints={"box": ServerConfig(kind, url)})
+    provider = choose_provider(config, Role("x", ""), Spec(id="t", objective="o"), {"BOX_API_KEY": "k"})
+    with pytest.raises(ProviderError, match="the ledger is closed"):
+        list(provider.converse(Job(system="s", objective="o", sent=refuse)))
+    assert api.requests == []
 
 
 def test_a_cap_of_few_minutes_says_how_much_of_it_is_spent():

@@ -93,16 +93,23 @@ class Fake:
         self, reply: Callable[[Any], Reply] = lambda step: Reply(), objective: str = "/look @here",
         look: Callable[[Any], None] = lambda step: None,
     ) -> Talk:  # fmt: skip
-        """Drive one conversation as the worker does; `look` is called with each step before it goes on."""
+        """Drive one conversation as the worker does; `look` is called with each step before it goes on, and with `sent`
+        where it says that a request leaves now."""
         talk, answer = Talk(), None
-        job = Job("be good", objective, context="old", tools=self.tools, now=lambda: 1000.0)
+
+        def note(step: Any) -> None:
+            talk.steps.append(step)
+            look(step)
+
+        job = Job(
+            "be good", objective, context="old", tools=self.tools, now=lambda: 1000.0, sent=lambda: note("sent")
+        )  # fmt: skip
         role, spec = Role(name="researcher", purpose="p", tier="sonnet"), Spec(id="tsk-a", objective="o")
         try:
             conversation = choose_provider(ModelsConfig(**self.settings), role, spec, self.environ).converse(job)
             while True:
                 step = conversation.send(answer)
-                talk.steps.append(step)
-                look(step)
+                note(step)
                 answer = reply(step) if isinstance(step, ToolCall | Permit) else None
         except StopIteration as end:
             talk.outcome = end.value
