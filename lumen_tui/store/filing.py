@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -73,6 +74,12 @@ def remove(path: files.StrPath) -> None:
         return
     except OSError as error:
         raise files.fail(path, error) from error
+
+
+def remove_folder(path: files.StrPath) -> None:
+    """Take an empty folder away; one into which somebody has put something stays."""
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
 
 
 def make_durable(path: files.StrPath) -> None:

@@ -70,6 +70,7 @@ class Layout:
         self.touches = memory / "touches.jsonl"
         self.confirmations = memory / "confirmations.jsonl"
         self.memory_archive = memory / "archive.jsonl"
+        self.cleanups = memory / "cleanups"
         self.archival = memory / "archival.jsonl"
         self.blocks = self.root / "blocks"
         self.block_history = self.blocks / "history.jsonl"

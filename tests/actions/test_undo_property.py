@@ -185,10 +185,10 @@ def _without(value: Any, names: set[str]) -> Any:
     return [_without(one, names) for one in value] if isinstance(value, list) else value
 
 
-_NOT_SEEN = ("index/", "locks/", "blocks/texts", "work/retired", "tasks/", "evolved/version")
+_NOT_SEEN = ("index/", "locks/", "blocks/texts", "work/retired", "tasks/", "evolved/version", "memory/cleanups/")
 _GROWS = {
     "actions.jsonl", "commands.jsonl", "command-receipts.jsonl", "personnel.jsonl", "events.jsonl",
-    "memory/touches.jsonl", "memory/archive.jsonl", "memory/confirmations.jsonl", "blocks/history.jsonl",
+    "memory/touches.jsonl", "memory/confirmations.jsonl", "blocks/history.jsonl",
     "evolved/versions.jsonl", "spend.jsonl",
 }  # fmt: skip
 _STEP = re.compile(rb"^step = \d+\n", re.M)  # the steps of a block are counted on
@@ -223,6 +223,7 @@ def _newest(data: bytes) -> dict[str, object]:
         key = str(record.get("id") or "|".join(str(record.get(name)) for name in _KEYS))
         newest.pop(key, None)
         gone = (record.get("metadata") or {}).get("status") == "deleted" or record.get("status") == "withdrawn"
+        gone = gone or str(record.get("archive_reason")).startswith("taken back")
         if not gone and not record.get("removed"):
             newest[key] = {
                 name: value for name, value in record.items() if name not in _SKIPPED and value not in ({}, "")

@@ -78,11 +78,14 @@ def _found(store: Store, text: str) -> Passage:
 
 
 def passage_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """One side of a change as it stands now; None where the note is gone."""
+    """One side of a change as it stands now; a note that is not there counts as withdrawn."""
     found = archive.find(store.layout, [change.key]).get(change.key)
-    return {"status": found.status} if found else None
+    return {"status": found.status if found else WITHDRAWN}
 
 
 def put_passage(store: Store, change: Change) -> None:
     """Bring a note to the side that the change leads to."""
-    archive.set_status(store.layout, change.key, str((change.after or {}).get("status", "")))
+    try:
+        archive.set_status(store.layout, change.key, str((change.after or {}).get("status", "")))
+    except LookupError:
+        raise ActionError(f"the note {change.key} is not there: insert it again") from None

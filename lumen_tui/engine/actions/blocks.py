@@ -264,7 +264,9 @@ def _side(text: str, fields: Fields, trust: str) -> dict[str, Any]:
 
 
 def block_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the block as it stands."""
+    """For undo: the block as it stands, or as the next writer makes it stand where one was killed in a step."""
+    if (step := blocks.pending(store.layout)) is not None and step.name == change.key:
+        return _step_side(step)
     return block_side(blocks.read(store.layout, change.key))
 
 

@@ -10,19 +10,24 @@ from lumen_tui.engine.actions import checks, edits, fading, putaway
 from lumen_tui.engine.actions.putaway import Leaving
 from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.engine.refusal import ambiguous
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.ids import BadId, check_name
-from lumen_tui.model.records import LIFECYCLE_BY_TYPE
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE, Action, Change
 from lumen_tui.model.retention import Retention, is_pending_decision
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.memory.ageindex import AgeIndex
 from lumen_tui.store.memory.nodes import Ambiguous, Raw
 from lumen_tui.store.memory.nodescan import newest_nodes
 from lumen_tui.store.people import history
-from lumen_tui.store.signals import compaction, judging
+from lumen_tui.store.signals import cleanups, compaction, judging
+from lumen_tui.store.signals.cleanups import Keeping
 from lumen_tui.store.signals.judging import Counts, Watch, unwatched
 from lumen_tui.store.store import Store
 from lumen_tui.store.units import sessions, work
+
+SIGNALS_KIND = "signal cleanup"  # of a change
+_ARCHIVED = "the signals stand in memory/archive.jsonl, where they can be read and searched"
+_TOO_LARGE = f"journals of more than {cleanups.MOST_BYTES >> 20} MiB are not kept to be put back"
 
 
 class Wish(NamedTuple):
@@ -180,14 +185,60 @@ def signals(
     """Move signals whose time is over to memory/archive.jsonl, and drop receipts that belong to nothing."""
     if not force:
         putaway.refuse_after_jump(store, now)
-    counts = compaction.compact(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
-    moved = counts.removed
-    if not moved and not counts.orphaned:
+    rule, name, made = signal_rule(ttl, unread_ttl, max_entries), ids.new_id("cln"), list[Action]()
+
+    def tell(counts: Counts) -> None:
+        changes = [_change(name, rule, now)] if keeping.copies else []
+        said = _moved(counts) if counts.removed else "orphaned receipts removed"
+        final = "" if keeping.copies else f"{_TOO_LARGE}: {_ARCHIVED}"
+        made.append(edits.new_action("cleanup.signals", changes, summary=said, by=by, now=now, final=final))
+        begun.tell(made[0])
+
+    keeping = Keeping(store.layout, name, times.iso(now), tell)
+    with history.Begun(store.layout) as begun:
+        counts = compaction.compact(store.layout, rule, now, watch, keeping)
+    if not made:
         return Cleaned(summary="nothing to clean up", counts=counts)
-    said = f"{moved} signal{'' if moved == 1 else 's'} moved to memory/archive.jsonl, {counts.kept} kept"
+    said = _moved(counts)
     if counts.orphaned:
         said += f"; {counts.orphaned} orphaned receipt{'' if counts.orphaned == 1 else 's'} removed"
-    final = "signals that were cleaned up stand in memory/archive.jsonl, where they can be read and searched"
-    action = edits.new_action("cleanup.signals", (), summary=said, by=by, now=now, final=final)
-    history.record(store.layout, action)
-    return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts, action_id=action.id)
+    return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts, action_id=made[0].id)
+
+
+def _moved(counts: Counts) -> str:
+    moved = counts.removed
+    return f"{moved} signal{'' if moved == 1 else 's'} moved to memory/archive.jsonl, {counts.kept} kept"
+
+
+def _change(name: str, rule: judging.Rule, now: float) -> Change:
+    after = {"at": times.iso(now), "read": rule.read, "unread": rule.unread, "most_read": rule.most_read}
+    return Change(SIGNALS_KIND, name, before=None, after=after)
+
+
+def signals_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: whether a cleanup of the signals stands. Refused where what it took out is not kept any more."""
+    found = cleanups.read(store.layout, change.key)
+    if found is None:
+        if change.after is None:
+            raise ActionError(f"only the last {cleanups.MOST} cleanups are kept to be taken back: {_ARCHIVED}")
+        return {}
+    return None if found.undone else change.after or change.before
+
+
+def may_signals(store: Store, change: Change) -> None:
+    """For undo: cleanups go back the last one first, so that each signal has its place again."""
+    if after := cleanups.later(store.layout, change.key):
+        by = history.last_change(store.layout, SIGNALS_KIND, after.id)
+        who = f" by {by.by} (`undo {by.id}`)" if by else ""
+        raise ActionError(f"a later cleanup{who} stands: undo that first")
+
+
+def put_signals(store: Store, change: Change) -> None:
+    """For undo: bring back what a cleanup took out; redo takes out what its rule says of that moment."""
+    if change.after is None:
+        cleanups.put_back(store.layout, change.key)
+        return
+    side = change.after
+    rule = judging.Rule(side["read"], side["unread"], side["most_read"])
+    keeping = Keeping(store.layout, change.key, side["at"], lambda _: None)
+    compaction.compact(store.layout, rule, times.epoch(side["at"]), keeping=keeping)

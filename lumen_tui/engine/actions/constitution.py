@@ -15,8 +15,9 @@ from lumen_tui.store.learning import constitution, evolved
 from lumen_tui.store.people import history
 from lumen_tui.store.store import Store
 
-KIND = "constitution"
-_SHIPPED_KEY = "constitution and its file"  # of the change that approves the shipped one where there is no file yet
+KIND, FILE_KIND = "constitution", "constitution file"  # of changes
+_SHIPPED = {"text": "shipped"}  # a file that an approval made
+_SHIPPED_KEY = "constitution and its file"  # of one change for both, in entries of earlier versions
 _MOST = 20_000  # bytes; both sides of a change must fit into one journal line
 Side = dict[str, Any] | None
 
@@ -26,15 +27,16 @@ def approve(store: Store, *, by: str, now: float) -> Done:
     layout = store.layout
     text = evolved.read_text(layout.constitution)
     _check(text, constitution.approved_text(layout))
-    key, at = KIND if text is not None else _SHIPPED_KEY, times.iso(now)
-    after = {"text": text or DEFAULT, "by": by, "at": at}
-    change = Change(KIND, key, _side(store), after)
-    action = edits.new_action("constitution.approve", [change], summary="constitution approved", by=by, now=now)
+    at = times.iso(now)
+    approval = Change(KIND, KIND, _side(store), {"text": text or DEFAULT, "by": by, "at": at})
+    file = [Change(FILE_KIND, "evolved/constitution.md", None, _SHIPPED)] if text is None else []
+    said = "constitution approved"
+    action = edits.new_action("constitution.approve", [*file, approval], summary=said, by=by, now=now)
     with history.carrying_out(layout, action):
         if text is None:
             files.replace(layout.constitution, DEFAULT.encode())
         constitution.approve(layout, text or DEFAULT, by=by, at=at)
-    return Done(summary="constitution approved", target=KIND, action_id=action.id)
+    return Done(summary=said, target=KIND, action_id=action.id)
 
 
 def _check(text: str | None, before: str | None) -> None:
@@ -57,8 +59,22 @@ def approved_now(store: Store, change: Change) -> Side:
     return there and {name: there[name] for name in change.after or change.before or there}
 
 
+def file_now(store: Store, _: Change) -> Side:
+    """For undo: whether the shipped text stands in the file; None where there is none."""
+    there = evolved.read_text(store.layout.constitution)
+    return _SHIPPED if there == DEFAULT else None if there is None else {"text": "another"}
+
+
+def put_file(store: Store, change: Change) -> None:
+    """For undo: the file goes that the approval made, and comes again."""
+    if change.after is None:
+        filing.remove(store.layout.constitution)
+    else:
+        files.replace(store.layout.constitution, DEFAULT.encode())
+
+
 def put_approved(store: Store, change: Change) -> None:
-    """For undo: approve what was approved before; the file goes and comes that the approval made."""
+    """For undo: approve what was approved before."""
     side = change.after or {}
     text = side.get("text")
     if change.key == _SHIPPED_KEY and text is None and evolved.read_text(store.layout.constitution) == DEFAULT:

@@ -12,6 +12,7 @@ from lumen_tui.engine.actions import (
     attention,
     blocks,
     budget,
+    cleanup,
     constitution,
     evolution,
     facts,
@@ -126,6 +127,7 @@ KINDS: dict[str, Kind] = {
     facts.KIND: Kind(facts.confirmation_now, facts.put_confirmation),
     evolution.KIND: Kind(evolution.observation_now, evolution.put_observation),
     evolution.FILES_KIND: Kind(evolution.files_now, evolution.put_files, evolution.may_files),
+    cleanup.SIGNALS_KIND: Kind(cleanup.signals_now, cleanup.put_signals, cleanup.may_signals),
     worksessions.KIND: Kind(worksessions.session_now, worksessions.put_session),
     worksessions.CURRENT_KIND: Kind(worksessions.current_now, worksessions.put_current),
     relations.KIND: Kind(relations.edge_now, relations.put_edge),
@@ -137,6 +139,7 @@ KINDS: dict[str, Kind] = {
     lines.READ_KIND: Kind(signals.reads_now, signals.put_reads),
     imports.LINES_KIND: Kind(imports.lines_now, imports.put_lines, imports.may_lines),
     imports.FILE_KIND: Kind(imports.file_now, imports.put_file, imports.may_file),
+    constitution.FILE_KIND: Kind(constitution.file_now, constitution.put_file),
     constitution.KIND: Kind(constitution.approved_now, constitution.put_approved),
 }
 

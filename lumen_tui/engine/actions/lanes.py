@@ -29,6 +29,7 @@ from lumen_tui.store.units import sessions as stored
 
 READY, IN_PROGRESS, BLOCKED, DONE = "ready", "in_progress", "blocked", "done"
 CLAIM = "wu.claim"
+STAMP_KIND = "stamp"  # of a change
 _FREE: Fields = {"claimed_by": None, "claimed_at": None, "claimed_in": None}
 _NOT_BLOCKED: Fields = {"blocked_by": None, "blocked_at": None, "blocked_reason": None}
 
@@ -198,7 +199,8 @@ def change_unit(
     """
     before = lanes.fields_of(store.layout, wu_id, list(fields))
     change = Change(kind="unit", key=wu_id, before=before, after=fields)
-    action = edits.new_action(verb, [change, *more], summary=said, by=by, now=now, reason=reason)
+    stamped = [Change(STAMP_KIND, wu_id, None, stamp)] if stamp else []
+    action = edits.new_action(verb, [change, *stamped, *more], summary=said, by=by, now=now, reason=reason)
     with history.carrying_out(store.layout, action):
         try:
             put(store, wu_id, fields, holder, stamp)
@@ -250,4 +252,17 @@ def _put(store: Store, change: Change) -> None:
         put(store, change.key, change.after or {})
 
 
+def _stamp_now(store: Store, change: Change) -> dict[str, Any] | None:
+    return dict(lanes.read_stamp(store.layout, change.key)) or None
+
+
+def _put_stamp(store: Store, change: Change) -> None:
+    """The stamp as it was: the unit alone does not say who was told."""
+    if change.after is None:
+        lanes.remove_stamp(store.layout, change.key)
+    else:
+        lanes.write_stamp(store.layout, change.key, change.after)
+
+
+kinds.KINDS[STAMP_KIND] = kinds.Kind(_stamp_now, _put_stamp)
 kinds.KINDS["unit"] = kinds.Kind(_now, _put, _may)  # what undo needs of a work unit stands beside its verbs

@@ -132,11 +132,11 @@ def _place(change: Change) -> tuple[str, str]:
 
 
 def relay_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the status of a submission."""
+    """For undo: the status of a submission; one that is not there counts as withdrawn."""
     name, one_id = _place(change)
     box = kept.read(store.layout, name)
     one = box.by_id.get(one_id) if box else None
-    return _side(one.status) if one else None
+    return _side(one.status if one else Status.WITHDRAWN)
 
 
 def put_relay(store: Store, change: Change) -> None:

@@ -6,6 +6,7 @@ finishes what a kill cut off; without that note a half-made step of an agent wou
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -132,16 +133,22 @@ def take_in(layout: Layout, now: float) -> None:
             pass
 
 
+def pending(layout: Layout) -> Step | None:
+    """The step that a writer announced and is at, or was killed in."""
+    data = files.read(layout.block_pending)
+    try:
+        return None if data is None else msgspec.json.decode(data, type=Step)
+    except UNDECODABLE:
+        return None
+
+
 def _finish(layout: Layout, found: History) -> None:
     """Carry out the step that a writer announced and was killed in."""
-    data = files.read(layout.block_pending)
-    if data is None:
+    if not layout.block_pending.exists():
         return
-    try:
-        step = msgspec.json.decode(data, type=Step)
-        _carry_out(layout, step, blockfiles.kept_text(layout, step), found)
-    except (*UNDECODABLE, Damaged):
-        pass  # it was never begun: its text is kept before, and the note is written whole
+    with contextlib.suppress(Damaged):  # else it was never begun: its text is kept before, and the note written whole
+        if (step := pending(layout)) is not None:
+            _carry_out(layout, step, blockfiles.kept_text(layout, step), found)
     filing.remove(layout.block_pending)
 
 

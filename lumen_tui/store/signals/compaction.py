@@ -24,6 +24,7 @@ from lumen_tui.store.journal import Follower, encode
 from lumen_tui.store.layout import Layout
 from lumen_tui.store.linemap import whole_blocks
 from lumen_tui.store.signals import judging, receipts
+from lumen_tui.store.signals.cleanups import Keeping
 from lumen_tui.store.signals.judging import NO_SIGNAL, REASONS, Counts, Judged, Rule, Watch, unwatched
 from lumen_tui.store.signals.readstate import decode_receipt, slim
 
@@ -51,43 +52,55 @@ def plan(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Co
     return counts
 
 
-def compact(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Counts:
+def compact(
+    layout: Layout, rule: Rule, now: float, watch: Watch = unwatched, keeping: Keeping | None = None
+) -> Counts:  # fmt: skip
     """Move out what the rule no longer keeps; safe beside any number of writers and readers.
 
-    It can be stopped at any moment; `watch` is told how far it is.
+    It can be stopped at any moment; `watch` is told how far it is, and `keeping` gets what undo needs.
     """
     with locks.waiting_lock(layout.lock("signal-cleanup")) as held:
         counts = Counts()
         for _ in range(_ATTEMPTS if layout.signals.exists() else 0):
             try:
-                counts = _compact(layout, rule, now, held, watch)
+                counts = _compact(layout, rule, now, held, watch, keeping)
                 break
             except rewriting.Moved:
                 continue
+        if keeping is not None and (counts.removed or receipts.orphans(layout)):
+            keeping.receipts(counts)
         counts.orphaned += receipts.tidy(layout, moved=counts.removed > 0)
     return counts
 
 
-def _compact(layout: Layout, rule: Rule, now: float, held: int, watch: Watch) -> Counts:
+def _compact(
+    layout: Layout, rule: Rule, now: float, held: int, watch: Watch, keeping: Keeping | None
+) -> Counts:  # fmt: skip
     fd = files.open_plain(layout.signals)
     try:
         judged = judging.judge(layout, fd, rule, now, lambda share: watch(share / 2))
         counts = judged.counts
         if counts.removed:
-            _rewrite(layout, judged, _Archive(archive_path(layout), held, now), watch)
+            if keeping is not None:
+                keeping.signals(judged)
+            _rewrite(layout, judged, _Archive(archive_path(layout), held, now), watch, keeping)
         return counts
     finally:
         os.close(fd)
 
 
-def _rewrite(layout: Layout, judged: Judged, archive: _Archive, watch: Watch) -> None:
+def _rewrite(layout: Layout, judged: Judged, archive: _Archive, watch: Watch, keeping: Keeping | None) -> None:
     with closing(_Receipts(layout)) as arrived:
-        _rewrite_beside(arrived, layout, judged, archive, watch)
+        _rewrite_beside(arrived, layout, judged, archive, watch, keeping)
 
 
-def _rewrite_beside(arrived: _Receipts, layout: Layout, judged: Judged, archive: _Archive, watch: Watch) -> None:
+def _rewrite_beside(
+    arrived: _Receipts, layout: Layout, judged: Judged, archive: _Archive, watch: Watch, keeping: Keeping | None
+) -> None:  # fmt: skip
     def anchor() -> None:
         if anchors := judged.anchors(arrived.new()):
+            if keeping is not None:
+                keeping.anchors(anchors)
             receipts.anchor(layout, anchors)
 
     anchor()

@@ -70,6 +70,11 @@ class Judged:
         self._lines = lines
 
     @property
+    def end(self) -> int:
+        """The offset behind the last line that was judged."""
+        return self._lines.end
+
+    @property
     def counts(self) -> Counts:
         """How many of each."""
         of = [self.fates.count(fate) for fate in range(OVER + 1)]

@@ -118,21 +118,22 @@ def resolve(root: files.StrPath, text: str) -> str:
 def change(root: files.StrPath, session_id: str, edit: Callable[[SessionView], Raw]) -> SessionView | None:
     """Set the fields that `edit` names, under the lock; None where there is no such session.
 
-    One that has an end then moves to the ended ones. Fields that this version does not know are kept.
+    One that has an end then moves to the ended ones; after a kill before that it stands, over, among the open ones.
+    Fields that this version does not know are kept.
     """
     with locks.waiting_lock(f"{root}/locks/sessions.lock"):
         before = read(root, session_id)
         if before is None:
             return None
-        was, fields = bool(before.ended_at), edit(before)
-        raw = {**(rawjson.read(path(root, session_id, was)) or {}), **fields}
-        is_over = bool(raw.get("ended_at"))
+        was, record = bool(before.ended_at), {**raw(root, session_id), **edit(before)}
+        is_over, here = bool(record.get("ended_at")), path(root, session_id)
+        if not os.path.exists(here):
+            filing.move(path(root, session_id, ended=True), here)
+        files.replace(here, encode(record))
         if is_over:
             filing.make_folder(f"{root}/sessions/ended")
-        files.replace(path(root, session_id, is_over), encode(raw))
-        if is_over != was:
-            filing.remove(path(root, session_id, was))
-        _keep_current(root, raw, reopened=was and not is_over)
+            filing.move(here, path(root, session_id, ended=True))
+        _keep_current(root, record, reopened=was and not is_over)
     return read(root, session_id)
 
 

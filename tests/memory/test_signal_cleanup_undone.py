@@ -1,0 +1,186 @@
+"""A cleanup of the signals taken back: each signal has its place again, and everybody has read what they had read."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import traceback
+from pathlib import Path
+
+import pytest
+
+from lumen_tui.engine.actions.registry import perform
+from lumen_tui.engine.outcome import ActionError
+from lumen_tui.store import files, filing
+from lumen_tui.store.people import history
+from lumen_tui.store.signals import cleanups
+from lumen_tui.store.store import Store
+
+
+def journals(desk) -> dict[str, bytes]:
+    """The journals of the signals; one that is empty is as one that is not there."""
+    paths = (desk.layout.signals, desk.layout.receipts, desk.layout.memory_archive)
+    return {path.name: path.read_bytes() for path in paths if path.exists() and path.stat().st_size}
+
+
+def mixed(desk) -> tuple[list[str], list[str]]:
+    """Signals that leave and signals that stay, by turns, with receipts of both sorts and a damaged line."""
+    leave, stay = desk.signals(3, age=8), desk.signals(2, age=6)
+    with desk.layout.signals.open("ab") as file:
+        file.write(b"nonsense\n")
+    leave += desk.signals(2, age=9, note="a }")
+    desk.read("bo", leave[1], upto=False)
+    desk.read("ana", leave[2])
+    desk.read("bo", leave[-1])
+    stay += desk.signals(2, age=1)
+    for_cy = desk.signals(1, age=20, target_agent="cy")
+    desk.read("cy", for_cy[0], upto=False)
+    desk.read("ana", leave[-1])
+    desk.read("ana", stay[-1], upto=False)
+    desk.read("cy", stay[-1])
+    return leave + for_cy, stay
+
+
+READERS = ("ana", "bo", "cy", "who looks for the first time")
+
+
+def test_all_is_as_it_was_byte_for_byte_and_redo_takes_the_same_out_again(desk):
+    leave, _ = mixed(desk)
+    before, unread = journals(desk), {reader: desk.unread(reader) for reader in READERS}
+    assert desk.do("cleanup.signals").summary.startswith("6 signals moved")
+    after = journals(desk)
+    assert desk.ids("archive.jsonl") == leave
+    assert desk.do("undo").summary.startswith("undone: 6 signals moved")
+    assert journals(desk) == before
+    assert {reader: desk.unread(reader) for reader in READERS} == unread
+    desk.do("redo")
+    assert journals(desk) == after
+    desk.do("undo")
+    assert journals(desk) == before
+
+
+def test_what_came_since_stays_and_what_was_taken_back_since_does_not_come_again(desk):
+    leave, stay = mixed(desk)
+    sent = desk.do("signal.send", message="by mistake", by="bo")
+    before = desk.layout.signals.read_bytes().splitlines()
+    cleaned = desk.do("cleanup.signals")
+    new = desk.signals(2)
+    desk.read("bo", new[0], upto=False)
+    perform(desk.store, "undo", {"action_id": sent.action_id}, by="bo", now=desk.now)
+    desk.do("undo", action_id=cleaned.action_id)
+    lines = desk.layout.signals.read_bytes().splitlines()
+    assert lines[: len(before) - 1] == before[:-1]
+    assert [json.loads(line)["id"] for line in lines[len(before) - 1 :]] == new
+    assert desk.ids("archive.jsonl") == [sent.target]
+    assert desk.unread("bo") == [one for one in desk.unread("a fourth") if one in (stay[2], stay[3], leave[5], new[1])]
+
+
+def test_cleanups_go_back_the_last_one_first(desk):
+    mixed(desk)
+    before = journals(desk)
+    first = desk.do("cleanup.signals")
+    desk.now += 6 * 86_400
+    between = journals(desk)
+    second = desk.do("cleanup.signals", by="bo")
+    with pytest.raises(
+        ActionError, match=rf"a later cleanup by bo .`undo {second.action_id}`. stands: undo that first"
+    ):
+        desk.do("undo", action_id=first.action_id)
+    desk.do("undo", by="bo")
+    assert journals(desk) == between
+    desk.do("undo")
+    assert journals(desk) == before
+
+
+def test_receipts_that_belonged_to_nothing_come_back_as_well(desk):
+    desk.read("ana", desk.signals(1)[0])
+    desk.store.receipts.append({"signal_id": "sig-gone", "read_at": "2026-01-01T00:00:00Z", "reader": "ana"})
+    before = journals(desk)
+    assert "1 orphaned receipt removed" in desk.do("cleanup.signals").summary
+    desk.do("undo")
+    assert journals(desk) == before
+
+
+def test_only_the_last_ones_are_kept_and_an_older_one_says_where_the_signals_are(desk):
+    done = []
+    for _ in range(cleanups.MOST + 1):
+        desk.read("ana", desk.signals(1, age=8)[0])
+        done.append(desk.do("cleanup.signals"))
+    assert len(cleanups.kept(desk.layout)) == cleanups.MOST
+    assert len(list(desk.layout.cleanups.iterdir())) == cleanups.MOST
+    before = desk.files()
+    with pytest.raises(ActionError, match=r"only the last 5 cleanups are kept .*memory/archive.jsonl"):
+        desk.do("undo", action_id=done[0].action_id)
+    assert desk.files() == before
+    for _ in range(cleanups.MOST):
+        desk.do("undo")
+    with pytest.raises(ActionError, match="only the last 5"):
+        desk.do("undo")
+    assert len(desk.ids("signals.jsonl")) == cleanups.MOST
+
+
+def test_journals_that_are_too_large_are_not_kept_and_the_entry_says_so(desk, monkeypatch):
+    mixed(desk)
+    desk.do("cleanup.signals", ttl="8d")
+    monkeypatch.setattr(cleanups, "MOST_BYTES", 1000)
+    desk.do("cleanup.signals")
+    assert cleanups.kept(desk.layout) == [], "what was kept would go back in a wrong order"
+    before = desk.files()
+    for _ in range(2):
+        with pytest.raises(ActionError, match=r"not kept to be put back: the signals stand in memory/archive.jsonl"):
+            desk.do("undo")
+    assert desk.files() == before
+
+
+def test_nothing_to_clean_up_leaves_nothing(desk):
+    desk.signals(2)
+    before = desk.files()
+    assert desk.do("cleanup.signals").summary == "nothing to clean up"
+    assert desk.files() == before
+
+
+def killed_at(root: str, verb: str, point: int) -> bool:
+    """Carry a verb out in a process that is killed before its n-th write; whether it came to that."""
+    child = os.fork()
+    if not child:
+        left = [point]
+
+        def fatal(real):
+            def call(*given, **named):
+                left[0] -= 1
+                if left[0] < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*given, **named)
+
+            return call
+
+        for module, name in ((files, "append"), (files, "take_place"), (filing, "remove"), (filing, "make_folder")):
+            setattr(module, name, fatal(getattr(module, name)))
+        try:
+            perform(Store(Path(root)), verb, {}, by="ana", now=1_800_000_000.0)
+        except BaseException:
+            traceback.print_exc()
+            raise
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.parametrize("verb", ["cleanup.signals", "undo"])
+def test_a_kill_at_any_write_is_undone_to_what_was(desk, verb, sampled):
+    mixed(desk)
+    before, unread = journals(desk), {reader: desk.unread(reader) for reader in READERS}
+    for point in sampled(list(range(24)), 6):
+        if verb == "undo":
+            desk.do("cleanup.signals")
+        if not killed_at(str(desk.root), verb, point):
+            if verb == "cleanup.signals":
+                desk.do("undo")
+            continue
+        if any(True for _ in history.standing(desk.layout, lambda action: action.by == "ana")):
+            desk.do("undo")
+        assert {reader: desk.unread(reader) for reader in READERS} == unread, point
+
+        assert journals(desk).get("archive.jsonl") is None, point
+        assert journals(desk) == before, point
