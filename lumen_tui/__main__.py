@@ -9,6 +9,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from pathlib import Path
 
 NO_TERMINAL = (
@@ -229,16 +230,28 @@ def _demo(options: argparse.Namespace) -> int:
     root = demo.make_folder()
     with Sitter(root) as sitter:
         try:
-            demo.fill(root)
+            _filled_or_left(lambda: demo.fill(root))
         except KeyboardInterrupt:
-            code, told = 130, "stopped while the demo was being filled; nothing of it is left"
-        else:
-            code, told = _open(root, options), ""
-    if told or code == 0:  # after a signal nobody waits to be told
-        told = sitter.left_over() or told
-    if told:
+            return 130
+        code = _open(root, options)
+    if code == 0 and (told := sitter.left_over()):  # after a signal nobody waits to be told
         print(f"lumen-tui: {told}", file=sys.stderr)
     return code
+
+
+def _filled_or_left(fill: Callable[[], None]) -> None:
+    """Fill; an INT leaves at once, where `asyncio.run` would wait for every thread that it began. KeyboardInterrupt."""
+    import signal
+
+    from lumen_tui.tui.way_out import way_out
+
+    def leave(number: int, _frame: object) -> None:
+        os.write(2, b"lumen-tui: stopped while the demo was being filled; what was made is being removed\n")
+        way_out.begin(128 + number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, leave)
+    fill()
 
 
 def _no_terminal() -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -79,6 +82,34 @@ def test_a_room_that_is_told_to_end_while_it_opens_gives_the_terminal_back(
 @pytest.mark.parametrize(("way", "filling"), [("the terminal goes", False), ("the leader is killed", True)])
 def test_a_demo_takes_its_engine_and_its_folder_along(hangups: ModuleType, way: str, filling: bool) -> None:
     hangups.demo(way, filling=filling)
+
+
+def test_an_interrupt_while_a_demo_is_filled_waits_for_no_thread(tmp_path: Path) -> None:
+    """What fills has threads, such as one in which a probe looks at a disk that hangs."""
+    filling = (
+        "import asyncio, time; from lumen_tui import __main__; from lumen_tui.headless import demo\n"
+        "def look(): print('filling', flush=True); time.sleep(3600)\n"
+        "demo.fill = lambda root: asyncio.run(asyncio.to_thread(look))\n"
+        "raise SystemExit(__main__._demo(None))\n"
+    )
+    words = [sys.executable, "-c", filling]
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as program:  # fmt: skip
+        assert program.stdout is not None
+        assert program.stdout.readline() == "filling\n"
+        program.send_signal(signal.SIGINT)
+        try:
+            said = program.communicate(timeout=60)[1]
+        finally:
+            program.kill()
+    assert program.returncode == 130
+    assert said == "lumen-tui: stopped while the demo was being filled; what was made is being removed\n"
+    ends = time.monotonic() + 60
+    while list(tmp_path.iterdir()):
+        assert time.monotonic() < ends
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("way", ["the client is killed", "another size, then q"])

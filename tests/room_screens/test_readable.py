@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import lumen_lived
 import pytest
 from lumen_tour import Tour, each_once
+from rich.cells import cell_len
+from textual.pilot import Pilot
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import ids, times
 from lumen_tui.model.humanize import humanize
+from lumen_tui.model.text import is_safe
+from lumen_tui.store.layout import Layout
 from lumen_tui.tui.app import LumenApp
 
 UNREADABLE = re.compile(
@@ -20,6 +27,10 @@ UNREADABLE = re.compile(
 )
 # Rows of detail sheets in which a whole id stands, so that it can be copied: name, then nothing but the value.
 COPIED = re.compile(r"│\s(?:.*\s)?(?:id|task|packet|about|session)\s{2,}\S+(?: · [^│]*)?\s*│")
+RUBBISH = (
+    "\x1b]52;c;aGk=\x07 \x1b[2J \x9b31m \u202egnp.exe\u200b [/] [@click=app.exit]x[/] ", "宽字符" * 30,
+    "👩‍👩‍👧‍👦🇩🇪é́ \u200d", "שלום עולם مرحبا " * 5, "x" * 4000 + " ", "two\nlines\ttab\r\n", "\x00nul ",
+)  # fmt: skip
 OF_A_TOOL = re.compile(r"app\.log:\d+")  # a worker's result quotes the log that it read, as it is
 
 
@@ -48,23 +59,47 @@ def test_every_kind_of_id_and_every_date_of_a_record_is_known() -> None:
 
 
 @pytest.fixture
-def lived(tmp_path: Path) -> Path:
-    """A state folder in which everything was done once."""
+def folder(tmp_path: Path) -> Path:
+    """Where a demo may be made."""
     root = tmp_path / "lumen-demo-lived" / "state"
     root.parent.mkdir()
-    lumen_lived.live(root, time.time())
     return root
 
 
-async def test_no_screen_shows_a_whole_id_or_a_date_of_a_file(lived: Path) -> None:
-    app = LumenApp(RemotePort(lived, "operator"), operator="operator")
-    before: set[str] = set()
-    wrong: list[tuple[str, str]] = []
-    places: set[str] = set()
+@pytest.fixture
+def lived(folder: Path) -> Path:
+    """A state folder in which everything was done once."""
+    lumen_lived.live(folder, time.time())
+    return folder
+
+
+@pytest.fixture
+def hostile(folder: Path) -> Path:
+    """The same, with words that nobody should be able to do harm with; some of its files hold more rubbish."""
+    rubbish = itertools.cycle(RUBBISH)
+    lumen_lived.live(folder, time.time(), lambda text: f"{next(rubbish)}{text}{next(rubbish)}")
+    layout = Layout(folder)
+    layout.wake_state.write_bytes("\n".join(RUBBISH).encode() + b"\x00\xff\xfe")
+    for journal in (layout.memory, layout.signals, layout.actions, layout.events, layout.spend, layout.packets):
+        journal.write_bytes(journal.read_bytes() + b"\x00" * 5000 + b'\n{"id": \xff}\n[]\nnull\n')
+    return folder
+
+
+@asynccontextmanager
+async def opened(root: Path) -> AsyncIterator[tuple[LumenApp, Pilot[int]]]:
+    app = LumenApp(RemotePort(root, "operator"), operator="operator")
     async with app.run_test(size=(120, 40)) as pilot:
         while app.room.snapshot.loading < 1 or not app.room.snapshot.root:
             await pilot.pause(0.01)
-        for size, opens in (((120, 40), 4), ((80, 24), 0)):
+        yield app, pilot
+
+
+async def test_no_screen_shows_a_whole_id_or_a_date_of_a_file(lived: Path) -> None:
+    before: set[str] = set()
+    wrong: list[tuple[str, str]] = []
+    places: set[str] = set()
+    async with opened(lived) as (app, pilot):
+        for size, opens in (((120, 40), 3), ((80, 24), 0)):
             await pilot.resize_terminal(*size)
             async for seen in Tour(app, pilot, opens).everything():
                 places.add(seen[0])
@@ -72,5 +107,19 @@ async def test_no_screen_shows_a_whole_id_or_a_date_of_a_file(lived: Path) -> No
                     (f"{where} at {size}", line.strip()) for where, line in each_once(seen, before)
                     if UNREADABLE.search(line) and not COPIED.search(line) and not OF_A_TOOL.search(line)
                 ]  # fmt: skip
+        assert app.return_value is None
     assert wrong == []
     assert len(places) > 80  # the walk went everywhere
+
+
+async def test_whatever_words_a_screen_shows_every_line_keeps_its_place(hostile: Path) -> None:
+    wrong: list[tuple[str, str]] = []
+    async with opened(hostile) as (app, pilot):
+        await pilot.resize_terminal(80, 24)
+        async for where, lines in Tour(app, pilot, 1).everything():
+            wrong += [
+                (where, line) for line in lines
+                if cell_len(line) != 80 or not is_safe(line) or "\n" in line or "\t" in line
+            ]  # fmt: skip
+        assert app.return_value is None
+    assert wrong == []

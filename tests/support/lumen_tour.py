@@ -11,7 +11,7 @@ from lumen_tui.tui.app import LumenApp
 
 PANES = ("1", "2", "3", "4", "5", "6")
 LISTS = ("J", "L", "X", "E", "b", "O", "F", "H", "o", "r", "exclamation_mark", "A", "K")
-SHEETS = ("dollar_sign", "question_mark", "colon", "t", "i", "P", "ctrl+k", "q")
+SHEETS = ("dollar_sign", "question_mark", "colon", "t", "i", "P", "ctrl+k")
 SEARCHES = ("race", "type:task", "type:session", "type:signal")
 _PAGES = 12  # of one list or sheet
 _READING = ("Reading", "Looking")  # what a sheet says until its rows are there
