@@ -92,8 +92,9 @@ class Starter:
         return death_words(self._codes.get(task_id, 0))
 
     def forget_others(self, begun: Set[str]) -> None:
-        """Keep no exit code of tasks that are not among these."""
+        """Keep no exit codes but of these tasks, and no workers whose zygote went before them."""
         self._codes = {name: code for name, code in self._codes.items() if name in begun}
+        self._warm = {pid: name for pid, name in self._warm.items() if name in begun}
 
     def watch(self, alive: dict[str, Run]) -> None:
         """Be woken when one of these workers ends, whoever started it."""

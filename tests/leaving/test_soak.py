@@ -82,12 +82,12 @@ async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypat
     engine = Engine(tmp_path / "state", clock)
     engine.open()
     try:
-        await rounds(soak, engine, clock, range(3))
+        await rounds(soak, engine, clock, range(2))
         before, files = held_by(engine), len(os.listdir("/proc/self/fd"))
-        await rounds(soak, engine, clock, range(3, 11))
+        await rounds(soak, engine, clock, range(2, 7))
         grown = held_by(engine) - before
         archived = list(engine.store.layout.archive.glob("*/*/tsk-*"))
-        assert (len(archived), engine.beats) == (11, 44)
+        assert (len(archived), engine.beats) == (7, 28)
         assert grown.total() < 8, grown  # else one id at least for each task and each command
         assert len(os.listdir("/proc/self/fd")) <= files
     finally:
