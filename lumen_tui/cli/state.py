@@ -79,20 +79,20 @@ def run_status(session: Session, args: Namespace) -> int:
         say(f"  {reason}")
     if picture.spend.unknown_tokens:
         say(f"  {_unknown(picture.spend)}")
-    if lacking := _no_model(picture):
-        say(f"  {lacking}")
+    for why in _no_model(picture):
+        say(f"  {why}")
     for need in picture.attention:
         if not _told(need):
             say(f"  {need.text}")
     return 0
 
 
-def _no_model(picture: Snapshot) -> str:
-    """Why no task will get its model, before the first one fails: as the engine's environment is, else ours."""
-    from lumen_tui.providers.choose import missing_key
+def _no_model(picture: Snapshot) -> list[str]:
+    """Why tasks will not get their model, before the first one fails: as the engine's environment is, else ours."""
+    from lumen_tui.providers.choose import lacking
 
     heartbeat = picture.engine.heartbeat if picture.engine.life is EngineLife.ALIVE else None
-    return missing_key(picture.config.models, _environ(heartbeat.pid if heartbeat else 0))
+    return lacking(picture.config.models, _environ(heartbeat.pid if heartbeat else 0))
 
 
 def _environ(pid: int) -> Mapping[str, str]:

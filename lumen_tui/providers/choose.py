@@ -23,12 +23,29 @@ def provider_name(config: ModelsConfig, environ: Mapping[str, str]) -> str:
     return "anthropic" if keyed else "offline"
 
 
-def missing_key(config: ModelsConfig, environ: Mapping[str, str]) -> str:
-    """Why tasks without a model of their own will fail, as far as can be known before; empty where they get one."""
-    if config.provider in ("auto", *NO_SERVERS):
-        return ""
+def lacking(config: ModelsConfig, environ: Mapping[str, str]) -> list[str]:
+    """Say why tasks will fail, as far as can be known before: what the models that the settings name have to have.
+
+    What stands by for another may lack it: it is passed over then.
+    """
+    if config.provider == "offline":
+        return []
+    named = (config.haiku, config.sonnet, config.opus, *config.roles.values())
+    found = [_lacks(config, environ, config.provider) if config.provider != "auto" else ""]
+    found += [_lacks(config, environ, model=model) for model in named]
+    return [why for why in dict.fromkeys(found) if why]
+
+
+def _lacks(config: ModelsConfig, environ: Mapping[str, str], name: str = "", model: str = "") -> str:
+    """What the endpoint of that name, or the one that the model names, lacks; empty where it lacks nothing."""
     try:
-        endpoint(config, config.provider, environ).check(environ)
+        name = name or split(config, expand(config, model))[0]
+        if name == "claude":
+            from lumen_tui.providers import claude_program
+
+            claude_program.find(config, environ)
+        elif name not in ("", "offline"):
+            endpoint(config, name, environ).check(environ)
     except ProviderError as error:
         return str(error)
     return ""
