@@ -68,7 +68,7 @@ def declare(commands: Group) -> None:
         )
 
 
-_INSTEAD = "`evolve --reject ID` takes out what was learnt, `evolve --restore N` puts evolved/ back to a version"
+_NOTHING_NEW = "nothing was learnt that could be put back: `evolve --rejections` shows what was turned away"
 
 
 def _config(session: Session) -> EvolutionConfig:
@@ -95,12 +95,14 @@ def run(session: Session, args: Namespace) -> int:
     while True:
         linked = ""
         paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.known_as(path)]
-        done = evolve.evolve(session.layout, evolving, paths, now=session.now)
+        with session.word() as word:
+            done = evolve.evolve(session.layout, evolving, paths, now=session.now)
+            if not args.dry_run:
+                evolve.write(session.layout, done, config, now=session.now, by=session.operator)
+                linked = _read_along(session, config, paths, judge)
         if not args.dry_run:
-            evolve.write(session.layout, done, config, now=session.now, by=session.operator)
-            if any(done.total(name) for name in ("accepted", "proposed", "merged", "rejected")):
-                session.note("evolve", done.summary, _INSTEAD)
-            linked = _read_along(session, config, paths, judge)
+            if not word.actions and any(done.total(name) for name in ("merged", "rejected")):
+                session.note("evolve", done.summary, _NOTHING_NEW)
             linked += evolve.link_facts(session.store, session.now, tried).summary
         opined = _judged(judge, args.dry_run)
         if not args.watch or _has_news(done, before):

@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from lumen_tui.store.files import StoreError
 from lumen_tui.store.store import Store
 
 if TYPE_CHECKING:
+    from lumen_tui.engine.actions.acting import Word
     from lumen_tui.model.snapshot import Snapshot
 
 
@@ -80,12 +81,20 @@ class Session:
         client = light.client(os.environ)
         return perform(self.store, verb, arguments, by=by or self.operator, now=self.now, client=client)
 
-    def note(self, verb: str, said: str, final: str) -> None:
-        """Put into the journal of actions what no verb does, and why it cannot be undone."""
-        from lumen_tui.engine.actions import acting, edits
-        from lumen_tui.store.people import history
+    @contextmanager
+    def word(self) -> Iterator[Word]:
+        """What is done in the block is done on the operator's word, and undone as one."""
+        from lumen_tui.engine.actions import acting
 
         with acting.on_the_word_of(self.operator, light.client(os.environ), self.now):
+            yield acting.word()
+
+    def note(self, verb: str, said: str, final: str) -> None:
+        """Put into the journal of actions what no verb does, and why it cannot be undone."""
+        from lumen_tui.engine.actions import edits
+        from lumen_tui.store.people import history
+
+        with self.word():
             action = edits.new_action(verb, (), summary=said, by=self.operator, now=self.now, final=final)
             history.record(self.layout, action)
 

@@ -11,7 +11,8 @@ from lumen_tui.model.records import Action
 from lumen_tui.store import process
 
 CLI = "cli"  # all command lines of one operator, but those of an agent in a session, which are that session's
-ENGINE = "engine"  # what the engine does in an agent's name
+ENGINE = "engine"  # what the engine does in an agent's name, or in its own
+LEARNING = "evolution"  # in whose name the engine learns by itself
 _ROOM = "room-"
 
 
@@ -62,6 +63,11 @@ def mine(by: str, client: str, since: float = 0.0) -> Callable[[Action], bool]:
         return action.by == by and (action.client in ("", client) or not client or _left_behind(action.client, client))
 
     return test
+
+
+def is_by_id(who: str, client: str, by: str) -> bool:
+    """Whether an operator undoes by its id what was done by `who`: all of their own, and what the engine learnt."""
+    return who == by or (who == LEARNING and client == ENGINE)
 
 
 def _left_behind(there: str, client: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import checks, edits
+from lumen_tui.engine.actions import acting, checks, edits
 from lumen_tui.engine.evolution import writing
 from lumen_tui.engine.evolution.rules import gate_rules
 from lumen_tui.engine.outcome import ActionError, Done
@@ -17,6 +18,7 @@ from lumen_tui.model.evolution import Observation, Status, Trust, objections
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
 from lumen_tui.store import locks
+from lumen_tui.store.layout import Layout
 from lumen_tui.store.learning import evolved, versions
 from lumen_tui.store.people import history
 from lumen_tui.store.settings.config import load_config
@@ -25,6 +27,7 @@ from lumen_tui.store.store import Store
 KIND, FILES_KIND = "observation", "evolved"
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
 _OUTSIDE = (Status.PROPOSED, Status.REJECTED, Status.SUPERSEDED)  # what files do not tell, so that undo has to
+_IN_SIGHT = (Status.ACCEPTED, Status.PROPOSED)  # of new ones: the others changed nothing
 Known = dict[str, Observation]
 
 
@@ -138,18 +141,53 @@ def _side(one: Observation) -> dict[str, Any]:
 
 
 def observation_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: what is recorded of an observation now."""
+    """For undo: what is recorded of an observation now; one that is not there counts as withdrawn."""
     found = evolved.observations(store.layout).get(change.key)
-    return None if found is None else _side(found)
+    if found is None:
+        sides = (change.before or {}, change.after or {})
+        return next((side for side in sides if side.get("status") == Status.WITHDRAWN), None)
+    return _side(found)
 
 
 def put_observation(store: Store, change: Change) -> None:
     """For undo: bring an observation to the change's `after`, and the files with it."""
+    put_observations(store, [change])
+
+
+def put_observations(store: Store, changes: list[Change]) -> None:
+    """The same for several, with one version of the files."""
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         known = evolved.observations(store.layout)
-        one = msgspec.convert({**msgspec.to_builtins(known[change.key]), **(change.after or {})}, Observation)
-        now = times.epoch(one.updated_at)
-        _write(store, known, [one], by=one.by, now=now, why=f"{_named([one])} is {one.status} again")
+        found = [(known[change.key], change.after or {}) for change in changes if change.key in known]
+        turned = [msgspec.convert({**msgspec.to_builtins(one), **side}, Observation) for one, side in found]
+        if not turned:
+            return
+        now = max(times.epoch(one.updated_at or one.at) for one in turned)
+        as_now = str(turned[0].status) if len({one.status for one in turned}) == 1 else "as before"
+        why = f"{_named(turned)} {'is' if len(turned) == 1 else 'are'} {as_now} again"
+        _write(store, known, turned, by=turned[-1].by or acting.word().by, now=now, why=why)
+
+
+def learning(
+    layout: Layout, changed: Iterable[tuple[Observation | None, Observation]], *, now: float
+) -> AbstractContextManager[None]:
+    """What a pass over sessions is about to write of observations, before and after, as an action of whoever had it
+    made. Undo withdraws what is new: what was read stays read, so that it is not learnt again.
+    """
+    changes = [
+        Change(KIND, new.id, _side(old) if old else {**_side(new), "status": str(Status.WITHDRAWN)}, _side(new))
+        for old, new in changed if (old or new.status in _IN_SIGHT) and (old is None or _side(old) != _side(new))
+    ]  # fmt: skip
+    if not changes:
+        return nullcontext()
+    word = acting.word()
+    by = acting.LEARNING if word.actions is None else word.by
+    statuses = [(change.after or {})["status"] for change in changes]
+    counts = ((statuses.count(Status.ACCEPTED), "learnt"), (statuses.count(Status.PROPOSED), "proposed"))
+    said = ", ".join([f"{count} {what}" for count, what in counts if count]) or f"{len(changes)} changed"
+    first = one_line(str((changes[0].after or {})["text"]), 60)
+    action = edits.new_action("evolve", changes, summary=f"{said} from sessions: “{first}”", by=by, now=now)
+    return history.carrying_out(layout, action)
 
 
 def restore(store: Store, *, by: str, now: float, version: int) -> Done:

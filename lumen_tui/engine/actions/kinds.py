@@ -95,6 +95,7 @@ def _noted(_: Store, change: Change) -> Side:
 
 Now = Callable[[Store, Change], Side]
 Put = Callable[[Store, Change], "str | None"]  # the words are for a person: what goes on, or what stays
+PutAll = Callable[[Store, list[Change]], "str | None"]
 May = Callable[[Store, Change], None]
 
 
@@ -108,6 +109,7 @@ class Kind(NamedTuple):
     now: Now
     put: Put
     may: May = _always  # ActionError where `put` would refuse although the thing is as the change says
+    put_all: PutAll | None = None  # instead of `put`, where several of one entry are one write
 
 
 KINDS: dict[str, Kind] = {
@@ -125,7 +127,7 @@ KINDS: dict[str, Kind] = {
     relay.KIND: Kind(relay.relay_now, relay.put_relay),
     archive.KIND: Kind(archive.passage_now, archive.put_passage),
     facts.KIND: Kind(facts.confirmation_now, facts.put_confirmation),
-    evolution.KIND: Kind(evolution.observation_now, evolution.put_observation),
+    evolution.KIND: Kind(evolution.observation_now, evolution.put_observation, put_all=evolution.put_observations),
     evolution.FILES_KIND: Kind(evolution.files_now, evolution.put_files, evolution.may_files),
     cleanup.SIGNALS_KIND: Kind(cleanup.signals_now, cleanup.put_signals, cleanup.may_signals),
     worksessions.KIND: Kind(worksessions.session_now, worksessions.put_session),

@@ -73,7 +73,16 @@ def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> Non
 
 def _put(store: Store, changes: list[Change]) -> list[str]:
     wanted = [change for change in changes if kinds.KINDS[change.kind].now(store, change) != change.after]
-    return [said for change in wanted if (said := kinds.KINDS[change.kind].put(store, change))]
+    notes: list[str | None] = []
+    together: set[str] = set()
+    for change in wanted:
+        kind = kinds.KINDS[change.kind]
+        if kind.put_all is None:
+            notes.append(kind.put(store, change))
+        elif change.kind not in together:
+            together.add(change.kind)
+            notes.append(kind.put_all(store, [one for one in wanted if one.kind == change.kind]))
+    return [said for said in notes if said]
 
 
 def _folded(changes: list[Change]) -> list[Change]:

@@ -40,8 +40,12 @@ def _turned(entry: Entry) -> list[Change]:
 
 
 def _whose(by: str, action_id: str) -> history.Mine:
-    """The operator's own in this client; by its id, one from anywhere."""
-    return (lambda action: action.by == by) if action_id else acting.mine(by, acting.word().client)
+    """The operator's own in this client; by its id, one from anywhere, and what the engine learnt by itself."""
+    return (
+        (lambda action: acting.is_by_id(action.by, action.client, by))
+        if action_id
+        else acting.mine(by, acting.word().client)
+    )
 
 
 def _must_be_possible(entry: Entry) -> None:
@@ -119,7 +123,10 @@ def _pick(store: Store, entries: Iterator[Entry], action_id: str, verb: str, by:
 
 def _elsewhere(store: Store, verb: str, by: str) -> str:
     """What the operator did last in another client, which is taken back by its id."""
-    mine = _whose(by, "any")
+
+    def mine(action: Action) -> bool:
+        return action.by == by
+
     every = history.standing(store.layout, mine) if verb == "undo" else iter(history.undone(store.layout, mine))
     last = next((entry.first for entry in every), None)
     if last is None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.engine.actions.evolution import learning
 from lumen_tui.engine.evolution import factual, writing
 from lumen_tui.engine.evolution.factual import Linked
 from lumen_tui.engine.evolution.pipeline import Evolving
@@ -72,9 +73,12 @@ def write(layout: Layout, outcome: Outcome, config: EvolutionConfig, *, now: flo
     """Bring evolved/ and CLAUDE.md up to date with what was learnt."""
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
         known = evolved.observations(layout)
+        before = dict(known)
         learnt = outcome.total("accepted")
         why = f"{learnt} learnt from {len(outcome.reports)} session{'' if len(outcome.reports) == 1 else 's'}"
         outcome.written = writing.rebuild(layout, known, config, now=now, by=by, why=why)
+        with learning(layout, [(before.get(one.id), one) for one in outcome.written.put_off], now=now):
+            pass  # it is written: had it no room, it waits
 
 
 def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True) -> Linked:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from lumen_tui.engine.actions.evolution import learning
 from lumen_tui.engine.evolution import merge, opinion
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.merge import Known
@@ -56,17 +57,20 @@ class Judging:
         sitting = _Sitting(held, report, gate_rules(self._layout), weighs, now)
         self._refresh()
         changed: dict[str, Observation] = {}
+        before: dict[str, Observation | None] = {}
         for one in found:
             made = self._one(one, sitting)
             if made is not None:
+                before.setdefault(made.id, self._known.by_id.get(made.id))
                 self._known.add(made)
                 changed[made.id] = made
         self.seen += changed.values()
         self.turned_away += sitting.away
         if self._dry:
             return
-        evolved.add(self._layout, changed.values())
-        evolved.reject(self._layout, sitting.away)
+        with learning(self._layout, [(before[name], made) for name, made in changed.items()], now=now):
+            evolved.add(self._layout, changed.values())
+            evolved.reject(self._layout, sitting.away)
         self._stamp = stamp(self._layout.observations)
 
     def _refresh(self) -> None:

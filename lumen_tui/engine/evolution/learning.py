@@ -9,6 +9,7 @@ import time
 
 import msgspec
 
+from lumen_tui.engine.actions import acting
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.config import EvolutionConfig
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from lumen_tui.engine.evolution import modelread
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
 
-_BY = "evolution"
 _STOPS_WITHIN = 5.0  # seconds that an engine which ends waits for the thread
 
 
@@ -102,6 +102,10 @@ class Learning:
 
     def _pass(self, config: EvolutionConfig, now: float) -> _Pass:
         """In a thread: all own sessions that changed, until the time is over."""
+        with acting.on_the_word_of(acting.LEARNING, acting.ENGINE, now):
+            return self._learn(config, now)
+
+    def _learn(self, config: EvolutionConfig, now: float) -> _Pass:
         from lumen_tui.engine.evolution import evolve, pipeline  # rapidfuzz: 40 ms that no start pays
 
         deadline = time.monotonic() + config.seconds
@@ -116,7 +120,7 @@ class Learning:
             in_time = itertools.takewhile(lambda _: not over(), paths)
             done = evolve.evolve(self._layout, evolving, in_time, now=now)
             if _matters(done):
-                evolve.write(self._layout, done, config, now=now, by=_BY)
+                evolve.write(self._layout, done, config, now=now, by=acting.LEARNING)
             ended = _Pass(done.summary, _matters(done))
             if len(done.reports) < len(paths) or not all(report.finished for report in done.reports):
                 ended.again = True

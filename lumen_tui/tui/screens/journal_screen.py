@@ -105,7 +105,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     def _why_not(self, deed: Deed) -> str:
         if self._refusal:
             return self._refusal
-        if deed.by != self._operator:
+        if not acting.is_by_id(deed.by, deed.client, self._operator):
             return f"{deed.by} did this, and only {deed.by} can take it back"
         if deed.undoes or deed.redoes:
             return "this was an undo or a redo: go to the action itself"
