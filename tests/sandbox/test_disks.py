@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from lumen_tui.tools.sandbox import disks, newfiles
+from lumen_tui.tools.sandbox import disks, newfiles, usage
 
 MOST = 3000
 MANY = (
@@ -117,6 +118,28 @@ def test_what_is_taken_away_again_does_not_count(machine):
     script = MANY + "import shutil\nfor i in range(4): make('d',2000); shutil.rmtree('d')\nprint('works')"
     result = machine.run('@py@ "' + script + '"', seconds=60)
     assert result.text == "works\n"
+
+
+def test_what_comes_after_a_count_is_counted_as_soon_as_it_may_be_too_much(tmp_path, monkeypatch):
+    """Others make files as well: while the disk takes no more fewer than they explain, nothing is counted again."""
+    ticks = itertools.count()
+    monkeypatch.setattr(newfiles.time, "monotonic", lambda: next(ticks) / 1000)
+    left = [100_000]
+    monkeypatch.setattr(disks, "_room", lambda path: disks.Room(1 << 40, left[0]))
+    watched, used = disks.Disks([str(tmp_path)], (), 1 << 30, 100), usage.Usage()
+
+    def make(own: int, others: int) -> None:
+        for number in range(own):
+            (tmp_path / f"{left[0]}-{number}").touch()
+        left[0] -= own + others
+
+    make(own=40, others=100)
+    assert {watched.over(used, ()) for _ in range(20)} == {""}
+    before = next(ticks)
+    assert {watched.over(used, ()) for _ in range(20)} == {""}
+    assert next(ticks) - before < 60, "it was counted again"
+    make(own=61, others=0)
+    assert [why for _ in range(10) if (why := watched.over(used, ()))]
 
 
 def test_it_counts_on_by_a_clock_that_was_put_back(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lumen_tui.tools.sandbox.descriptors import Open
-from lumen_tui.tools.sandbox.newfiles import NewFiles
+from lumen_tui.tools.sandbox.newfiles import NewFiles, Tally
 from lumen_tui.tools.sandbox.usage import Usage
 
 MIB = 1024 * 1024
@@ -32,25 +32,39 @@ class Disks:
         """`size` bytes and `files` files are the most; what stands below `without` is not the command's."""
         self._most = Room(size, files)
         roots = tuple(roots)
-        self._rooms = {path: room for path in roots if (room := _room(path)).size >= 0}
+        places = {_device(path): path for path in roots}.values()
+        self._rooms = {path: room for path in places if (room := _room(path)).size >= 0}
+        self._untold = any(room.files < 0 for room in self._rooms.values())
         self._new = NewFiles(roots, without)
+        self._began: Room | None = None  # what the disks had taken when the count began that goes on
+        self._counted = (Room(0, 0), Room(0, 0))  # what the last count found, and what they had taken at its beginning
 
     def over(self, used: Usage, held: Iterable[Open]) -> str:
         """Why the command has to end, or empty. Asked in every look."""
         rooms = [(before, _room(path)) for path, before in self._rooms.items()]
         size = _allowed([(before.size, now.size) for before, now in rooms], self._most.size, _LEAST_FREE)
         files = _allowed([(before.files, now.files) for before, now in rooms], self._most.files, _LEAST_FILES)
-        tally = self._new.look(hurry=bool(size or files))
-        wrote = used.written
-        if size and used.untold:
-            wrote = max(wrote, tally.size + _deleted(held))
+        taken = Room(sum(one.size - now.size for one, now in rooms), sum(one.files - now.files for one, now in rooms))
+        tally = self._count(taken, size if used.untold else 0, files)
+        wrote = max(used.written, tally.size + _deleted(held)) if size and used.untold else used.written
         if size and wrote > size:
             return f"it filled the disk: it wrote {wrote // MIB:,} MiB, and may write {self._most.size // MIB:,}"
-        unknown = any(before.files < 0 for before, _ in rooms)
-        made = tally.links + (tally.files if files or unknown else 0)
+        made = tally.links + (tally.files if files or self._untold else 0)
         if made > (files or self._most.files) or (files and tally.closed):
             return self.too_many_files
         return ""
+
+    def _count(self, taken: Room, size: int, files: int) -> Tally:
+        """Go on counting, in a hurry where the command may have made too much: in all that was taken since the last
+        count began, and what that had found."""
+        found, then = self._counted
+        hurry = bool(files and found.files + taken.files - then.files > files)
+        hurry = hurry or bool(size and found.size + taken.size - then.size > size)
+        self._began = (self._began or taken) if hurry else None
+        tally = self._new.look(hurry=hurry)
+        if self._began and self._new.is_through:
+            self._counted, self._began = (Room(tally.size, tally.files + tally.links), self._began), None
+        return tally
 
     def over_in_memory(self, pids: Iterable[int]) -> str:
         """The same for what it has in its own folders in memory, of which nobody else makes anything."""

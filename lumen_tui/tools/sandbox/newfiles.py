@@ -17,7 +17,7 @@ from msgspec import Struct
 _FIRST = 2.0  # seconds after the start; most commands have ended by then
 _SLICE, _HURRIED_SLICE = 0.005, 0.05  # seconds of one look
 _TICK = 0.02  # seconds: files get the time of the kernel's last tick, which was a little earlier
-_REST = 20  # between two times through, as many times what the first one took
+_REST = 20  # between two times through without hurry, as many times what the first one took
 
 
 class Tally(Struct):
@@ -44,10 +44,15 @@ class NewFiles:
         self._hurried = False
         self.tally = Tally()
 
+    @property
+    def is_through(self) -> bool:
+        """Whether the tally is of everything."""
+        return self._steps is None
+
     def look(self, *, hurry: bool) -> Tally:
         """Go on for a moment. Where there is reason to hurry it begins anew, and looks at all files for their size."""
         newly, self._hurried = hurry and not self._hurried, hurry
-        if newly or (self._steps is None and time.monotonic() >= self._next):
+        if newly or (self.is_through and (hurry or time.monotonic() >= self._next)):
             self.tally, self._spent = Tally(), 0.0
             self._steps = self._through(self.tally, self._since(), every=hurry)
         if self._steps is not None:
