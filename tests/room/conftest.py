@@ -230,6 +230,9 @@ class MemoryPort:
         due = sum(row.touched < now - rule.life_days * DAY for row in self.now_shown.fading)
         return msgspec.structs.replace(self.now_shown.decay, rule=rule, due=due), self.now_shown.fading
 
+    def undoable(self) -> str:
+        return ""
+
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
         return ()
 

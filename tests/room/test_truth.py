@@ -16,6 +16,7 @@ from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.snapshot import Snapshot, WakeState
 from lumen_tui.store import lastframe
 from lumen_tui.tui import words
+from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.first_paint import frame
 
 
@@ -166,3 +167,18 @@ async def test_what_was_copied_is_named(open_room: Any) -> None:
         assert "tsk-7f5x0000 is in the clipboard" in room.footer
         await room.press("space", "space", "y")
         assert "2 marked rows are in the clipboard" in room.footer
+
+
+@pytest.mark.parametrize("snapshot", ["empty_snapshot", "busy_snapshot"])
+async def test_why_a_command_is_not_possible_is_read_to_its_end_in_80_columns(
+    open_room: Any, request: pytest.FixtureRequest, snapshot: str
+) -> None:
+    async with open_room(request.getfixturevalue(snapshot), size=(80, 24)) as room:
+        for keys in ((), ("right",)):  # the pane of the decay may look at another day
+            await room.press("6", *keys)
+            for command in COMMANDS:
+                if room.app.room.why_not(command):
+                    room.app.room.action_do(command.action)
+                    await room.settle()
+                    assert "…" not in room.footer, command.action
+                    assert room.footer.rstrip().endswith(room.app.room.why_not(command))

@@ -35,7 +35,7 @@ class RuleHandler(Handler):
         return self.snapshot.decay.rule
 
     def why_apply_rule(self) -> str:
-        return "" if self._pane.travel.other_rule else "this is the rule in force: try another half-life or threshold"
+        return "" if self._pane.travel.other_rule else "this is the rule in force: try another one first"
 
     def do_apply_rule(self) -> None:
         port, now, known = self.room.lumen.port, self.room.lumen.clock(), self._known
@@ -53,7 +53,7 @@ class RuleHandler(Handler):
 
     def why_run_decay(self) -> str:
         if self._pane.travel.moving:
-            return "you look at another day or rule: come back to now first, or write the rule"
+            return f"you look at another day or rule; {self.key('present')} comes back"
         return "" if self.snapshot.decay.active else "nothing is in memory that could fade"
 
     def do_run_decay(self) -> None:

@@ -193,7 +193,7 @@ class ScreensHandler(Handler):
             return ""
         if task.status is Status.QUEUED:
             return ""
-        return f"only a queued task can be edited; {self.key('retry_task')} makes a new one of it"
+        return f"only a queued task is edited; {self.key('retry_task')} makes a new one of it"
 
     def do_edit(self) -> None:
         rows = self.room.current.rows

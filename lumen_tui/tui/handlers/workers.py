@@ -50,7 +50,7 @@ class WorkersHandler(Handler):
     def why_dismiss(self) -> str:
         if self.selected is None:
             return self._none
-        return "" if self._needing() else "only what failed or was lost, and still needs you, can be put aside"
+        return "" if self._needing() else "no failed or lost task here still needs you"
 
     def do_dismiss(self) -> None:
         self.submit("attention.dismiss", targets=self._needing())

@@ -26,6 +26,7 @@ from lumen_tui.tui.widgets.lines import Lines
 
 _STALE = 60.0  # seconds after which time alone has changed what is foreseen
 _CHART = 6  # lines from which the head holds the two charts
+_TOGETHER = "\ue000"  # in place of a blank at which no line is broken
 _MANY = {"summary": "summaries", "open discovery": "open discoveries", "active session": "active sessions"}
 _EMPTY = "Nothing fades. Nodes that nobody touches lose half their score in every half-life."
 
@@ -159,7 +160,7 @@ class DecayPane(Pane):
         if self._foresight is not None:
             return f"{words.number(view.due)} archived by then · +{words.number(view.within_week)} in 7 d"
         due = f"{words.number(view.due)} due · " if view.due else ""
-        return f"{due}{words.number(view.within_week)} fade within 7 days"
+        return f"{due}{words.number(view.within_week)} {'fades' if view.within_week == 1 else 'fade'} within 7 days"
 
     def short(self) -> tuple[str, bool]:
         said = " · ".join((*self.travel.words(self.snapshot.decay.rule), self.subtitle_words()))
@@ -215,8 +216,10 @@ class DecayPane(Pane):
         counts = ((view.pinned, "pinned"), (view.protected, "protected"), (view.archived, "archived"))
         lines = [sep.join(f"{words.number(count)} {word}" for count, word in counts)]
         if height > 1:
-            kept = sep.join(words.plural(count, name, _MANY.get(name, name)) for name, count in self._kept())
-            lines = wrap(f"protected: {kept or 'none'}{sep}{words.number(view.archived)} archived", width)[:2]
+            kept = [words.plural(count, name, _MANY.get(name, name)) for name, count in self._kept()] or ["none"]
+            counted = [f"protected: {kept[0]}", *kept[1:], f"{words.number(view.archived)} archived"]
+            whole = sep.join(part.replace(" ", _TOGETHER) for part in counted)
+            lines = [said.replace(_TOGETHER, " ") for said in wrap(whole, width)[:2]]
         if self.travel.moving:
             back = f"{shown_key(BY_ACTION['present'], self.snapshot.config.keys)} comes back to now"
             lines = [back] if height == 1 else [*lines, back]
