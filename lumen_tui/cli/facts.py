@@ -66,6 +66,8 @@ def run_add(session: Session, args: Namespace) -> int:
         "fact.add", by=session.judge, claim=args.claim, span_class=args.span_class, source=args.source, probes=probes,
         wu_id=args.wu, source_id=args.source_id, key=args.key,
     )  # fmt: skip
+    new = bool(args.probe and done.action_id)  # a probe that was suggested held a moment ago
+    doubts = verbs.doubtful(session.store, done.target, now=session.now) if new else ()
     if args.json:
         document({"id": done.target, "action_id": done.action_id, "probes": probes})
         return 0
@@ -74,7 +76,7 @@ def run_add(session: Session, args: Namespace) -> int:
         return 0
     for text in probes:
         talk(f"probe: {text}")
-    for probe, reading in verbs.doubtful(session.store, done.target) if args.probe else ():
+    for probe, reading in doubts:
         said = "it does not hold now" if reading.outcome == "drifted" else "it told nothing"
         talk(f"{said}: {probe_words(probe)}: {reading.evidence}")
     if not probes:

@@ -131,3 +131,13 @@ async def test_what_never_held_was_confirmed_by_nobody_until_it_holds(world, tmp
     world.do("fact.check", fact_ids=fact)
     assert world.state(fact).confirmed_words(world.clock.wall) == "confirmed now"
     assert world.state(fact).denial == "is not so any more", "from now on, should it go"
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_fact_whose_probe_denies_it_as_it_is_noted_is_never_shown_as_confirmed(shell, tmp_path, more) -> None:
+    assert shell("fact", "add", "it is there", "-p", f"file {tmp_path}/gone", *more)[0] == 0
+    assert shell("fact", "add", "a folder is there", "-p", f"file {tmp_path}")[0] == 0
+    (denied,) = (one for one in shell("fact", "list")[1].splitlines() if "it is there" in one)
+    assert "never held" in denied and "confirmed" not in denied
+    (held,) = (one for one in shell("fact", "list")[1].splitlines() if "a folder" in one)
+    assert "confirmed now" in held

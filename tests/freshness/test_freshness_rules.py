@@ -222,7 +222,8 @@ def test_the_shell_tells_that_a_new_probe_does_not_hold(world, tmp_path) -> None
     from lumen_tui.engine.actions.facts import doubtful
 
     fact = world.fact("It is there", f"file {tmp_path}", f"file {tmp_path}/gone")
-    assert [reading.evidence for _, reading in doubtful(world.store, fact)] == [f"{tmp_path}/gone is not there"]
+    seen = doubtful(world.store, fact, now=world.clock.wall)
+    assert [reading.evidence for _, reading in seen] == [f"{tmp_path}/gone is not there"]
 
 
 def test_the_same_claim_is_noted_once_while_it_stands(world) -> None:

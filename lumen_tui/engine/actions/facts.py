@@ -206,11 +206,11 @@ def suggested(store: Store, text: str) -> list[Probe]:
     return [job.probe for job, reading in _look(store, found) if reading.outcome is Outcome.HOLDS]
 
 
-def doubtful(store: Store, fact_id: str) -> list[tuple[Probe, Reading]]:
-    """The probes of a new fact that do not hold now, each with what it saw; nothing is written down."""
-    state, config = known(store, fact_id)[0].get(fact_id), load_config(store.layout)[0].freshness
-    made = state.fact.probes if state else ()
-    seen = _look(store, made, config.each_seconds)
+def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
+    """Make the probes of a new fact, for the record; returns those that do not hold, each with what it saw."""
+    from lumen_tui.engine.freshness import check_now  # imports this module
+
+    seen = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
     return [(job.probe, reading) for job, reading in seen if reading.outcome is not Outcome.HOLDS]
 
 
