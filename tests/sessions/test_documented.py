@@ -59,6 +59,28 @@ def test_what_writes_makes_the_work_unit_and_says_so(shell, words):
     assert "made" not in shell(*words, "--wu", "WU-007").stderr, "it is there now"
 
 
+LISTINGS = (
+    ("wu", "list", "--json"), ("triage", "--json"), ("session", "list", "--json"), ("inbox", "--no-mark", "--json"),
+    ("export", "-f", "json"),
+)  # fmt: skip
+
+
+def listings(shell):
+    return [shell(*words).stdout for words in LISTINGS]
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=" ".join)
+def test_undo_takes_back_the_verb_that_mentioned_a_work_unit_and_then_the_unit(shell, words):
+    before = listings(shell)
+    shell.ok(*words, "--wu", "WU-777")
+    assert listings(shell) != before
+    shell.ok("undo")
+    assert shell.ok("wu", "show", "WU-777")
+    assert "WU-777 made" in shell.ok("undo")
+    assert shell("undo").returncode == 3
+    assert listings(shell) == before
+
+
 @pytest.mark.parametrize("words", WRITERS, ids=" ".join)
 @pytest.mark.parametrize("slip", ["WU-42", "WU-0042", "WU-024"])
 def test_a_slip_makes_nothing_and_names_what_was_meant(shell, words, slip):

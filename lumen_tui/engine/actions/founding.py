@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 from lumen_tui.engine.actions import acting, checks, work
@@ -42,14 +41,15 @@ def is_slip(name: str, known: str) -> bool:
 def make(root: files.StrPath, name: str, *, by: str, now: float, client: str = "") -> str:
     """Make the work unit; returns what to say of it, nothing where it was known after all.
 
-    One that has a stamp, or that somebody took back, is known: it comes back by nobody's mere mention.
+    One that has a stamp, or that somebody took back, is known: it comes back by nobody's mere mention. To make it is an
+    entry of its own, so that undo takes back the verb that mentioned it first, and then the unit.
     """
     store = Store(Path(root))
     retired = store.layout.work / "retired" / f"{name}.md"
     if retired.exists() or lanes.stamp_path(store.layout, name).exists():
         return ""
     try:
-        with acting.on_the_word_of(by, client, now) if client else contextlib.nullcontext():
+        with acting.on_the_word_of(by, client or acting.word().client, now):
             work.new(store, by=by, now=now, title=TITLE, id=name)
     except ActionError:
         if store.layout.work_unit(name).exists():  # somebody else made it at this moment
