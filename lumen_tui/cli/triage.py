@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.cli import judged
 from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.actions import checks, fields, places
 from lumen_tui.engine.likeness import Titles
@@ -43,6 +44,7 @@ def declare(commands: Group) -> None:
     what.add_argument("--keep", nargs="+", metavar="ID", help="list them again later (with --days)")
     what.add_argument("--merge", nargs="+", metavar="ID", help="close them in favour of another (with --into)")
     what.add_argument("--list", action="store_true", help="list them, as without a word")
+    what.add_argument("--judged", action="store_true", help="how often each author's were promoted, by week")
     what.add_argument("--undo", action="store_true", help="take back your last action")
     triage.add_argument(
         "-l", "--lane", default="", help="where the new work unit goes; of a listing: found on this lane"
@@ -62,6 +64,8 @@ def declare(commands: Group) -> None:
 
 
 def run(session: Session, args: Namespace) -> int:
+    if args.judged:
+        return judged.show(session, as_json=args.json)
     if done := _judge(session, args):
         return told(done, as_json=args.json)
     every = discoveries(session)
