@@ -1,0 +1,140 @@
+"""Every key of the room that writes leaves an entry in the journal of actions, of the verb that it is for.
+
+The room writes through verbs alone; that each verb leaves an entry is for tests/actions/test_undo_property.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lumen_tui import tui
+from lumen_tui.engine.actions.registry import VERBS
+from lumen_tui.model.times import iso
+from lumen_tui.store import locks
+from lumen_tui.store.process import myself
+from lumen_tui.tui.commands import COMMANDS
+
+NOW = 1_800_000_000.0
+WORKERS, SIGNALS, DISCOVERIES, DECAY, ROOM = "3456 "  # the keys of the panes
+ASKED = "..."  # until the screen that asks is there
+# command -> the pane, the keys, and the verb of the entry that then is the newest
+KEYS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "read_signal": (SIGNALS, ("m",), "signal.read"),
+    "answer_signal": (SIGNALS, ("a", *"thanks", "f2"), "signal.send"),
+    "read_all": (SIGNALS, ("M",), "signal.read_all"),
+    "send_signal": (SIGNALS, ("i", *"hello", "f2"), "signal.send"),
+    "later": (DISCOVERIES, ("l",), "triage.keep"),
+    "archive": (DISCOVERIES, ("a", *"old", "enter"), "triage.archive"),
+    "promote": (DISCOVERIES, ("p", *"Core", "enter"), "triage.promote"),
+    "merge": (DISCOVERIES, ("g", "space", "space", "m", ASKED, "y"), "triage.merge"),
+    "similar": (DISCOVERIES, ("s", ASKED, "l"), "triage.keep"),
+    "pin": (DECAY, ("x",), "decay.pin"),
+    "touch": (DECAY, ("j", "T"), "decay.touch"),
+    "archive_node": (DECAY, ("a", *"old", "enter"), "node.archive"),
+    "apply_rule": (DECAY, ("right_square_bracket", "W", ASKED, "y"), "setting.change"),
+    "run_decay": (DECAY, ("0", "D", ASKED, "y"), "decay.apply"),
+    "new_task": (WORKERS, ("t", *"count", "f2"), "task.new"),
+    "retry_task": (WORKERS, ("G", "R"), "task.retry"),
+    "dismiss": (WORKERS, ("G", "k", "d"), "attention.dismiss"),
+    "cancel_task": (WORKERS, ("g", "c"), "task.cancel"),
+    "beat": (ROOM, ("B",), "engine.beat"),
+    "pause": (ROOM, ("P", ASKED, "enter"), "engine.pause"),
+    "undo": (ROOM, ("u",), "undo"),
+    "redo": (ROOM, ("U",), "redo"),
+    "kill": (ROOM, ("ctrl+k", ASKED, *"lumen", "f2"), "kill"),
+}
+# what writes nothing itself: a process is started, of which the log tells; an editor is opened, whose text is a verb
+WITHOUT = {"engine", "edit"}
+_VERB = re.compile(r"[a-z]+\.[a-z_]+|undo|redo|kill|unkill")
+
+
+def test_every_command_that_writes_is_in_the_table():
+    assert {command.action for command in COMMANDS if command.writes} == KEYS.keys() | WITHOUT
+    assert {verb for _, _, verb in KEYS.values()} <= VERBS.keys()
+
+
+def test_the_room_and_all_its_screens_ask_for_verbs_of_the_registry_alone():
+    asked: dict[str, set[str]] = {}
+    for path in sorted(Path(tui.__path__[0]).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and (name := _called(node)) in ("submit", "_submit", "send", "_send"):
+                words = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+                found = {word for word in words if isinstance(word, str) and _VERB.fullmatch(word)}
+                asked.setdefault(name, set()).update(found)
+    every = set().union(*asked.values())
+    assert every <= VERBS.keys()
+    assert len(every) > 30, every
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+@pytest.fixture
+def driven(desk: Any) -> Any:
+    """A folder with something for every key, and an engine on it as far as its lock and its heartbeat say."""
+    fd = locks.try_lock(desk.store.layout.engine_lock)
+    assert fd is not None
+    me = myself()
+    beat = {
+        "beat": 1, "phase": "asleep", "at": iso(NOW), "next_at": iso(NOW + 100), "pid": me.pid, "boot_id": me.boot_id,
+        "start_ticks": me.start_ticks,
+    }  # fmt: skip
+    desk.write("heartbeat.json", beat)
+    desk.clock.wall = NOW - 400 * 86_400
+    for word in ("long ago", "longer ago"):
+        desk.do("node.create", content=f"a note: {word}", type="note")
+    desk.clock.wall = NOW
+    for number in range(3):
+        desk.do("signal.send", message=f"note {number}")
+    for word in ("lamps are dim", "doors stay open", "the roof leaks", "a stair creaks", "the tap drips"):
+        desk.do("node.create", content=word, type="discovery")
+        desk.do("node.create", content=f"a note: {word}", type="note")
+    for objective in ("ship it", "count it"):
+        desk.ended(desk.task(objective))
+    desk.task("wait for it")
+    yield desk
+    os.close(fd)
+
+
+async def test_each_key_that_writes_leaves_its_entry(driven: Any, open_room: Any) -> None:
+    async with open_room(driven) as room:
+        for action, (where, keys, verb) in KEYS.items():
+            before = _newest(driven)
+            await room.press(*where.strip())
+            for key in keys:
+                if key == ASKED:
+                    await room.until(lambda: room.app.screen is not room.app.room)
+                else:
+                    await room.press(key)
+            await room.until(lambda: _newest(driven) != before)  # noqa: B023
+            assert verb in _newest_verbs(driven), (action, room.text)
+            driven.clock.wall += 1
+            await room.until(lambda: room.app.screen is room.app.room)
+
+
+def _newest_verbs(desk: Any) -> set[str]:
+    """Those of the newest entry, of which `u` takes back all."""
+    deeds = desk.port.deeds(5)
+    return {deed.verb for deed in deeds if (deed.group or deed.id) == (deeds[0].group or deeds[0].id)}
+
+
+def _newest(desk: Any) -> str:
+    return next((deed.id for deed in desk.port.deeds(1)), "")
+
+
+async def test_what_is_put_off_from_the_list_of_needs_stands_in_the_journal(driven: Any, open_room: Any) -> None:
+    async with open_room(driven) as room:
+        await room.press("exclamation_mark", "z")
+        await room.until(lambda: driven.port.deeds(1)[0].verb == "attention.snooze")
+        await room.press("escape", "J")
+        await room.sees("Journal", "put off until")
+        await room.press("u")
+        await room.sees("undone: ")
+        assert not driven.port.snapshot().snoozed
