@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from lumen_program import Child, start_worker
+from lumen_questions import asking_role, events_of
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import Done
@@ -23,20 +24,7 @@ from lumen_tui.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_800_000_000.0
-BUILDER = """+++
-purpose = "p"
-shell = "any"
-write = true
-tools = ["shell", "write_file", "write_result"]
-
-[[rules]]
-kind = "requires_approval"
-tool = "shell"
-why = "it may do harm"
-+++
-
-Work.
-"""
+BUILDER = asking_role("shell", "write_file", "write_result")
 
 
 @pytest.fixture
@@ -103,8 +91,7 @@ class Worker:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        path = self.folder / "events.jsonl"
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+        return events_of(self.folder)
 
     def kinds(self, *wanted: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event["kind"] in wanted]

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from lumen_apiserver import text, tool
 from lumen_program import Child, start_lumen
+from lumen_questions import asking_role, events_of, question_of
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.model.approvals import Approval
@@ -25,21 +26,7 @@ from lumen_tui.store.people import approvals
 from lumen_tui.store.store import Store
 from lumen_tui.store.tasks.taskread import read_json
 
-ROLE = """+++
-purpose = "p"
-shell = "any"
-write = true
-tools = ["shell", "write_file", "list_dir"]
-
-[[rules]]
-kind = "requires_approval"
-tool = "shell"
-+++
-
-Work.
-"""
-
-# Each worker starts cold, and of the two SDKs this one loads in a third of the time.
+ROLE = asking_role("shell", "write_file", "list_dir")
 CONFIG = '[heartbeat]\nsettle_seconds = 0.2\n[workers]\nwarm_minutes = 0\n[models]\nprovider = "openai"\n'
 
 
@@ -72,8 +59,9 @@ class Site:
 
     def question(self, attempt: int = 1) -> Approval:
         """The one question, once the worker of that attempt waits for its answer."""
-        until(lambda: any(event["kind"] == "waiting" and event.get("attempt", 1) == attempt for event in self.events()))
-        (request,) = approvals.undecided(self.layout)
+        until(lambda: question_of(self.layout, self.folder, attempt))
+        request = question_of(self.layout, self.folder, attempt)
+        assert request is not None
         return request
 
     def kill(self) -> None:
@@ -87,10 +75,6 @@ class Site:
 
     def place(self) -> Path:
         return self.folder if self.folder.exists() else next(self.layout.archive.glob(f"*/*/{self.id}"))
-
-    def events(self) -> list[dict[str, Any]]:
-        path = self.folder / "events.jsonl"
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
     def ended(self) -> str:
         """How it ended, once it has."""
@@ -207,8 +191,8 @@ def test_a_rule_that_counts_calls_counts_those_of_every_attempt(site, api):
     site.kill()
     site.start()
     assert site.ended() == "done"
-    lines = [json.loads(line) for line in (site.place() / "events.jsonl").read_bytes().splitlines()]
-    told = [(line.get("attempt", 1), line.get("ok", True)) for line in lines if line["kind"] == "result"]
+    results = [event for event in events_of(site.place()) if event["kind"] == "result"]
+    told = [(event.get("attempt", 1), event.get("ok", True)) for event in results]
     assert told == [(1, True), (2, True), (2, False), (2, False)]
 
 
