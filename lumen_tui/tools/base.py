@@ -82,7 +82,8 @@ class Kept:
     repositories: set[str] = field(default_factory=set)  # the same
     obeyed: set[str] = field(default_factory=set)  # the same: editors' and agents' settings that no command made
     roots: tuple[str, ...] = ()  # the granted folders that were looked through for these
-    times: list[tuple[float, float]] = field(default_factory=list)  # of commands since all was looked through
+    times: list[tuple[float, float]] = field(default_factory=list)  # when commands ran
+    left_alone: set[tuple[int, int]] = field(default_factory=set)  # such settings elsewhere: disk, inode
     look_again: float = 0.0  # monotonic: when all folders are looked through for these again
     too_large: set[str] = field(default_factory=set)  # folders of which it was told that not all is looked through
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from lumen_tui.tools.base import Answer
 from lumen_tui.tools.sandbox import disks, newfiles, usage
 
 MOST = 3000
@@ -70,6 +71,13 @@ def test_more_files_end_a_command_in_the_background(machine):
     told = [box.call("shell_output", {"name": "job-1", "seconds": 20}).text for _ in range(2)]
     box.close()
     assert "ended: it made too many files" in "".join(told)
+
+
+def test_more_files_end_it_where_there_are_no_walls(unwalled):
+    unwalled.answer = Answer(allowed=True)
+    unwalled.settings(files=MOST)
+    result = unwalled.run('@py@ "' + MANY + "make('@project@/src/d'); time.sleep(20)\"", seconds=25)
+    assert "it made too many files" in result.text
 
 
 def test_a_disk_that_takes_hardly_any_more_files_ends_it_sooner(machine, monkeypatch):

@@ -141,6 +141,29 @@ def test_what_builds_and_packages_bring_with_them_stays(machine):
     assert kept_aside(src) == []
 
 
+WAYS_ROUND = {
+    "by its own files": ("mkdir -p @task@/files/y/.claude", "mv @task@/files/y @src@/"),
+    "by a build": ("mkdir -p @src@/build/.claude", "mv @src@/build @src@/y"),
+    "by packages": ("mkdir -p @src@/node_modules/y/.claude", "mv @src@/node_modules/y @src@/y"),
+    "under a name that says nothing": ("mkdir -p @src@/y/c", "mv @src@/y/c @src@/y/.claude"),
+}
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+@pytest.mark.parametrize("name", WAYS_ROUND)
+def test_settings_come_by_no_way_round(machine, name, tasks):
+    src, box = machine.top / "project" / "src", machine.box()
+    for command in WAYS_ROUND[name]:
+        time.sleep(0.1)  # a file's time is that of the kernel's last tick
+        assert shell(box, command.replace("@src@", str(src)).replace("@task@", str(machine.values["task"]))).ok
+        if tasks == 2:
+            box.close()
+            box = machine.box()
+    box.close()
+    assert kept_aside(src) == [".claude"]
+    assert not (src / "y" / ".claude").exists()
+
+
 def test_settings_that_one_task_saw_the_next_one_cannot_lose(machine, monkeypatch):
     folder = settings(machine.top / "project" / "src" / "1" / "2" / ".vscode")
     assert machine.run("true").ok

@@ -53,10 +53,14 @@ class Found(NamedTuple):
     obeyed: list[str]  # editors' settings that no command made; those that are gone as well: nobody makes them again
 
 
-def look(context: Context, roots: tuple[str, ...], cwd: str) -> Found:
-    """What stands below these folders, and the .env files below `cwd`."""
+def look(context: Context, roots: tuple[str, ...], cwd: str, own: str) -> Found:
+    """What stands below these folders, and the .env files below `cwd`. `own` is the task's own folder, if any."""
     kept = context.kept
     kept.roots = roots
+    if own and roots and not kept.times:  # what an earlier attempt at the task left there
+        for folder, entries in Walk(own, deep=True):
+            for name in _OBEYED.intersection(entries):
+                _judge(context, os.path.join(folder, name), granted=False)
     _look(context, deep=bool(roots) and context.monotonic() >= kept.look_again)
     if not is_below_any(cwd, roots):
         _take(context, Walk(cwd, deep=False), granted=False)
@@ -90,8 +94,6 @@ def _look(context: Context, *, deep: bool) -> None:
             _take(context, Walk(root, deep=False))
         return
     _look_through(context, kept.roots)
-    if not _runs(kept):
-        kept.times.clear()
 
 
 def _runs(kept: Kept) -> bool:
@@ -131,18 +133,22 @@ def _take(context: Context, walk: Walk, *, granted: bool = True) -> list[str]:
             new += [os.path.join(folder, name) for name in _OBEYED.intersection(entries)]
     _remember(kept, names)
     for path in new:
-        if path not in kept.obeyed and not secrets.is_passed_over(os.path.relpath(path, walk.top)):
-            _judge(context, path)
+        if path not in kept.obeyed:
+            _judge(context, path, granted=not secrets.is_passed_over(os.path.relpath(path, walk.top)))
     return names
 
 
-def _judge(context: Context, path: str) -> None:
-    """Settings that nobody saw before: they are a command's where they came while one ran."""
+def _judge(context: Context, path: str, *, granted: bool) -> None:
+    """Settings that nobody saw before: they are a command's where they came while one ran, or out of a folder in which
+    they are left alone."""
     try:
-        changed = os.lstat(path).st_ctime  # or made, or moved: no program can set it
+        status = os.lstat(path)
     except OSError:
         return
-    if any(began <= changed <= ended for began, ended in context.kept.times):
+    changed, left_alone = status.st_ctime, context.kept.left_alone  # made or moved then: no program can set it
+    if not granted:
+        left_alone.add((status.st_dev, status.st_ino))
+    elif (status.st_dev, status.st_ino) in left_alone or any(a <= changed <= b for a, b in context.kept.times):
         aside.tell(context, aside.put_aside(path, ""))
     else:
         context.kept.obeyed.add(path)

@@ -69,7 +69,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
-    env, repositories, obeyed = guarded.look(context, roots, cwd)
+    env, repositories, obeyed = guarded.look(context, roots, cwd, scratch)
     hidden = sorted({*secrets.standing(home, settings.hidden), *env})
     guards, pinned = _guards(roots, _nearest_first(repositories, cwd), obeyed)
     kept = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
