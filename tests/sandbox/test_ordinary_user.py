@@ -5,13 +5,15 @@ from __future__ import annotations
 import codecs
 import ctypes
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 
 import pytest
 
-from lumen_tui.tools.sandbox import descriptors, limits, usage
+from lumen_tui.tools.sandbox import descriptors, limits, newfiles, usage
 
 NOBODY = 65534
 _DUMPABLE = 4  # PR_SET_DUMPABLE
@@ -100,6 +102,29 @@ def test_a_whole_look_finds_no_fault_with_it(live):
         return [watch.look([pid]) for _ in range(20) if not time.sleep(0.02)]
 
     assert told(look, live) == repr([""] * 20)
+
+
+def test_what_stands_in_a_folder_that_was_closed_is_guessed():
+    def counted(_: int) -> tuple[list[bool], int]:
+        top = tempfile.mkdtemp(dir="/tmp")
+        new = newfiles.NewFiles([top], ())
+        found = []
+        for few, name in ((True, "few"), (False, "many"), (True, "nested")):
+            os.makedirs(f"{top}/{name}/sub" if name == "nested" else f"{top}/{name}")
+            for number in range(3 if few else 3000):
+                os.close(os.open(f"{top}/{name}/{number}", os.O_CREAT))
+            os.chmod(f"{top}/{name}", 0)
+            tally = new.look(hurry=True)
+            while not new.is_through:
+                tally = new.look(hurry=True)
+            found.append(tally.files > 3000)
+            os.chmod(f"{top}/{name}", 0o700)
+            closed = tally.closed
+            shutil.rmtree(f"{top}/{name}")
+        os.rmdir(top)
+        return found, closed
+
+    assert told(counted, time.thread_time) == repr(([False, True, False], 1))
 
 
 def test_children_that_are_left_uncollected_end_no_command(machine):

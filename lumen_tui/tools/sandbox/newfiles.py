@@ -17,6 +17,7 @@ from msgspec import Struct
 _FIRST = 2.0  # seconds after the start; most commands have ended by then
 _SLICE, _HURRIED_SLICE = 0.005, 0.05  # seconds of one look
 _TICK = 0.02  # seconds: files get the time of the kernel's last tick, which was a little earlier
+_SHORTEST = 2  # bytes that a name takes of its folder, at least
 _REST = 20  # between two times through without hurry, as many times what the first one took
 
 
@@ -26,7 +27,7 @@ class Tally(Struct):
     files: int = 0  # of one name; folders among them
     links: int = 0  # names of files that have several
     size: int = 0  # bytes of all of these on the disk
-    closed: int = 0  # folders that were closed to us, whatever stands in them
+    closed: int = 0  # folders that nobody can look into, whatever stands in them
 
 
 class NewFiles:
@@ -89,11 +90,12 @@ class NewFiles:
                             left.append(path)
                         if looked_at:
                             _count(tally, entry, since)
-                            yield
+                        yield
             except (FileNotFoundError, NotADirectoryError):
                 continue  # it went meanwhile
             except OSError as error:
-                tally.closed += error.errno == errno.ENAMETOOLONG or _is_own(folder, since)
+                tally.closed += error.errno == errno.ENAMETOOLONG
+                _guess(tally, folder, since)
 
 
 @contextmanager
@@ -119,10 +121,14 @@ def _count(tally: Tally, entry: os.DirEntry[str], since: float) -> None:
     tally.size += status.st_blocks * 512 // (status.st_nlink if several else 1)
 
 
-def _is_own(folder: str, since: float) -> bool:
-    """Whether the command may have made or closed it."""
+def _guess(tally: Tally, folder: str, since: float) -> None:
+    """Count one that the command may have closed: by its size, where it has no folders in it."""
     try:
         status = os.lstat(folder)
     except OSError:
-        return False
-    return status.st_uid == os.geteuid() and status.st_ctime >= since
+        return
+    if status.st_uid != os.geteuid() or status.st_ctime < since:
+        return
+    has_folders = status.st_nlink != 2  # some file systems do not tell
+    tally.closed += has_folders
+    tally.files += 0 if has_folders else status.st_size // _SHORTEST
