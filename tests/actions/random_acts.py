@@ -111,7 +111,9 @@ def _nodes(stage: Stage, **more: Any) -> Arguments:
 
 
 def _unit(stage: Stage, **more: Any) -> Arguments:
-    return {"wu_id": stage.any("unit"), **more}
+    """A work unit that there is, or one that the verb makes by its mention, or refuses."""
+    new = stage.chance.random() < 0.2
+    return {"wu_id": f"WU-{stage.chance.randrange(700, 703)}" if new else stage.any("unit"), **more}
 
 
 def _relation(stage: Stage) -> Arguments:
