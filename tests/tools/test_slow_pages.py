@@ -14,19 +14,21 @@ SHAPES = (
     '<a href="', "<a href='x", "<script>", "</script", "<svg>", "&amp;&", "<a b=c ", '<p title="\'>', "<style><",
     "</svg><svg>",
 )  # fmt: skip
-LENGTH = 1_800_000
+LENGTH, PARTS = 400_000, 20
+
+
+def spent(shape: str, length: int) -> float:
+    """Seconds of the processor that a page of this shape and length takes."""
+    page = (shape * (length // len(shape) + 1))[:length]
+    begun = time.process_time()
+    text_of(page)
+    return time.process_time() - begun
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_work_grows_with_the_length_alone(shape: str) -> None:
-    def spent(length: int) -> float:
-        page = (shape * (length // len(shape) + 1))[:length]
-        begun = time.process_time()
-        text_of(page)
-        return time.process_time() - begun
-
-    spent(LENGTH // 20)
-    assert spent(LENGTH) < 80 * spent(LENGTH // 20) + 0.5, "twenty times the page: not four hundred times the work"
+    """Twenty times the page is not four hundred times the work. A busy machine may stretch a try, not three."""
+    assert any(spent(shape, LENGTH) < 50 * spent(shape, LENGTH // PARTS) + 0.1 for _ in range(3))
 
 
 def test_a_page_is_given_up_when_its_time_is_over() -> None:
