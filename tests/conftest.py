@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 gc.disable()  # until all is collected: what is imported and collected stays
 sys.dont_write_bytecode = False  # pytest rewrites two hundred files; where they did not change, only once
 
+# Fixtures of tests that stay in one process: a vendor's library, or the trees of all modules, takes seconds to load.
+_TOGETHER = {"api", "sources"}
 _LONGEST_ID = 60  # characters: the name of the running test goes to every process that it starts
 
 
@@ -47,8 +49,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """`-m sweep` is what `make sweeps` runs."""
-    if "sampled" in getattr(item, "fixturenames", ()):
+    fixtures = getattr(item, "fixturenames", ())
+    if "sampled" in fixtures:
         item.add_marker("sweep")
+    for name in _TOGETHER.intersection(fixtures):
+        item.add_marker(pytest.mark.xdist_group(name))
 
 
 def pytest_collection_finish() -> None:

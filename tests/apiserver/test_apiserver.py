@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 import subprocess
 import sys
@@ -10,8 +11,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 from lumen_apiserver import ApiServer, fail, held, rubbish, text, think, tool, tools, use
 from lumen_apiserver.script import load
@@ -20,12 +19,17 @@ ASK = [{"role": "user", "content": "hello"}]
 TOOL = {"name": "look", "description": "looks", "input_schema": {"type": "object"}}
 
 
+def sdk(name: str) -> Any:
+    """Loaded where it is used: every process of a test run reads this module."""
+    return importlib.import_module(name)
+
+
 def claude(api: ApiServer) -> Any:
-    return anthropic.Anthropic(api_key="k", base_url=api.url, max_retries=0)
+    return sdk("anthropic").Anthropic(api_key="k", base_url=api.url, max_retries=0)
 
 
 def gpt(api: ApiServer) -> Any:
-    return openai.OpenAI(api_key="k", base_url=api.openai_url, max_retries=0)
+    return sdk("openai").OpenAI(api_key="k", base_url=api.openai_url, max_retries=0)
 
 
 def ask(api: ApiServer, messages: Any = None, **more: Any) -> Any:
@@ -65,11 +69,11 @@ def test_a_completion_is_the_same_whole_and_streamed(api):
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 429, 500, 529])
 def test_errors_have_their_type_in_both_sdks(api, status):
     api.say(fail(status, retry_after=0.5))
-    with pytest.raises(anthropic.APIStatusError) as error:
+    with pytest.raises(sdk("anthropic").APIStatusError) as error:
         ask(api)
     assert error.value.status_code == status
     assert error.value.response.headers["retry-after"] == "0.5"
-    with pytest.raises(openai.APIStatusError) as other:
+    with pytest.raises(sdk("openai").APIStatusError) as other:
         gpt(api).chat.completions.create(model="m", messages=ASK)
     assert other.value.status_code == status
 
@@ -121,13 +125,13 @@ def test_what_the_api_refuses_is_refused(api):
         [{"role": "assistant", "content": "me first"}],
     ]
     for messages in wrong:
-        with pytest.raises(anthropic.BadRequestError):
+        with pytest.raises(sdk("anthropic").BadRequestError):
             ask(api, messages)
     right = [*ASK, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     assert ask(api, right).content[0].text == "done"
     assert api.asked[-1].results == ("x",)
     api.window = 3
-    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+    with pytest.raises(sdk("anthropic").BadRequestError, match="prompt is too long"):
         ask(api, right)
 
 
@@ -162,11 +166,11 @@ def test_it_runs_as_a_program(tmp_path):
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
         try:
             url = server.stdout.readline().strip()
-            client = anthropic.Anthropic(api_key="k", base_url=url, max_retries=0)
+            client = sdk("anthropic").Anthropic(api_key="k", base_url=url, max_retries=0)
             one = client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "ls"}])
             assert one.content[0].name == "Bash"
             assert client.messages.create(model="m", max_tokens=9, messages=ASK).content[0].text == "one"
-            with pytest.raises(anthropic.RateLimitError):
+            with pytest.raises(sdk("anthropic").RateLimitError):
                 client.messages.create(model="m", max_tokens=9, messages=ASK)
             assert client.messages.create(model="m", max_tokens=9, messages=ASK).content[0].text == "nothing left"
         finally:

@@ -126,9 +126,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tiers.Results:
 @functools.cache
 def _empty_repository(beside: Path) -> Path:
     """Made once among the folders of the tests of this process, to be copied."""
-    made = beside / "empty-repository"
+    made, template = beside / "empty-repository", beside / "template-of-repositories"
+    for name in ("hooks", "info"):  # without git's fourteen samples
+        (template / name).mkdir(parents=True)
     quiet = {"PATH": os.environ["PATH"], "HOME": str(beside)}
-    subprocess.run(["git", "init", "-q", str(made)], check=True, env=quiet)
+    subprocess.run(["git", "init", "-q", f"--template={template}", str(made)], check=True, env=quiet)
     return made
 
 
