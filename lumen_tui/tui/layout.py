@@ -8,6 +8,7 @@ from rich.segment import Segment
 from textual.geometry import Size
 from textual.widget import Widget
 
+from lumen_tui.tui.commands import DISCOVERIES, SIGNALS, WORKERS
 from lumen_tui.tui.widgets.cells import spread
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _DETAIL = 180  # cells from which the selected row has a column of its own
 _LOW, _TALL = 36, 45  # lines
 _LINES, _LINE = 16, 9  # lines from which the other panes have a line each, or one together
 _TINY = Size(44, 12)
+_SHARING = (WORKERS, SIGNALS, DISCOVERIES)  # the panes that stand in one column
 
 
 class Layout(NamedTuple):
@@ -63,6 +65,17 @@ def arrange(room: Room, size: Size) -> None:
     _seen(others, layout.others > 0)
     others.styles.height = max(1, layout.others)
     _seen(room.detail, layout.wide)
+    share(room)
+
+
+def share(room: Room) -> None:
+    """Where another list of the column has rows, one without any gives up all but the lines of its sentence."""
+    if room.snapshot.loading < 1:
+        return  # its rows may still come
+    lists = [(pane, pane.rows) for pane in room.panes if pane.scope in _SHARING]
+    filled = [pane for pane, rows in lists if rows is not None and rows.model.rows]
+    for pane, _ in lists:
+        pane.set_class(bool(filled) and pane not in filled, "-empty")
 
 
 def _seen(widget: Widget, seen: bool) -> None:

@@ -15,7 +15,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.around import Around
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
-from lumen_tui.tui.layout import Layout, arrange
+from lumen_tui.tui.layout import Layout, arrange, share
 from lumen_tui.tui.likeness import LikenessFinder
 from lumen_tui.tui.one_frame import OneFrame
 from lumen_tui.tui.panes.base import NOTHING, Pane
@@ -108,6 +108,7 @@ class Room(OneFrame, Screen[None], inherit_bindings=False):
         self.snapshot = snapshot
         for pane in self.panes:
             pane.show(snapshot, now)
+        share(self)
         self._lines_again()
         if self._timer is not None and self._pace != pace(snapshot, self.lumen.lean):
             self._timer.stop()

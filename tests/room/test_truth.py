@@ -182,3 +182,25 @@ async def test_why_a_command_is_not_possible_is_read_to_its_end_in_80_columns(
                     await room.settle()
                     assert "…" not in room.footer, command.action
                     assert room.footer.rstrip().endswith(room.app.room.why_not(command))
+
+
+async def test_a_list_without_rows_leaves_its_room_to_those_that_have_some(
+    open_room: Any, busy_snapshot: Snapshot
+) -> None:
+    one = busy_snapshot.discoveries[0]
+    crowd = tuple(
+        msgspec.structs.replace(one, node=msgspec.structs.replace(one.node, id=f"mem-{number}")) for number in range(60)
+    )
+    async with open_room(msgspec.structs.replace(busy_snapshot, discoveries=crowd, tasks=(), signals=())) as room:
+        assert room.pane("discoveries").text.count("Race condition") >= 26
+        for name in ("workers", "signals"):
+            text = room.pane(name).text
+            assert len(text.splitlines()) == 4
+            assert "i sends one." in text or "/usr/lib" in text
+        await room.pane("workers").focus().press("z")
+        assert len(room.pane("workers").text.splitlines()) == 38
+        await room.press("z", "5", "slash", *"zzqq", "enter")
+        assert len(room.pane("discoveries").text.splitlines()) == 30, "a filter empties no pane"
+        room.port.change(signals=busy_snapshot.signals)
+        await room.settle()
+        assert len(room.pane("signals").text.splitlines()) > 8

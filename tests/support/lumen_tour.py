@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
 
-from textual.pilot import Pilot
+from lumen_quiet import rest
 
 from lumen_tui.tui.app import LumenApp
 
@@ -22,8 +23,8 @@ Seen = tuple[str, list[str]]  # where, and the lines of the screen
 class Tour:
     """`opens` says how many rows of each list are opened; all of them are looked at."""
 
-    def __init__(self, app: LumenApp, pilot: Pilot[int], opens: int) -> None:
-        self.app, self.pilot, self.opens = app, pilot, opens
+    def __init__(self, app: LumenApp, opens: int) -> None:
+        self.app, self.opens = app, opens
 
     @property
     def lines(self) -> list[str]:
@@ -31,12 +32,14 @@ class Tour:
         return ["".join(part.text for part in strip) for strip in screen._compositor.render_strips(screen.size)]
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+        """Without the pilot, which also waits for the answer of each widget of a screen that may be gone by then."""
+        await self.app._press_keys(keys)
+        await rest()
         for _ in range(200):
             if not any(word in line for word in _READING for line in self.lines[-3:]):
                 return
-            await self.pilot.pause(0.01)
+            await asyncio.sleep(0.01)
+            await rest()
 
     async def back(self) -> None:
         """Leave whatever is open."""
