@@ -182,4 +182,4 @@ def _too_long(error: Failure, wait: float) -> Failure:
     asked = f"the next try would come after {span(wait)}"
     if error.after is not None:
         asked = f"the server asks to wait {span(error.after)}"
-    return Failure(f"{error}; {asked}", elsewhere=error.elsewhere)
+    return Failure(error.brief, f"{error.advice}; {asked}" if error.advice else asked, elsewhere=error.elsewhere)

@@ -39,7 +39,7 @@ def _made(events: Iterable[TaskEvent]) -> Iterator[str]:
             if called and not asks:
                 yield called
             called, asks = str(event.data.get("counts_as", event.tool)) if event.kind == "call" else "", False
-        elif event.kind in ("waiting", "answered"):
+        elif event.kind in ("waiting", "answered") and not event.data.get("budget"):
             asks = event.kind == "waiting"
         elif event.kind == "result":
             if called and not event.data.get("refused"):

@@ -114,6 +114,14 @@ def chain(desk, api):
     return desk
 
 
+def test_one_that_asks_for_a_long_wait_is_replaced_at_once_and_told_in_few_words(chain, api):
+    api.when(lambda request: request.kind == "messages", fail(429, retry_after=7200), again=True)
+    api.say(text("done by the other"))
+    talk = chain.talk()
+    assert (talk.outcome.text, talk.waits) == ("done by the other", [])
+    assert talk.said("note")[-1].endswith("box qwen goes on from here: the rate limit was reached (429)")
+
+
 def test_a_model_that_does_not_answer_is_replaced_in_the_middle(chain, api):
     of_claude = lambda request: request.kind == "messages"  # noqa: E731
     api.when(of_claude, tool("list_dir", path="/x", say="I look."))

@@ -30,6 +30,7 @@ SAYS, PAUSE = ("text", "", {}), ("waiting", "", {"budget": True})
         ([START, CALL, ASKS, START, CALL, ASKS, ANSWERED, DONE], ("shell",)),
         ([START, CALL, START, CALL, DONE], ("shell", "shell")),
         ([START, OWN, OWN_DONE, PAUSE], ("read_file",)),
+        ([START, OWN, PAUSE], ("read_file",)),
         ([], ()),
     ],
 )
