@@ -35,19 +35,6 @@ def install() -> None:
     StylesCache.get_inner_outer = _get_inner_outer  # type: ignore[assignment, method-assign]
 
 
-class _Collections:
-    """When the collector comes round: some 20 ms, at most twice a second, however many screens are left."""
-
-    def __init__(self) -> None:
-        self._planned: tuple[asyncio.AbstractEventLoop | None, float] = (None, 0.0)
-
-    def soon(self) -> None:
-        """Free a screen that is left now, a moment later."""
-        loop = asyncio.get_running_loop()
-        planned = loop, _GONE * (loop.time() // _GONE + 2)
-        if planned != self._planned:
-            self._planned = planned
-            loop.call_at(planned[1], gc.collect)
-
-
-collect_soon = _Collections().soon
+def collect_soon() -> None:
+    """Free a screen that is left now, a moment later: some 20 ms."""
+    asyncio.get_running_loop().call_later(_GONE, gc.collect)

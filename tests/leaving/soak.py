@@ -40,6 +40,7 @@ from lumen_clock import MovedClock
 TIMES, SAMPLES = 10_000, 20
 LIMIT = 1024  # KiB by which the memory may grow behind the warm-up
 FIRST = 5  # a fifth is warm-up: caches of a fixed size fill, modules are loaded
+NEWS, DENSE = 100, 20  # beats from one round of news to the next, and in the warm-up
 _BETWEEN = 900.0  # seconds between two beats
 PROGRAM = [sys.executable, "-m", "lumen_tui"]
 ESC = "\x1b"
@@ -138,7 +139,7 @@ def news(store: Store, number: int, now: float) -> None:
     def do(verb: str, **arguments: object) -> None:
         perform(store, verb, arguments, by="soak", now=now)
 
-    do("signal.send", message=f"round {number}", priority="P0" if number % 5 == 0 else "")
+    do("signal.send", message=f"round {number}", priority="P0" if number % (5 * NEWS) == 0 else "")
     do("node.create", content=f"a leak under sink {number}", priority="P2")
     do("task.new", objective="What are the 5 largest files in /etc/ssl?")
     do("engine.pause", reason="a look")
@@ -155,12 +156,13 @@ async def beats(root: Path, times: int) -> None:
     engine.open()
     try:
         for count in range(times + 1):
-            if count % 100 == 0 and count < times:
-                news(store, count // 100, clock.now())
-            if count % 100 == 2:
+            place = count % (DENSE if count < times // FIRST else NEWS)
+            if place == 0 and count < times:
+                news(store, count, clock.now())
+            if place == 2:
                 perform(store, "engine.resume", {}, by="soak", now=clock.now())
             await engine.beat(clock.now())
-            if count % 100 < 4:
+            if place < 4:
                 await at_rest(engine)  # workers live in real time: by the moved clock they would be late, and fail
             clock.pass_time(_BETWEEN)
             if count % (times // SAMPLES) == 0:
