@@ -104,7 +104,7 @@ def test_firing_names_tasks_in_flight_and_what_is_orphaned(house):
     assert "1 task queued: they will not start until it is rehired." in text and "build it" in text
     assert "1 task of other roles depend on those" in text
     assert "still gives it opus" in text
-    assert "So far 1 tasks, $0.01" in text
+    assert "So far 1 task, $0.01" in text
 
 
 def test_a_hire_for_a_time_ends_by_itself_once_and_can_be_rehired_for_good(house):
