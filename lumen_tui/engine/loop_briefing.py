@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine import loop_blocks
+from lumen_tui.engine import loop_blocks, loop_judged
 from lumen_tui.engine.loop_news import News
 from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.briefing import Briefing, Section, assemble, bounded
@@ -71,6 +71,8 @@ def brief(facts: Facts) -> Briefing:
                 f"their folders below {facts.layout.tasks}"),
         Section("Tasks that wait or run", tuple(map(_task, _open(picture))), 1500, "tasks"),
         Section("Open discoveries", tuple(_discoveries(facts)), 1500, "discoveries"),
+        Section("What became of discoveries", tuple(loop_judged.entries(facts.layout, picture.packets, facts.mark)),
+                loop_judged.MOST + 300),
         Section("What waits for a person", tuple(_needs(facts)), 1200, "things"),
         Section("Roles that can be given work", tuple(_roles(picture)), 1500, "roles"),
     ])  # fmt: skip
