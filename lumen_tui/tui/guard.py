@@ -56,9 +56,10 @@ def _muzzled(style: Style) -> Style:
     return style.clear_meta_and_links() + Style.from_meta(meta)
 
 
-_TWINS = str.maketrans(
-    {"…": "~", "·": "-", "▐": "|", "–": "-", "—": "-", "╌": "-", "│": "|", "─": "-", "▌": ">", "•": "-", "━": "="}
-)
+_TWINS = str.maketrans({
+    "…": "~", "·": "-", "▐": "|", "–": "-", "—": "-", "╌": "-", "│": "|", "─": "-", "▌": ">", "•": "-", "━": "=",
+    "↑": "^", "↓": "v", "←": "<", "→": ">", "‹": "<", "›": ">", "“": '"', "”": '"', "×": "x", "✓": "v", "␊": "$",
+})  # fmt: skip
 
 
 class AsciiTwins(LineFilter):

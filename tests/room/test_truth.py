@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.loop import EngineEvent, event_line, went_wrong
 from lumen_tui.model.snapshot import Snapshot, WakeState
 from lumen_tui.store import lastframe
-from lumen_tui.tui import words
+from lumen_tui.tui import guard, words
 from lumen_tui.tui.commands import COMMANDS
 from lumen_tui.tui.first_paint import frame
+from lumen_tui.tui.panes.decay import _TOGETHER
 
 
 @pytest.mark.parametrize(
@@ -204,3 +206,27 @@ async def test_a_list_without_rows_leaves_its_room_to_those_that_have_some(
         room.port.change(signals=busy_snapshot.signals)
         await room.settle()
         assert len(room.pane("signals").text.splitlines()) > 8
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [("5", "m"), ("5", "p"), ("5", "a"), ("t",), ("i",), ("question_mark",), ("colon",), ("exclamation_mark",),
+     ("3", "enter"), ("4", "enter"), ("5", "enter"), ("P",), ("S",)],
+)  # fmt: skip
+async def test_what_opens_over_a_lean_room_is_ascii_too(open_room: Any, keys: tuple[str, ...]) -> None:
+    async with open_room(lean=True) as room:
+        await room.press(*keys)
+        await room.settle()
+        assert room.text.isascii(), [line for line in room.lines if not line.isascii()]
+
+
+def test_every_sign_in_the_rooms_own_words_has_a_twin_in_ascii() -> None:
+    """But for the shapes of the theme, which are others in a lean room."""
+    root = Path(lumen_tui.__file__).parent / "tui"
+    sources = [path for path in root.rglob("*.py") if path.name not in ("theme.py", "guard.py")]
+    trees = [ast.parse(path.read_text()) for path in sources]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    literals = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    signs = {sign for text in literals if isinstance(text, str) for sign in text if not sign.isascii()} - {_TOGETHER}
+    assert {sign for sign in signs if not sign.translate(guard._TWINS).isascii()} == set()
