@@ -44,6 +44,7 @@ def _of_a_child(look: Callable[[int], object], live: Callable[[], object]) -> ob
     ready, begun = os.pipe()
     if not (child := os.fork()):
         os.write(begun, b"y")
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # what other tests left open would be the child's
         live()
         time.sleep(60)
     os.read(ready, 1)
@@ -70,11 +71,13 @@ def _hide() -> None:
 
 
 def _paths(pid: int) -> list[str]:
-    """Asked until it says nothing else any more: a process ends step by step."""
+    """Asked until it says the same of an end twice: a process ends, and hides, step by step."""
+    before = None
     for _ in range(100):
         found = [one.path for one in descriptors.opened([pid])]
-        if not found or found == [descriptors.OUT_OF_SIGHT]:
+        if found == before and (not found or found == [descriptors.OUT_OF_SIGHT]):
             break
+        before = found
         time.sleep(0.02)
     return found
 
