@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pytest
 
 FULL = bool(os.environ.get("LUMEN_FULL"))
 TAKEN = "points"  # the property of a test's report under which its part of the table travels
@@ -39,6 +41,18 @@ def sample(points: list[Point], most: int, name: str) -> list[Point]:
     chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
     between = sorted(chance.sample(range(1, len(points) - 1), most - 2))
     return [points[at] for at in (0, *between, len(points) - 1)]
+
+
+def parameters(points: Iterable[Any], most: int, name: str) -> list[Any]:
+    """For `parametrize`: all points, or `most` of them, others for each seed. `make sweeps` runs them all."""
+    every = list(points)
+    chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
+    chosen = range(len(every)) if FULL else sorted(chance.sample(range(len(every)), min(most, len(every))))
+    return [pytest.param(*_values(every[at]), marks=pytest.mark.sweep) for at in chosen]
+
+
+def _values(point: Any) -> tuple[Any, ...]:
+    return point if isinstance(point, tuple) else (point,)
 
 
 def table(rows: Iterable[tuple[str, str, float]]) -> list[str]:
