@@ -18,8 +18,8 @@ PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
 # What stands on the walls around commands, and the programs whose absence changes them.
 WALLED := tests/sandbox tests/worker tests/tools tests/approvals tests/freshness tests/engine
 WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without strace
-# One more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
-WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( (n < 8 ? n : 8) + 1 )))
+# Two more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
+WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( n < 7 ? n + 2 : 9 )))
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # What `make test` does side by side before the tests: mypy has one processor, and for each version its own cache.
 CHECKS := check types-3.12 types-3.13 bytecode
