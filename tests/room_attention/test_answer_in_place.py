@@ -139,6 +139,20 @@ async def test_an_answer_is_taken_back_until_a_worker_took_it(desk: Any, open_ro
         await room.sees("a worker has acted on this answer already")
 
 
+async def test_an_answer_that_is_taken_back_before_a_picture_was_without_its_question_asks_again(
+    desk: Any, open_room: Any
+) -> None:
+    desk.ask("make one")
+    async with open_room(desk) as room:
+        await room.press("n")
+        await room.sees("A worker asks: 1 of 1")
+        screen, before = room.app.screen, room.app.screen._snapshot
+        await room.press("y", "u")
+        await room.sees("undone: ")
+        screen.show(before)  # as if it were the first one that was read since
+        await room.sees("A worker asks: 1 of 1", "make one")
+
+
 async def test_an_answer_from_elsewhere_leaves_the_page_as_it_is(desk: Any, open_room: Any) -> None:
     """A key that is on its way must not answer the question that would have come next."""
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)

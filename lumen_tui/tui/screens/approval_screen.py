@@ -58,14 +58,15 @@ class ApprovalScreen(ApprovalPaper):
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer picture; what was answered or ran out gives way to the next one."""
-        known = {one.id for one in self._snapshot.approvals}
+        going = self._answers.going if self._answers is not None else set()
+        known = {one.id for one in self._snapshot.approvals} - going  # an answer may be back before it was ever gone
         new = (one for one in snapshot.approvals if one.id not in known)
         back = next((one for one in new if one.asked < self._undone), None)
         self._snapshot, self._now = snapshot, snapshot.taken
-        if self._answers is not None:
-            self._answers.going &= {one.id for one in snapshot.approvals}
+        going &= {one.id for one in snapshot.approvals}
         if back is not None:
             self._undone = 0.0
+            going.discard(back.id)
             self._turn_to(back)
         elif self._request is None:
             self._advance()
