@@ -33,7 +33,7 @@ def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> 
         _check(store, folded, found, now)
         begun.tell(record)
         notes.extend(_put(store, others))
-        return [_turned(found[one.key], one, record.by, now) for one in node_changes if one.key in found], b""
+        return _turned(found, node_changes, record.by, now), b""
 
     notes: list[str] = []
     with history.Begun(store.layout) as begun:
@@ -65,7 +65,7 @@ def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> Non
     _put(store, [change for change in changes if change.kind != "node"])
 
     def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        return [_turned(found[change.key], change, by, now) for change in node_changes if change.key in found], b""
+        return _turned(found, node_changes, by, now), b""
 
     if node_changes:
         nodebulk.change(store.layout, [change.key for change in node_changes], edit)
@@ -100,9 +100,12 @@ def _joined(first: Change, then: Change) -> Change:
     return msgspec.structs.replace(first, before=before, after=after)
 
 
-def _turned(node: Raw, change: Change, by: str, now: float) -> Raw:
-    edits.patch(node, change.after or {}, by=by, now=now)
-    return node
+def _turned(found: dict[str, Raw], changes: list[Change], by: str, now: float) -> list[Raw]:
+    """The nodes that are there, each at the other side of its change."""
+    there = [change for change in changes if change.key in found]
+    for change in there:
+        edits.patch(found[change.key], change.after or {}, by=by, now=now)
+    return [found[change.key] for change in there]
 
 
 def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> None:

@@ -69,15 +69,17 @@ def _has_ended(place: str) -> bool:
 
 def memory_files(held: Iterable[Open]) -> dict[int, int]:
     """The memory files among them: the bytes that each takes, whoever wrote them, by the number of its inode."""
-    sizes = {}
+    files = statuses(one for one in held if one.path.startswith(_MEMORY_FILE))
+    return {status.st_ino: status.st_blocks * 512 for status in files}
+
+
+def statuses(held: Iterable[Open]) -> Iterator[os.stat_result]:
+    """What stat(2) tells of the files that are still open; through the descriptor, as some have no name any more."""
     for one in held:
-        if one.path.startswith(_MEMORY_FILE):
-            try:
-                status = os.stat(f"{one.holder}/fd/{one.number}")
-            except OSError:
-                continue
-            sizes[status.st_ino] = status.st_blocks * 512
-    return sizes
+        try:
+            yield os.stat(f"{one.holder}/fd/{one.number}")
+        except OSError:
+            continue
 
 
 def mapped_memory_files(pids: Iterable[int]) -> dict[int, int]:

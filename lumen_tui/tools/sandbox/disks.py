@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lumen_tui.tools.sandbox.descriptors import Open
+from lumen_tui.tools.sandbox.descriptors import Open, statuses
 from lumen_tui.tools.sandbox.newfiles import NewFiles, Tally
 from lumen_tui.tools.sandbox.usage import Usage
 
@@ -124,12 +124,5 @@ def _device(path: str) -> int:
 
 def _deleted(held: Iterable[Open]) -> int:
     """Bytes of files that have no name any more and are open still."""
-    sizes = {}
-    for one in held:
-        if one.path.endswith(_DELETED):
-            try:
-                status = os.stat(f"{one.holder}/fd/{one.number}")
-            except OSError:
-                continue
-            sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
-    return sum(sizes.values())
+    files = statuses(one for one in held if one.path.endswith(_DELETED))
+    return sum({(status.st_dev, status.st_ino): status.st_blocks * 512 for status in files}.values())
