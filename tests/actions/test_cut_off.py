@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from pathlib import Path
 
 import lumen_sweeps
 import pytest
+from lumen_kills import killed_at
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.doctor.examine import examine
@@ -69,28 +68,10 @@ VERBS: list[tuple[str, dict[str, object]]] = [
 ]
 
 
-def _killed_at(root: str, verb: str, arguments: dict[str, object], point: int) -> bool:
-    """Carry a verb out in a process that is killed before its n-th write; whether it came to that."""
-    child = os.fork()
-    if not child:
-        left = [point]
-
-        def fatal(real):
-            def call(*given, **named):
-                left[0] -= 1
-                if left[0] < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return real(*given, **named)
-
-            return call
-
-        for module, name in _WRITES:
-            setattr(module, name, fatal(getattr(module, name)))
-        try:
-            perform(Store(Path(root)), verb, arguments, by="ana", now=NOW + 500, client="cli")
-        finally:
-            os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+def _killed_at(root: Path, verb: str, arguments: dict[str, object], point: int) -> bool:
+    return killed_at(
+        point, _WRITES, lambda: perform(Store(root), verb, arguments, by="ana", now=NOW + 500, client="cli")
+    )
 
 
 def _filled(arguments: dict[str, object], names: dict[str, str]) -> dict[str, object]:
@@ -149,7 +130,7 @@ def test_a_verb_killed_between_two_writes_is_undone_as_a_whole_or_mended_by_the_
             desk.store.layout.create()
             names = _prepared(desk)
             before, entries = _seen(desk), _standing(desk)
-            if not _killed_at(str(desk.root), verb, _filled(arguments, names), point):
+            if not _killed_at(desk.root, verb, _filled(arguments, names), point):
                 continue
             killed += 1
             begun = history.open_entries(desk.store.layout)

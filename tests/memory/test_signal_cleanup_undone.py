@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import traceback
-from pathlib import Path
 
 import pytest
+from lumen_kills import killed_at
 
 from lumen_tui.engine.actions.registry import perform
 from lumen_tui.engine.outcome import ActionError
@@ -16,6 +13,8 @@ from lumen_tui.store import files, filing
 from lumen_tui.store.people import history
 from lumen_tui.store.signals import cleanups
 from lumen_tui.store.store import Store
+
+WRITES = [(files, "append"), (files, "take_place"), (filing, "remove"), (filing, "make_folder")]
 
 
 def journals(desk) -> dict[str, bytes]:
@@ -140,33 +139,6 @@ def test_nothing_to_clean_up_leaves_nothing(desk):
     assert desk.files() == before
 
 
-def killed_at(root: str, verb: str, point: int) -> bool:
-    """Carry a verb out in a process that is killed before its n-th write; whether it came to that."""
-    child = os.fork()
-    if not child:
-        left = [point]
-
-        def fatal(real):
-            def call(*given, **named):
-                left[0] -= 1
-                if left[0] < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return real(*given, **named)
-
-            return call
-
-        for module, name in ((files, "append"), (files, "take_place"), (filing, "remove"), (filing, "make_folder")):
-            setattr(module, name, fatal(getattr(module, name)))
-        try:
-            perform(Store(Path(root)), verb, {}, by="ana", now=1_800_000_000.0)
-        except BaseException:
-            traceback.print_exc()
-            raise
-        finally:
-            os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-
-
 @pytest.mark.parametrize("verb", ["cleanup.signals", "undo"])
 def test_a_kill_at_any_write_is_undone_to_what_was(desk, verb, sampled):
     mixed(desk)
@@ -174,7 +146,7 @@ def test_a_kill_at_any_write_is_undone_to_what_was(desk, verb, sampled):
     for point in sampled(list(range(24)), 6):
         if verb == "undo":
             desk.do("cleanup.signals")
-        if not killed_at(str(desk.root), verb, point):
+        if not killed_at(point, WRITES, lambda: perform(Store(desk.root), verb, {}, by="ana", now=1_800_000_000.0)):
             if verb == "cleanup.signals":
                 desk.do("undo")
             continue

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from lumen_tui.engine.outcome import Done
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, call_hash
-from lumen_tui.store import files
+from lumen_tui.store import files, locks
 from lumen_tui.store.people import approvals
+from lumen_tui.store.process import myself
 from lumen_tui.store.store import Store
 from lumen_tui.tui.app import LumenApp
 
@@ -115,6 +117,20 @@ def desk(tmp_path: Path) -> Desk:
     root = tmp_path / "state"
     root.mkdir(mode=0o700)
     return Desk(root)
+
+
+@pytest.fixture
+def driven(desk: Desk) -> Iterator[Desk]:
+    """The folder with an engine on it, as far as its lock and its heartbeat say."""
+    fd = locks.try_lock(desk.store.layout.engine_lock)
+    assert fd is not None
+    me = myself()
+    times_of = {"at": times.iso(NOW), "next_at": times.iso(NOW + 100)}
+    of_process = {"pid": me.pid, "boot_id": me.boot_id, "start_ticks": me.start_ticks}
+    beat = {"beat": 1, "phase": "asleep", **times_of, **of_process}
+    desk.write("heartbeat.json", beat)
+    yield desk
+    os.close(fd)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ The room writes through verbs alone; that each verb leaves an entry is for tests
 from __future__ import annotations
 
 import ast
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,6 @@ import pytest
 
 from lumen_tui import tui
 from lumen_tui.engine.actions.registry import VERBS
-from lumen_tui.model.times import iso
-from lumen_tui.store import locks
-from lumen_tui.store.process import myself
 from lumen_tui.tui.commands import COMMANDS
 
 NOW = 1_800_000_000.0
@@ -77,45 +73,36 @@ def _called(node: ast.Call) -> str:
 
 
 @pytest.fixture
-def driven(desk: Any) -> Any:
-    """A folder with something for every key, and an engine on it as far as its lock and its heartbeat say."""
-    fd = locks.try_lock(desk.store.layout.engine_lock)
-    assert fd is not None
-    me = myself()
-    beat = {
-        "beat": 1, "phase": "asleep", "at": iso(NOW), "next_at": iso(NOW + 100), "pid": me.pid, "boot_id": me.boot_id,
-        "start_ticks": me.start_ticks,
-    }  # fmt: skip
-    desk.write("heartbeat.json", beat)
-    desk.clock.wall = NOW - 400 * 86_400
+def furnished(driven: Any) -> Any:
+    """Something for every key."""
+    driven.clock.wall = NOW - 400 * 86_400
     for word in ("long ago", "longer ago"):
-        desk.do("node.create", content=f"a note: {word}", type="note")
-    desk.clock.wall = NOW
+        driven.do("node.create", content=f"a note: {word}", type="note")
+    driven.clock.wall = NOW
     for number in range(3):
-        desk.do("signal.send", message=f"note {number}")
+        driven.do("signal.send", message=f"note {number}")
     for word in ("lamps are dim", "doors stay open", "the roof leaks", "a stair creaks", "the tap drips"):
-        desk.do("node.create", content=word, type="discovery")
-        desk.do("node.create", content=f"a note: {word}", type="note")
+        driven.do("node.create", content=word, type="discovery")
+        driven.do("node.create", content=f"a note: {word}", type="note")
     for objective in ("ship it", "count it"):
-        desk.ended(desk.task(objective))
-    desk.task("wait for it")
-    yield desk
-    os.close(fd)
+        driven.ended(driven.task(objective))
+    driven.task("wait for it")
+    return driven
 
 
-async def test_each_key_that_writes_leaves_its_entry(driven: Any, open_room: Any) -> None:
-    async with open_room(driven) as room:
+async def test_each_key_that_writes_leaves_its_entry(furnished: Any, open_room: Any) -> None:
+    async with open_room(furnished) as room:
         for action, (where, keys, verb) in KEYS.items():
-            before = _newest(driven)
+            before = _newest(furnished)
             await room.press(*where.strip())
             for key in keys:
                 if key == ASKED:
                     await room.until(lambda: room.app.screen is not room.app.room)
                 else:
                     await room.press(key)
-            await room.until(lambda: _newest(driven) != before)  # noqa: B023
-            assert verb in _newest_verbs(driven), (action, room.text)
-            driven.clock.wall += 1
+            await room.until(lambda: _newest(furnished) != before)  # noqa: B023
+            assert verb in _newest_verbs(furnished), (action, room.text)
+            furnished.clock.wall += 1
             await room.until(lambda: room.app.screen is room.app.room)
 
 
@@ -129,12 +116,12 @@ def _newest(desk: Any) -> str:
     return next((deed.id for deed in desk.port.deeds(1)), "")
 
 
-async def test_what_is_put_off_from_the_list_of_needs_stands_in_the_journal(driven: Any, open_room: Any) -> None:
-    async with open_room(driven) as room:
+async def test_what_is_put_off_from_the_list_of_needs_stands_in_the_journal(furnished: Any, open_room: Any) -> None:
+    async with open_room(furnished) as room:
         await room.press("exclamation_mark", "z")
-        await room.until(lambda: driven.port.deeds(1)[0].verb == "attention.snooze")
+        await room.until(lambda: furnished.port.deeds(1)[0].verb == "attention.snooze")
         await room.press("escape", "J")
         await room.sees("Journal", "put off until")
         await room.press("u")
         await room.sees("undone: ")
-        assert not driven.port.snapshot().snoozed
+        assert not furnished.port.snapshot().snoozed

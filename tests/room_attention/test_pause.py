@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from lumen_tui.model.loop import Command
-from lumen_tui.model.times import epoch, iso
-from lumen_tui.store import locks
-from lumen_tui.store.process import myself
+from lumen_tui.model.times import epoch
 
 NOW = 1_800_000_000.0
-
-
-@pytest.fixture
-def driven(desk: Any) -> Iterator[Any]:
-    """The folder with an engine on it, as far as its lock and its heartbeat say."""
-    fd = locks.try_lock(desk.store.layout.engine_lock)
-    assert fd is not None
-    me = myself()
-    beat = {
-        "beat": 1, "phase": "asleep", "at": iso(NOW), "next_at": iso(NOW + 100), "pid": me.pid, "boot_id": me.boot_id,
-        "start_ticks": me.start_ticks,
-    }  # fmt: skip
-    desk.write("heartbeat.json", beat)
-    yield desk
-    os.close(fd)
 
 
 def orders(desk: Any) -> list[Command]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from lumen_apiserver import text, tool
 from lumen_program import start_worker
+from lumen_questions import asking_role, events_of
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
@@ -21,20 +22,7 @@ from lumen_tui.store.people import approvals
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = {"command": "echo made > made.txt"}
-BUILDER = """+++
-purpose = "p"
-shell = "any"
-write = true
-tools = ["shell", "write_result"]
-
-[[rules]]
-kind = "requires_approval"
-tool = "shell"
-why = "it may do harm"
-+++
-
-Work.
-"""
+BUILDER = asking_role("shell", "write_result")
 
 
 class Worker:
@@ -60,9 +48,7 @@ class Worker:
 
     @property
     def answers(self) -> list[str]:
-        path = self.folder / "events.jsonl"
-        events = [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
-        return [event["text"] for event in events if event["kind"] == "answered"]
+        return [event["text"] for event in events_of(self.folder) if event["kind"] == "answered"]
 
 
 @pytest.fixture
