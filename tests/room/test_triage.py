@@ -199,3 +199,22 @@ def test_a_filter_compares_ages_and_names_fields(text: str, fits: bool) -> None:
 
 def _found(desk: Desk, keys: list[str]) -> dict[str, Any]:
     return nodes.find(desk.store.layout.memory, keys)
+
+
+async def test_a_row_that_was_decided_does_not_come_back_with_rows_that_are_older(desk: Desk, open_room: Any) -> None:
+    first, second = desk.add("a lamp is dim"), desk.add("a door stays open")
+    async with open_room(port=desk.port) as room:
+        await room.press("5")
+        pane = room.app.room.pane("discoveries")
+        pane.leaving.take([first])
+        pane.leaving.happened([first])
+        pane.fill()  # of a moment before
+        assert pane.leaving.keys == {first}
+        await room.press("g", "a")
+        assert room.app.screen is room.app.room, "it is being decided: no second question"
+        await room.until(lambda: not pane.leaving.keys)  # it is there after all: somebody took the decision back
+        pane.leaving.take([first])
+        pane.leaving.happened([first])
+        desk.port.submit("triage.archive", node_ids=[first, second], reason="old")
+        await room.until(lambda: not pane.leaving.keys)
+        await room.until(lambda: not pane.snapshot.discoveries)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lumen_sweeps
 import pytest
 from lumen_terminal import DEADLINE, Terminal
 from textual.events import Key
@@ -53,7 +54,7 @@ def _until(terminal: Terminal, holds: Callable[[], bool]) -> None:
         terminal.read(0.05)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", lumen_sweeps.seeds(4))
 def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
     state: Path, terminals: list[Terminal], seed: int
 ) -> None:

@@ -104,6 +104,7 @@ async def test_each_key_that_writes_leaves_its_entry(furnished: Any, open_room: 
             assert verb in _newest_verbs(furnished), (action, room.text)
             furnished.clock.wall += 1
             await room.until(lambda: room.app.screen is room.app.room)
+            await room.until(lambda: not room.app.room.pane("discoveries").leaving.keys)
 
 
 def _newest_verbs(desk: Any) -> set[str]:

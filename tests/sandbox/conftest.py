@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import lumen_machine
+import lumen_sweeps
 import msgspec
 import pytest
 
@@ -171,11 +173,15 @@ def _listen_as_most_do(folder: Path, name: str, kind: int) -> socket.socket:
         os.close(fd)
 
 
-@pytest.fixture(params=["bubblewrap", "landlock"])
+@pytest.fixture(params=lumen_machine.TIERS)
 def machine(request: pytest.FixtureRequest, tmp_path: Path, results: tiers.Results) -> Iterator[Machine]:
-    if not results.holds(request.param):
-        pytest.skip(f"{request.param}: {results.why(request.param)}")
-    yield from make_machine(tmp_path, request.param, results)
+    tier = request.param
+    if tier == lumen_machine.DRAWN:
+        holding = [tier for tier in lumen_machine.TIERS if results.holds(tier)]
+        tier = lumen_sweeps.drawn(holding or lumen_machine.TIERS, request.node.name)
+    if not results.holds(tier):
+        pytest.skip(f"{tier}: {results.why(tier)}")
+    yield from make_machine(tmp_path, tier, results)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 
+import lumen_machine
 import pytest
 
 from lumen_tui.tools.sandbox import guarded
@@ -22,6 +23,7 @@ def repository(top, *options):
     return top
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("place", ["src/1/2/3/4/5/6", "build/app", "node_modules/a/b", "src/a\nb #c", "src/\udcff"])
 def test_a_repository_and_its_keys_are_found_wherever_they_stand(machine, place):
     app = repository(machine.top / "project" / place)

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 
+import lumen_machine
 import lumen_sweeps
 import pytest
 
@@ -39,6 +40,7 @@ FILES = {
 }  # fmt: skip
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", lumen_sweeps.parameters(FILES, 5, "files"))
 def test_more_files_than_it_may_make_end_it(name, machine):
     machine.settings(files=MOST)
@@ -179,6 +181,7 @@ EACH = "def each(f):\n if not os.fork(): f(); os._exit(0)\n try: os.wait()\n exc
 BURN = "def burn(s):\n e=time.process_time()+s\n while time.process_time()<e: pass\n"
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize(("how", "each"), [("ignored", 0.02), ("ignored", 0.3), ("thrown away", 0.3)])
 def test_time_counts_of_children_whose_end_nobody_asks_for(machine, how, each):
     machine.settings(cpu_seconds=1)
@@ -187,6 +190,7 @@ def test_time_counts_of_children_whose_end_nobody_asks_for(machine, how, each):
     assert "ended: it used more than 1 seconds of processor time" in result.text, result.text[-500:]
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("more", ["", "os.unlink(f'f{i}')\n"])
 def test_bytes_count_of_children_whose_end_nobody_asks_for(machine, more):
     machine.settings(disk_mb=200)

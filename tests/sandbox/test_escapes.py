@@ -4,6 +4,7 @@ import sysconfig
 import time
 from pathlib import Path
 
+import lumen_machine
 import pytest
 
 from lumen_tui.model.text import one_line
@@ -36,6 +37,7 @@ def places(machine):
     machine.values |= {"package": package, "site": sysconfig.get_path("purelib")}
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", ATTACKS)
 def test_it_leads_nowhere(name, machine):
     places(machine)
@@ -64,6 +66,7 @@ SURVIVORS = {
 }  # fmt: skip
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", SURVIVORS)
 def test_nothing_lives_on(name, machine):
     machine.values["n"] = str(time.monotonic_ns())[-6:]
@@ -198,6 +201,7 @@ OF_THE_USER = [name for name in OVER if "inotify" in name or "on the way" in nam
 IN_TURN = [pytest.param(name, marks=pytest.mark.xdist_group("of the user")) for name in OF_THE_USER]
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", [*(name for name in OVER if name not in OF_THE_USER), *IN_TURN])
 def test_a_limit_ends_it(name, machine):
     script, wanted = OVER[name]

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import lumen_machine
 import pytest
 
 from lumen_tui.store import files
@@ -58,6 +59,7 @@ MODES = {
 }  # fmt: skip
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", MODES)
 def test_files_of_others_keep_mode_owner_and_times(machine, name):
     (machine.store.root / "heartbeat.json").write_text("{}")
@@ -146,6 +148,7 @@ LOCKS = {
 }
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", LOCKS)
 def test_nobody_waits_for_a_lock_that_a_command_took(machine, name):
     journal = machine.store.layout.signals

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import lumen_machine
 import msgspec
 import pytest
 
@@ -52,6 +53,7 @@ def test_a_task_can_only_narrow_what_the_operator_granted(unwalled, roots, grant
 PLACES = ("new", "src/new", "../new", "../outside/new", "../missing/new", "../state/new", "../state/tasks/new")
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("home", ["@top@/home", "/nowhere"])
 @pytest.mark.parametrize(
     ("granted", "roots"),
@@ -157,6 +159,7 @@ def test_the_state_folder_stays_closed_below_a_granted_folder(unwalled):
     assert may_write(context, str(unwalled.files / "x")) == ""
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize(
     "name", [".GIT/hooks/x", ".Git/config", "src/.VSCODE/tasks.json", ".Env", ".Env.Local", "a/.giT"]
 )

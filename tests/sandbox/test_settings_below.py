@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+import lumen_machine
 import pytest
 
 from lumen_tui.tools.sandbox import guarded
@@ -32,6 +33,7 @@ def kept_aside(top):
     return sorted(path.name.partition(".aside-")[0] for path in top.rglob("*.aside-*"))
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("place", PLACES)
 def test_settings_that_are_there_stay_as_they_are(machine, place):
     folder = settings(machine.top / "project" / place)
@@ -79,6 +81,7 @@ MADE = {
 }
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", MADE)
 def test_settings_that_a_command_makes_are_put_aside(machine, name):
     told: list[str] = []
@@ -149,6 +152,7 @@ WAYS_ROUND = {
 }
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("tasks", [1, 2])
 @pytest.mark.parametrize("name", WAYS_ROUND)
 def test_settings_come_by_no_way_round(machine, name, tasks):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
+import lumen_machine
 import msgspec
 import pytest
 
@@ -63,6 +64,7 @@ def test_the_file_behind_a_link_called_env_is_hidden(machine):
 MADE = (".git/commondir", ".git/config.worktree", ".mcp.json", ".vscode/tasks.json", ".claude/settings.json")
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", MADE)
 def test_what_git_and_editors_would_obey_is_not_made_either(machine, name):
     """`commondir` names the folder whose config and hooks git goes by: the next `git status` would run a program."""
@@ -95,6 +97,7 @@ WRONG = {
 }
 
 
+@lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", WRONG)
 def test_a_command_does_not_begin_in_walls_that_are_not_as_meant(machine, monkeypatch, name):
     if machine.tier != "bubblewrap":

@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.xdist_group("strace"),
 ]
 MARK = "getppid"
-MOST = 16  # points of one sweep
+MOST = 10  # points of one sweep
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("strace") is None, reason="strace is missing: it lets single calls fail"),
     pytest.mark.xdist_group("strace"),
 ]
-MOST = 12  # points of the short form; each starts Python under strace
+MOST = 8  # points of the short form; each starts Python under strace
 REFUSALS = (
     ("openat", "EMFILE"), ("openat", "EIO"), ("flock", "ENOLCK"), ("write,pwrite64", "ENOSPC"), ("read,pread64", "EIO"),
     ("openat", "EACCES"), ("write,pwrite64", "EROFS"),

@@ -6,7 +6,12 @@ import functools
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
+
+import lumen_sweeps
+import pytest
 
 from lumen_tui.engine.sandboxing import words
 from lumen_tui.model.config import SandboxConfig
@@ -18,6 +23,17 @@ OPTIONAL = {
     "tmux": "the room in tmux", "sshd": "the room over SSH", "uv": "set-up and wheels with uv",
     "claude": "the real Claude Code",
 }  # fmt: skip
+
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+TIERS = ("bubblewrap", "landlock")
+DRAWN = "drawn"
+
+
+def on_a_tier(test: Test) -> Test:
+    """Mark a sweep each of whose points starts a sandbox: each runs on one tier that holds here; `make sweeps`: all."""
+    tiers_of_it = TIERS if lumen_sweeps.FULL else [DRAWN]
+    return pytest.mark.sweep(pytest.mark.parametrize("machine", tiers_of_it, indirect=True)(test))
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -49,6 +49,11 @@ def parameters(points: Iterable[Any], most: int, name: str) -> list[Any]:
     chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
     chosen = range(len(every)) if FULL else sorted(chance.sample(range(len(every)), min(most, len(every))))
     return [pytest.param(*_values(every[at]), marks=pytest.mark.sweep) for at in chosen]
+
+
+def drawn(ways: Sequence[Point], name: str) -> Point:
+    """One of several ways that are each as good, another for each seed and name."""
+    return random.Random(f"{seed()} {name}").choice(ways)  # noqa: S311 - a sample
 
 
 def _values(point: Any) -> tuple[Any, ...]:

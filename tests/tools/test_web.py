@@ -222,6 +222,6 @@ def test_hosts_by_pattern():
     assert allowed("anything", ("*",))
 
 
-@pytest.mark.parametrize("page", ["<![CDATA[", "<!", "<a" * 5000, "&#xffffffff;", "<svg><p>x", "</p>" * 1000, "\0<b"])
+@pytest.mark.parametrize("page", ["<![CDATA[", "<!", "<a" * 500, "&#xffffffff;", "<svg><p>x", "</p>" * 1000, "\0<b"])
 def test_broken_pages_are_read_as_far_as_they_go(page):
     assert isinstance(text_of(page), str)

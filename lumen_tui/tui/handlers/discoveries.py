@@ -35,7 +35,7 @@ class DiscoveriesHandler(Handler):
     def _why(self) -> str:
         if self.selected is None:
             return _NONE
-        return _BUSY if self._pane.leaving.keys.issuperset(self.rows.targets()) else ""
+        return "" if self._pane.leaving.keys.isdisjoint(self.rows.targets()) else _BUSY
 
     why_promote = why_archive = why_later = why_similar = _why
 

@@ -101,8 +101,8 @@ class DiscoveriesPane(Pane):
     def fill(self) -> None:
         self._likes.clear()
         self._lanes = {unit.id: unit.lane for unit in self.snapshot.work}
-        self.leaving.newer_rows()
         self._list.set_rows(self.snapshot.discoveries)
+        self.leaving.newer_rows()
 
     def lane(self, node: Node) -> str:
         """The lane of the work unit that a discovery was noticed on; empty where there is none."""

@@ -8,6 +8,7 @@ from typing import Any
 from lumen_tui.tui.widgets.line_list import LineList
 
 _FAR = 500  # rows looked at, both ways, for one that is not leaving
+_SEEN = 1.0  # seconds after which what was carried out is in the rows, or was undone since
 
 
 class Leaving:
@@ -24,9 +25,10 @@ class Leaving:
         self._rows.marks.clear()
         step_past(self._rows, self.keys)
 
-    def happened(self, keys: Iterable[str]) -> None:
-        """The action was carried out; the next rows will tell whether they are gone."""
+    def happened(self, keys: Collection[str]) -> None:
+        """The action was carried out: its rows are forgotten once they are gone, as the next ones may be older."""
         self._happened.update(keys)
+        self._rows.set_timer(_SEEN, lambda: self._forget(keys))
 
     def failed(self, keys: Collection[str]) -> None:
         """The action was refused: they stay, and several are marked again."""
@@ -36,9 +38,14 @@ class Leaving:
         self._rows.refresh_changed()
 
     def newer_rows(self) -> None:
-        """The list is about to take newer rows: what happened needs no care any more."""
-        self.keys -= self._happened
-        self._happened.clear()
+        """The list took newer rows: forget those that are gone."""
+        model = self._rows.model
+        self._forget([key for key in self._happened if model.find(key) is None])
+
+    def _forget(self, keys: Collection[str]) -> None:
+        self.keys.difference_update(keys)
+        self._happened.difference_update(keys)
+        self._rows.refresh_changed()
 
 
 def step_past(rows: LineList[Any], keys: Collection[str]) -> None:
