@@ -56,6 +56,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.xdist_group(name))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    import lumen_sweeps
+
+    items[:], others = lumen_sweeps.split(items)
+    config.hook.pytest_deselected(items=others)
+
+
 def pytest_collection_finish() -> None:
     """Only where a test opens a room: a process that tests the store alone does not load one."""
     gc.freeze()  # six thousand tests and their modules are not walked through again, here and in forks

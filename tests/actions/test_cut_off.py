@@ -121,6 +121,7 @@ def _newest(data: bytes) -> dict[str, object]:
     return newest
 
 
+@pytest.mark.sweep(most=10)
 @pytest.mark.parametrize(("verb", "arguments"), VERBS, ids=[verb for verb, _ in VERBS])
 def test_a_verb_killed_between_two_writes_is_undone_as_a_whole_or_mended_by_the_doctor(tmp_path, verb, arguments):
     killed = 0

@@ -103,6 +103,7 @@ def test_every_request_is_told_before_it_leaves(api, tmp_path):
     assert seen == [(Reserve, 0), ("sent", 0), (Spent, 1)]
 
 
+@pytest.mark.sweep(most=2)
 @pytest.mark.parametrize("kind", ["anthropic", "openai"])
 @pytest.mark.parametrize(("scheme", "left"), [("https", False), ("http", True)])
 def test_a_call_that_is_killed_while_it_connects_is_free(purse, kind, scheme, left):

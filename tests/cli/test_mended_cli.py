@@ -69,6 +69,7 @@ def test_a_full_disk_beside_a_running_engine_is_one_too(here, monkeypatch, capsy
     assert capsys.readouterr().err == "lumen-tui: spec.json: the disk is full; nothing was written\n"
 
 
+@pytest.mark.sweep(most=8)
 @pytest.mark.parametrize("closed", [".", "..", "memory", "tasks"])
 @pytest.mark.parametrize("words", [["status"], ["init"], ["signal", "x"], ["run", "x"], ["--engine-only", "--once"]])
 def test_a_closed_folder_is_refused_in_words(shell, tmp_path, closed, words):

@@ -41,6 +41,7 @@ def test_the_table_has_everything_that_can_be_edited():
     assert {name for _, wanted in EDITS for name in wanted} == set(tasks.EDITABLE)
 
 
+@pytest.mark.sweep(most=6)
 @pytest.mark.parametrize(("words", "wanted"), EDITS)
 def test_what_waits_is_changed_and_nothing_else_and_undo_takes_it_back(shell, task, words, wanted):
     assert shell("wu", "new", "Session manager").returncode == 0

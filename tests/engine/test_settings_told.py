@@ -42,6 +42,7 @@ def told(root: Path) -> list[str]:
     return [event.text for event in recent_events(Store(root), 100) if event.kind == settings.EVENT]
 
 
+@pytest.mark.sweep(most=4)
 @pytest.mark.parametrize(("name", "text", "said"), WRONG)
 def test_what_is_not_in_force_is_said_at_each_start_and_in_the_log(tmp_path, name, text, said):
     layout = Layout(tmp_path / "state")

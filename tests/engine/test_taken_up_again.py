@@ -105,6 +105,7 @@ def asked(site: Site) -> int:
     return len(approvals.every(site.layout, done=True))
 
 
+@pytest.mark.sweep(most=1)
 @pytest.mark.parametrize("times", [1, 3])
 def test_an_answer_outlives_both_that_wait_for_it_however_often(site, times):
     for attempt in range(1, times + 1):

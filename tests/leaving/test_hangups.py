@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import os
 import shlex
 import signal
@@ -13,7 +12,6 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-import lumen_sweeps
 import pytest
 
 HERE = Path(__file__).parent
@@ -29,6 +27,7 @@ def hangups() -> ModuleType:
     return module
 
 
+@pytest.mark.sweep(most=6)
 @pytest.mark.parametrize(
     ("leader", "way", "size"),
     [
@@ -73,9 +72,9 @@ def test_the_end_of_the_input_ends_a_room_that_draws_elsewhere(hangups: ModuleTy
     hangups.end_of_input()
 
 
-@pytest.mark.parametrize(
-    ("way", "seconds"), lumen_sweeps.parameters(itertools.product(["TERM", "INT"], [0.08, 0.16, 0.3]), 3, "early")
-)
+@pytest.mark.sweep(most=3)
+@pytest.mark.parametrize("seconds", [0.08, 0.16, 0.3])
+@pytest.mark.parametrize("way", ["TERM", "INT"])
 def test_a_room_that_is_told_to_end_while_it_opens_gives_the_terminal_back(
     hangups: ModuleType, way: str, seconds: float
 ) -> None:

@@ -40,6 +40,7 @@ PERSONAL = {"a memory": a_memory, "a fact": a_fact, "a discovery": a_discovery, 
 READ = {"signals_read", "discoveries_read"}
 
 
+@pytest.mark.sweep(most=4)
 @pytest.mark.parametrize("ends", ["well", "badly"])
 @pytest.mark.parametrize("act", PERSONAL)
 async def test_what_a_person_did_between_two_loops_is_not_the_loops(office, api, act, ends):

@@ -135,6 +135,7 @@ def worked(shell: Shell, tmp_path: Path) -> Shell:
     return shell
 
 
+@pytest.mark.sweep(most=20)
 @pytest.mark.parametrize("words", DOCUMENTED, ids=" ".join)
 def test_each_documented_example_runs(worked, words):
     code, _ = worked.code(*words)

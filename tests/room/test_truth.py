@@ -208,6 +208,7 @@ async def test_a_list_without_rows_leaves_its_room_to_those_that_have_some(
         assert len(room.pane("signals").text.splitlines()) > 8
 
 
+@pytest.mark.sweep(most=6)
 @pytest.mark.parametrize(
     "keys",
     [("5", "m"), ("5", "p"), ("5", "a"), ("t",), ("i",), ("question_mark",), ("colon",), ("exclamation_mark",),

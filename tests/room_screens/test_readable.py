@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import lumen_lived
-import lumen_sweeps
 import pytest
 from lumen_tour import Tour, each_once
 from rich.cells import cell_len
@@ -94,7 +93,8 @@ async def opened(root: Path, size: tuple[int, int]) -> AsyncIterator[LumenApp]:
         yield app
 
 
-@pytest.mark.parametrize(("size", "opens"), lumen_sweeps.parameters([((120, 40), 1), ((80, 24), 0)], 1, "sizes"))
+@pytest.mark.sweep(most=1)
+@pytest.mark.parametrize(("size", "opens"), [((120, 40), 1), ((80, 24), 0)])
 async def test_no_screen_shows_a_whole_id_or_a_date_of_a_file(lived: Path, size: tuple[int, int], opens: int) -> None:
     before: set[str] = set()
     wrong: list[tuple[str, str]] = []

@@ -55,6 +55,7 @@ def words(shown: str) -> str:
     return " ".join(shown.replace("│", " ").split())
 
 
+@pytest.mark.sweep(most=6)
 @pytest.mark.parametrize("name", DIALOGS)
 async def test_the_keys_are_seen_in_every_window(room, until, name):
     make, key = DIALOGS[name]

@@ -10,7 +10,6 @@ import threading
 import time
 
 import lumen_machine
-import lumen_sweeps
 import pytest
 
 from lumen_tui.tools.base import Answer
@@ -40,8 +39,9 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(most=6)
 @lumen_machine.on_a_tier
-@pytest.mark.parametrize("name", lumen_sweeps.parameters(FILES, 5, "files"))
+@pytest.mark.parametrize("name", FILES)
 def test_more_files_than_it_may_make_end_it(name, machine):
     machine.settings(files=MOST)
     script = (MANY + FILES[name] + "\ntime.sleep(20)").replace('"', "'").replace("'", '"')
@@ -181,6 +181,7 @@ EACH = "def each(f):\n if not os.fork(): f(); os._exit(0)\n try: os.wait()\n exc
 BURN = "def burn(s):\n e=time.process_time()+s\n while time.process_time()<e: pass\n"
 
 
+@pytest.mark.sweep(most=2)
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize(("how", "each"), [("ignored", 0.02), ("ignored", 0.3), ("thrown away", 0.3)])
 def test_time_counts_of_children_whose_end_nobody_asks_for(machine, how, each):

@@ -201,6 +201,7 @@ OF_THE_USER = [name for name in OVER if "inotify" in name or "on the way" in nam
 IN_TURN = [pytest.param(name, marks=pytest.mark.xdist_group("of the user")) for name in OF_THE_USER]
 
 
+@pytest.mark.sweep(most=14)
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", [*(name for name in OVER if name not in OF_THE_USER), *IN_TURN])
 def test_a_limit_ends_it(name, machine):

@@ -202,6 +202,7 @@ def test_the_quick_look_never_says_no_to_a_value_behind_a_name(value: str) -> No
             assert screen.may_hold(data) or not secrets(text), text
 
 
+@pytest.mark.sweep(most=6)
 @pytest.mark.parametrize(
     "piece",
     [

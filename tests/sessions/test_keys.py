@@ -18,6 +18,7 @@ SAY_SO = ("checkpoint", "decide", "handoff", "start", "fact", "role")
 NODES = ("create", "checkpoint", "decide", "handoff")
 
 
+@pytest.mark.sweep(most=6)
 @pytest.mark.parametrize("words", CALLS, ids=" ".join)
 def test_the_same_key_makes_one(shell, words):
     shell.ok("start", "--wu", "WU-009")

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import lumen_sweeps
 import pytest
 from lumen_program import lumen
 
@@ -50,7 +49,8 @@ def test_every_path_with_a_name_is_a_file_or_a_known_folder() -> None:
     assert len(NAMES) > 45 and set(POLICY) < set(NAMES)
 
 
-@pytest.mark.parametrize("name", lumen_sweeps.parameters(NAMES, 16, "named"))
+@pytest.mark.sweep(most=16)
+@pytest.mark.parametrize("name", NAMES)
 def test_it_is_named_until_it_is_mended(store: Store, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = store.root / name
     reader = Reader(store.root)
@@ -68,7 +68,8 @@ def test_it_is_named_until_it_is_mended(store: Store, name: str, capsys: pytest.
         assert name not in [problem.where for problem in reader.snapshot(NOW).problems]
 
 
-@pytest.mark.parametrize("name", lumen_sweeps.parameters(NAMES, 16, "goes on"))
+@pytest.mark.sweep(most=8)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_engine_goes_on_or_says_why_not(store: Store, name: str) -> None:
     """What is kept in it is out of reach, and the exit code tells; what forbids keeps everything from starting."""
     main(["--state", str(store.root), "task", "new", "look around", "--role", "researcher"])

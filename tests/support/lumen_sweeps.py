@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
@@ -43,21 +43,26 @@ def sample(points: list[Point], most: int, name: str) -> list[Point]:
     return [points[at] for at in (0, *between, len(points) - 1)]
 
 
-def parameters(points: Iterable[Any], most: int, name: str) -> list[Any]:
-    """For `parametrize`: all points, or `most` of them, others for each seed. `make sweeps` runs them all."""
-    every = list(points)
+def split(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """The tests of this run, and the points beyond N that `@pytest.mark.sweep(most=N)` leaves to other runs."""
+    points: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        points.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    others = {id(item) for name, of_it in points.items() for item in _left_out(name, of_it)}
+    return [item for item in items if id(item) not in others], [item for item in items if id(item) in others]
+
+
+def _left_out(name: str, items: list[pytest.Item]) -> list[pytest.Item]:
+    most = min((mark.kwargs["most"] for mark in items[0].iter_markers("sweep") if "most" in mark.kwargs), default=None)
+    if FULL or most is None or len(items) <= most:
+        return []
     chance = random.Random(f"{seed()} {name}")  # noqa: S311 - a sample
-    chosen = range(len(every)) if FULL else sorted(chance.sample(range(len(every)), min(most, len(every))))
-    return [pytest.param(*_values(every[at]), marks=pytest.mark.sweep) for at in chosen]
+    return chance.sample(items, len(items) - most)
 
 
 def drawn(ways: Sequence[Point], name: str) -> Point:
     """One of several ways that are each as good, another for each seed and name."""
     return random.Random(f"{seed()} {name}").choice(ways)  # noqa: S311 - a sample
-
-
-def _values(point: Any) -> tuple[Any, ...]:
-    return point if isinstance(point, tuple) else (point,)
 
 
 def table(rows: Iterable[tuple[str, str, float]]) -> list[str]:

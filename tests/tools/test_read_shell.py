@@ -129,6 +129,7 @@ def test_an_escape_is_refused_and_changes_nothing(command, place, make_box):
     assert (place / "canary").read_text() == "alive\n"
 
 
+@pytest.mark.sweep(most=14)
 @pytest.mark.parametrize(("command", "wanted"), ALLOWED)
 def test_a_reading_command_runs(command, wanted, place, make_box, yes):
     result = make_box("read", ask=yes).call("shell", {"command": command, "cwd": str(place)})

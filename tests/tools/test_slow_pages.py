@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import lumen_sweeps
 import pytest
 
 from lumen_tui.tools import web
@@ -26,7 +25,8 @@ def spent(shape: str, length: int) -> float:
     return time.process_time() - begun
 
 
-@pytest.mark.parametrize("shape", lumen_sweeps.parameters(SHAPES, 6, "shapes"))
+@pytest.mark.sweep(most=6)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_the_work_grows_with_the_length_alone(shape: str) -> None:
     """Twenty times the page is not four hundred times the work. A busy machine may stretch a try, not three."""
     assert any(spent(shape, LENGTH) < 50 * spent(shape, LENGTH // PARTS) + 0.1 for _ in range(3))
