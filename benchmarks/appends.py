@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.table import Row, share
-from lumen_tui.store import files
+from lumen_tui.storage import files
 
 LINE = b'{"id":"sig-%013d","message":"80 % done, tests left","created_at":"2026-01-01T00:00:00Z","lane":"UI"}'.replace(
     b"80 %", b"80 %%"

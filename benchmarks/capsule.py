@@ -10,15 +10,15 @@ import msgspec
 
 from benchmarks import state
 from benchmarks.table import Row
-from lumen_tui.engine.capsules import Capsules
+from lumen_tui.engine.loops.capsules import Capsules
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Artifact, LeftOut, Orientation, Packet
 from lumen_tui.model.records import Signal
 from lumen_tui.model.times import HOUR, iso
-from lumen_tui.store.memory.packetrows import PacketIndex
-from lumen_tui.store.store import Store
-from lumen_tui.store.why import presence
-from lumen_tui.store.why.digest import digest_for
+from lumen_tui.queries import presence
+from lumen_tui.queries.digest import digest_for
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory.packet_rows import PacketIndex
 
 _PACKETS, _NODES, _SIGNALS = 10_000, 100_000, 1_000_000
 _TIMES = 9
@@ -59,7 +59,7 @@ def _packet(number: int, now: float) -> Packet:
 
 
 def _facts(store: Store, now: float) -> None:
-    from lumen_tui.engine.actions import facts as verbs
+    from lumen_tui.actions import facts as verbs
     from lumen_tui.model import facts
 
     probe = facts.Probe("p1", "file", "/etc/hosts")

@@ -17,9 +17,9 @@ from benchmarks.table import Row, share
 from lumen_tui.engine.engine import Engine
 from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store import files, lease
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.storage import files, lease
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks.task_records import read_json
 
 _TASKS = 10_000
 _BEATS = """
@@ -71,7 +71,7 @@ asyncio.run(beats())
 _CALLS = """
 import contextlib, statistics, sys, time
 from pathlib import Path
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.stopping import Stopper
 folder = Path(sys.argv[1])
@@ -224,8 +224,8 @@ def _has_zygote(engine: int) -> bool:
 
 def _zygote_weight(root: Path) -> Iterator[Row]:
     """What a zygote weighs when it is ready."""
-    from lumen_tui.engine import workers
-    from lumen_tui.engine.zygote import Zygote
+    from lumen_tui.engine.supervisor import workers
+    from lumen_tui.engine.supervisor.zygote import Zygote
 
     root.mkdir()
     for kind in ("offline", "anthropic"):

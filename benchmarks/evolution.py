@@ -13,7 +13,7 @@ from benchmarks.table import Row
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import Evolving
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 
 SIZE = 50_000_000
 _WORDS = (

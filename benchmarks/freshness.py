@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.table import Row
-from lumen_tui.engine.actions import facts as verbs
+from lumen_tui.actions import facts as verbs
 from lumen_tui.model import facts
 from lumen_tui.model.facts import Outcome, Probe
 from lumen_tui.model.freshness import Turn, choose
 from lumen_tui.model.times import iso
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory.facts import FactIndex, record
-from lumen_tui.store.store import Store
 from lumen_tui.tools.probes import batch
 from lumen_tui.tools.probes.batch import Job
 

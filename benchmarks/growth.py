@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks.hotverbs import repeat
 from benchmarks.state import make_state
 from benchmarks.table import Row, share
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.store.store import Store
+from lumen_tui.actions.registry import perform
+from lumen_tui.storage.store import Store
 
 UNIT = "WU-008"  # one of the 400 that the history is about
 VERBS: tuple[tuple[str, list[str], float], ...] = (

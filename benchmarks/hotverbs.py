@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.state import make_state
 from benchmarks.table import Row, share
-from lumen_tui.store import backwards, files
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import backwards, files
+from lumen_tui.storage.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[1]
 BARE = (

@@ -12,15 +12,15 @@ from typing import Any
 
 from benchmarks.state import make_state
 from benchmarks.table import Row
-from lumen_tui.engine.actions import cleanup, fading, summaries
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions import cleanup, fading, summaries
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.times import DAY
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory.ageindex import AgeIndex
-from lumen_tui.store.store import Store
-from lumen_tui.store.why.provenance import Links
+from lumen_tui.queries.lineage.provenance import Links
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory.age_index import AgeIndex
 
 NODES = 100_000
 _fork = multiprocessing.get_context("fork")

@@ -13,9 +13,9 @@ from pathlib import Path
 from benchmarks.state import NEWEST, make_state
 from benchmarks.table import Row, share
 from benchmarks.terminal import Terminal
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.lease import is_held, read_lease
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.lease import is_held, read_lease
 
 ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"

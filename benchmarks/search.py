@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks.table import Row, share
 from lumen_tui.model import times
 from lumen_tui.model.searching import parse
-from lumen_tui.store.index.search import Searcher
-from lumen_tui.store.layout import Layout
+from lumen_tui.queries.search.search import Searcher
+from lumen_tui.storage.layout import Layout
 
 NOTES, QUESTIONS = 100_000, 100
 _LETTERS = "etaoinshrdlucmfwypvbgk"

@@ -13,14 +13,14 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.table import Row, share
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.spendbook import HOLD, SPENT, Entry
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, process
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.spend.ledger import Ledger, new_call
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files, process
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.ledger.ledger import Ledger, new_call
 
 _LINES = 100_000
 _WORKERS = 16

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 
 LANES = ("Core", "UI", "Docs", "Ops")
 NEWEST = "newest of all signals"  # stands on screen once the signals pane shows real content

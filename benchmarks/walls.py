@@ -12,9 +12,9 @@ from benchmarks.table import Row, share
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import Answer, Context
-from lumen_tui.tools.sandbox import cell, tiers
+from lumen_tui.tools.sandbox import sandboxed_command, tiers
 from lumen_tui.tools.toolbox import Toolbox
 
 _RUNS = 30
@@ -28,9 +28,9 @@ def measure(folder: Path) -> Iterator[Row]:
     results = tiers.test_all(store.layout.index, os.environ["PATH"], SandboxConfig())
     yield Row("", "self-test of both sandbox tiers", 1000 * (time.perf_counter() - began))
     bare = share([_bare() for _ in range(_RUNS)], 50)
-    for number, tier in enumerate(cell.TIERS):
+    for number, tier in enumerate(sandboxed_command.TIERS):
         what = f"a shell call, sandbox tier {tier}, p50"
-        if tier != cell.ASK and not results.holds(tier):
+        if tier != sandboxed_command.ASK and not results.holds(tier):
             yield Row("", what, skipped=results.why(tier))
             continue
         box = _box(store, f"tsk-{number}", tier)

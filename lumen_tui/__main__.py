@@ -89,7 +89,7 @@ def _stand_in() -> None:
 
 
 def _carry_out(words: list[str]) -> int:
-    from lumen_tui.cli import hot, light
+    from lumen_tui.cli.fast import hot, light
 
     code = hot.run(words)
     if code is not None:
@@ -129,7 +129,7 @@ def _parser(prog: str, description: str) -> argparse.ArgumentParser:
 def _state(options: argparse.Namespace) -> Path:
     from pathlib import Path
 
-    from lumen_tui.store.layout import default_root, from_home
+    from lumen_tui.storage.layout import default_root, from_home
 
     if options.state:
         return from_home(options.state).absolute()
@@ -145,7 +145,7 @@ def _operator(options: argparse.Namespace) -> str:
 def _room_or_engine(words: list[str]) -> int:
     if "--engine-only" in words or _no_terminal():
         return _by_options(words)
-    from lumen_tui.tui.way_out import way_out
+    from lumen_tui.tui.patches.way_out import way_out
 
     try:
         way_out.prepare()
@@ -197,7 +197,7 @@ def _room(options: argparse.Namespace) -> int:
 
 
 def _refuse(why: str) -> int:
-    from lumen_tui.tui.way_out import way_out
+    from lumen_tui.tui.patches.way_out import way_out
 
     way_out.give_back(screen=True)  # the first paint may be there
     print(f"lumen-tui: {why}", file=sys.stderr)
@@ -206,7 +206,7 @@ def _refuse(why: str) -> int:
 
 def _open(root: Path, options: argparse.Namespace) -> int:
     from lumen_tui.tui.main import run_room
-    from lumen_tui.tui.way_out import way_out
+    from lumen_tui.tui.patches.way_out import way_out
 
     way_out.prepare()  # the filling of a demo had signals of its own
     return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
@@ -214,7 +214,7 @@ def _open(root: Path, options: argparse.Namespace) -> int:
 
 def _why_not(root: Path) -> str:
     """Why there can be no room on this folder, or the empty string."""
-    from lumen_tui.store.files import StoreError
+    from lumen_tui.storage.files import StoreError
     from lumen_tui.tui.main import prepare
 
     try:
@@ -243,7 +243,7 @@ def _filled_or_left(fill: Callable[[], None]) -> None:
     """Fill; an INT leaves at once, where `asyncio.run` would wait for every thread that it began. KeyboardInterrupt."""
     import signal
 
-    from lumen_tui.tui.way_out import way_out
+    from lumen_tui.tui.patches.way_out import way_out
 
     def leave(number: int, _frame: object) -> None:
         os.write(2, b"lumen-tui: stopped while the demo was being filled; what was made is being removed\n")

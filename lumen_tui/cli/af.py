@@ -7,15 +7,15 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.text import one_line, safe
 
 if TYPE_CHECKING:
+    from lumen_tui.actions.agentfile import Plan
     from lumen_tui.cli.parser import Group
-    from lumen_tui.engine.actions.agentfile import Plan
     from lumen_tui.model.agentmessages import AfMessage
-    from lumen_tui.store.memory.agentfile import Clean
+    from lumen_tui.store.memory.agent_files import Clean
 
 _NONE = "none"
 
@@ -41,14 +41,14 @@ def declare(commands: Group) -> None:
 
 def _clean() -> Clean:
     """Makes a text safe to show and takes keys out of it."""
-    from lumen_tui.tools.redact import redactor
+    from lumen_tui.tools.policy.redaction import redactor
 
     redact = redactor(os.environ)
     return lambda text: redact(safe(text))
 
 
 def run_import(session: Session, args: Namespace) -> int:
-    from lumen_tui.engine.actions import agentfile as verbs
+    from lumen_tui.actions import agentfile as verbs
     from lumen_tui.model.agentfile import BadAgentFile, parse
 
     try:
@@ -119,18 +119,18 @@ def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, Any]:
 
 
 def run_export(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.memory import agentfile
+    from lumen_tui.store.memory import agent_files
     from lumen_tui.store.settings.config import load_config
 
     if args.file != "-" and os.path.lexists(args.file) and not args.force:
         raise ActionError(f"{args.file} is there already: name another file, or use --force")
     name, said = _said(session, args.session)
     agent = load_config(session.layout)[0].agent.name
-    whole = agentfile.document(session.layout, agent, said, _clean(), session.now)
+    whole = agent_files.document(session.layout, agent, said, _clean(), session.now)
     if args.file == "-":
         document(whole)
         return 0
-    size = agentfile.write_document(args.file, whole)
+    size = agent_files.write_document(args.file, whole)
     counts = {key: len(whole[key]) for key in ("blocks", "passages")} | {"messages": len(said)}
     if args.json:
         document({"file": args.file, "bytes": size, "session": name, **counts})
@@ -143,12 +143,12 @@ def run_export(session: Session, args: Namespace) -> int:
 
 def _said(session: Session, wanted: str) -> tuple[str, list[AfMessage]]:
     """The transcript that is meant, and its messages."""
-    from lumen_tui.store.memory import agentfile
+    from lumen_tui.store.memory import agent_files
 
-    name = "" if wanted == _NONE else wanted or agentfile.newest_session(session.layout)
+    name = "" if wanted == _NONE else wanted or agent_files.newest_session(session.layout)
     if not name:
         return "", []
     try:
-        return name, agentfile.messages(session.layout, name)
+        return name, agent_files.messages(session.layout, name)
     except FileNotFoundError as error:
         raise ActionError(f"there is no transcript {name}", missing=True) from error

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.actions import approvals as verbs
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.engine.actions import approvals as verbs
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, canonical, no_rule, preview_rule, rule_words, whole_call
 from lumen_tui.model.folding import brief, line_count
-from lumen_tui.store.people import approvals
+from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.tasks import task_files
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -84,8 +84,8 @@ def state_of(session: Session, request: Approval) -> str:
         return answer.ended or ("allowed" if answer.allowed else "refused")
     if session.now >= request.expires:
         return "expired"
-    folder = taskfiles.folder_of(session.layout, request.task_id)
-    return "withdrawn" if folder is None or taskfiles.status_of(folder).ended else "waiting"
+    folder = task_files.folder_of(session.layout, request.task_id)
+    return "withdrawn" if folder is None or task_files.status_of(folder).ended else "waiting"
 
 
 def run_list(session: Session, args: Namespace) -> int:

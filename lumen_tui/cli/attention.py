@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import times
 from lumen_tui.model.attention import can_wait, for_an_hour
 from lumen_tui.model.snapshot import Attention, Snapshot

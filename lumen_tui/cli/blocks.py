@@ -7,11 +7,11 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import AGENT, Session, by_agent, document, read_text, say, table, talk
-from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.blocks import LIMIT, Block, Step, description
-from lumen_tui.store.files import StoreError
+from lumen_tui.storage.files import StoreError
 from lumen_tui.store.memory import blocks
 
 if TYPE_CHECKING:
@@ -264,6 +264,6 @@ def _step_row(step: Step, now: float) -> tuple[str, ...]:
 
 
 def _diff(session: Session, known: list[Step], number: int) -> str:
-    from lumen_tui.store.memory.blockpage import diff_of
+    from lumen_tui.queries.blocks_page import diff_of
 
     return diff_of(session.layout, tuple(known), known[number].step) or "(the same text)\n"

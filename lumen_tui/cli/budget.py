@@ -5,14 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, say, table, talk, told
-from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.budget import Cap, own_words
 from lumen_tui.model.spendbook import Amount
 from lumen_tui.model.spendreport import Grant, Held, Share, SpendReport
 from lumen_tui.model.tasks import Budget
-from lumen_tui.store.spend.spending import spend_report
+from lumen_tui.store.ledger.spending import spend_report
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

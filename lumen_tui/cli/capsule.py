@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import capsule as shape
 from lumen_tui.model.capsule import LEAST, Capsule
 from lumen_tui.model.text import one_line
@@ -48,7 +48,7 @@ def described(made: Capsule) -> dict[str, Any]:
 
 
 def _next(session: Session, budget: int) -> Capsule:
-    from lumen_tui.engine.capsules import build_capsule, next_loop
+    from lumen_tui.engine.loops.capsules import build_capsule, next_loop
     from lumen_tui.store.settings.config import load_config
 
     config, _ = load_config(session.layout)
@@ -56,7 +56,7 @@ def _next(session: Session, budget: int) -> Capsule:
 
 
 def _kept(session: Session, name: str) -> Capsule:
-    from lumen_tui.engine.capsules import loop_named
+    from lumen_tui.engine.loops.capsules import loop_named
     from lumen_tui.store.memory import capsules
 
     loop = loop_named(name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions import context
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.cli.sessions import add_author
-from lumen_tui.engine.actions import context
 from lumen_tui.model.page import Block
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.engine.doctor.finding import NOTE, Finding, Report
-from lumen_tui.engine.outcome import ActionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

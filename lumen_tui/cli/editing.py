@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import talk
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.texteditor import NoEditor, command
-from lumen_tui.store import files, mending
+from lumen_tui.storage import files, repair
 
 
 @contextmanager
@@ -30,9 +30,9 @@ def edited(text: str, name: str) -> Iterator[str]:
         if path.exists() and path.read_bytes() != text.encode():
             talk(f"what you wrote is in {path}: give it with --file once it is in order")
         else:
-            mending.sweep(folder)
+            repair.sweep(folder)
         raise
-    mending.sweep(folder)
+    repair.sweep(folder)
 
 
 def _after(path: Path, before: str) -> str:

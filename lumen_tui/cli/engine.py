@@ -47,7 +47,7 @@ def target_of(words: list[str]) -> str:
 
 
 def run_pause(session: Session, args: Namespace) -> int:
-    from lumen_tui.engine.outcome import ActionError
+    from lumen_tui.actions.outcome import ActionError
 
     if args.seconds is not None and not args.seconds >= 1:
         raise ActionError("a pause lasts 1 second at least; without --for it lasts until `resume`")
@@ -59,7 +59,7 @@ def run_pause(session: Session, args: Namespace) -> int:
 
 
 def _target(args: Namespace) -> str:
-    from lumen_tui.engine.outcome import ActionError
+    from lumen_tui.actions.outcome import ActionError
 
     try:
         return target_of(args.scope)
@@ -68,8 +68,8 @@ def _target(args: Namespace) -> str:
 
 
 def run_resume(session: Session, args: Namespace) -> int:
-    from lumen_tui.engine.outcome import ActionError
-    from lumen_tui.store.tasks.killfile import is_thrown
+    from lumen_tui.actions.outcome import ActionError
+    from lumen_tui.store.tasks.kill_file import is_thrown
 
     target = _target(args)
     try:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, talk, told
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Status
@@ -159,8 +159,8 @@ def _is_person() -> bool:
 
 
 def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterable[Path]:
-    from lumen_tui.store.layout import from_home
-    from lumen_tui.store.transcripts.sessionlines import foreign_sessions, own_sessions
+    from lumen_tui.storage.layout import from_home
+    from lumen_tui.store.sessions.transcript_lines import foreign_sessions, own_sessions
 
     if args.session:
         named = [from_home(name) for name in args.session]
@@ -180,7 +180,7 @@ def _progress(report: Report, size: int) -> None:
 
 
 def _report(done: Outcome, judging: Judging, args: Namespace, judged: str) -> None:
-    from lumen_tui.store.learning import evolved
+    from lumen_tui.store.evolution import evolved
 
     if args.json:
         seen = {one.id: evolved.facts(one) for one in judging.seen}
@@ -218,13 +218,14 @@ def _tell_refusals(done: Outcome) -> None:
 
 
 def run_claude_md(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.learning import claudemd
+    from lumen_tui.store.evolution import claude_md
 
     config = _config(session)
-    made, changed = (claudemd.assembled(session.layout, config, session.now), False) if args.print else claudemd.write(
-        session.layout, config, session.now
-    )  # fmt: skip
-    place = claudemd.place_of(session.layout, config)
+    if args.print:
+        made, changed = claude_md.assembled(session.layout, config, session.now), False
+    else:
+        made, changed = claude_md.write(session.layout, config, session.now)
+    place = claude_md.place_of(session.layout, config)
     if args.json:
         document({"file": str(place), "written": changed, "size": made.size, "budget": made.budget, "cuts": made.cuts})
         return 0
@@ -245,7 +246,7 @@ def _cut(cut: Cut) -> str:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.learning.constitution import read_standing
+    from lumen_tui.store.evolution.constitution import read_standing
 
     found = read_standing(session.layout)
     if args.json:
@@ -258,7 +259,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def run_diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.learning.constitution import read_standing
+    from lumen_tui.store.evolution.constitution import read_standing
 
     found = read_standing(session.layout)
     if args.json:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, say, table, talk, told
-from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import evolution, ids
 from lumen_tui.model.evolution import Observation
 
@@ -39,7 +39,7 @@ def _action(session: Session, args: Namespace) -> Done | None:
 
 
 def _list(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.learning import evolved
+    from lumen_tui.store.evolution import evolved
 
     found = [one for one in evolved.observations(session.layout).values() if args.list in ("all", one.status)]
     if args.json:
@@ -52,7 +52,7 @@ def _list(session: Session, args: Namespace) -> int:
 
 
 def _one(session: Session, name: str) -> Observation:
-    from lumen_tui.store.learning import evolved
+    from lumen_tui.store.evolution import evolved
 
     found = [one for one in evolved.observations(session.layout).values() if one.id.startswith((name, f"evo-{name}"))]
     if not found:
@@ -83,7 +83,7 @@ def _show(session: Session, args: Namespace) -> int:
 
 
 def _rejections(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.learning import evolved
+    from lumen_tui.store.evolution import evolved
 
     found = evolved.rejections(session.layout)
     if args.json:
@@ -101,7 +101,7 @@ def _rejections(session: Session, args: Namespace) -> int:
 
 
 def _versions(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.learning import versions
+    from lumen_tui.store.evolution import versions
 
     found = versions.listed(session.layout)
     if args.json:
@@ -116,12 +116,12 @@ def _versions(session: Session, args: Namespace) -> int:
 
 
 def _diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.learning import versiondiff
+    from lumen_tui.store.evolution import version_diff
 
     if len(args.diff) > 2:
         raise ActionError("--diff takes one or two versions")
     try:
-        text = versiondiff.between(session.layout, *args.diff)
+        text = version_diff.between(session.layout, *args.diff)
     except LookupError as error:
         raise ActionError(
             f"there is no version {error.args[0]}: `evolve --versions` lists them", missing=True

@@ -6,13 +6,13 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions import cleanup, edits, fields
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.engine.actions import cleanup, edits, fields
 from lumen_tui.model.records import LIFECYCLES, NODE_TYPES
 from lumen_tui.model.summary import meta
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
-from lumen_tui.store.memory.nodescan import newest_nodes
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

@@ -6,9 +6,9 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions import facts as verbs
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, made, table, talk, told
-from lumen_tui.engine.actions import facts as verbs
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import freshness, times
 from lumen_tui.model.facts import KINDS, SPANS, absolute, probe_words
 from lumen_tui.model.freshness import FactState

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.actions import cleanup, fading, summaries
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.putaway import Leaving
 from lumen_tui.cli.session import Session, document, say, table, talk, told
-from lumen_tui.engine.actions import cleanup, fading, summaries
-from lumen_tui.engine.actions.putaway import Leaving
-from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
-from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.memory.age_index import AgeIndex
 from lumen_tui.store.signals.judging import Counts
 
 if TYPE_CHECKING:

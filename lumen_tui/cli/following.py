@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.store.journal import Follower
+from lumen_tui.storage.journal import Follower
 
 R = TypeVar("R", bound=msgspec.Struct)
 

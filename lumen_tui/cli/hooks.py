@@ -14,10 +14,10 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.hooks import settings
 from lumen_tui.engine.hooks.settings import Installed
 from lumen_tui.model import times
-from lumen_tui.store import locks
+from lumen_tui.storage import locks
+from lumen_tui.store.sessions import hook_journal
+from lumen_tui.store.sessions.hook_events import HookEvents
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.transcripts import hookjournal
-from lumen_tui.store.transcripts.hookevents import HookEvents
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
@@ -30,7 +30,7 @@ def declare(commands: Group) -> None:
     hook = commands.add(
         "hook", run_hook, "Take one event of an agent's program from standard input.", "hook PostToolUse < event.json"
     )
-    hook.add_argument("event", help=", ".join(hookjournal.EVENTS))
+    hook.add_argument("event", help=", ".join(hook_journal.EVENTS))
     group = commands.group("hooks", "Hooks of an agent's program: checkpoints without being asked.")
     install = group.add(
         "install", run_install, "Add our hooks to .claude/settings.json beside what is there.", "hooks install"
@@ -56,7 +56,7 @@ def _path(args: Namespace) -> Path:
 
 
 def run_hook(session: Session, args: Namespace) -> int:
-    from lumen_tui.cli import hook
+    from lumen_tui.cli.fast import hook
 
     return hook.run([args.event], {"state": str(session.root)})
 
@@ -95,7 +95,7 @@ def run_status(session: Session, args: Namespace) -> int:
     while hooks.refresh():
         pass
     rule = load_config(session.layout)[0].memory.enforcement.auto_checkpoint
-    running = locks.is_locked(session.root / hookjournal.LOCK)
+    running = locks.is_locked(session.root / hook_journal.LOCK)
     trouble = [*_trouble(session, installed), *[one.what for one in hooks.problems(session.now)]]
     if args.json:
         facts: dict[str, Any] = {"installed": installed, "rule": rule, "hooks": hooks.view, "by_event": hooks.counts}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.store.files import NotWritten
+from lumen_tui.storage.files import NotWritten
+from lumen_tui.storage.redaction import PROCESS
 from lumen_tui.store.memory.importing import Part, Report
-from lumen_tui.store.redaction import PROCESS
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -37,7 +37,7 @@ def run_beads(session: Session, args: Namespace) -> int:
 
 
 def _run(session: Session, args: Namespace, verb: str) -> int:
-    from lumen_tui.engine.actions.imports import Imported
+    from lumen_tui.actions.imports import Imported
 
     try:
         done = session.perform(verb, path=str(Path(args.path).expanduser()))

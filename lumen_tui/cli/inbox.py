@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from lumen_tui.cli import light
-from lumen_tui.engine.actions import fields
+from lumen_tui.actions import fields
+from lumen_tui.cli.fast import light
 from lumen_tui.model import lanes, times
-from lumen_tui.store import files
+from lumen_tui.storage import files
 from lumen_tui.store.signals import inbox
 from lumen_tui.store.signals.inbox import Page
 
@@ -75,8 +75,8 @@ def _count(root: str, wish: Wish) -> int:
         return len(page.found)
     from pathlib import Path
 
-    from lumen_tui.store.layout import Layout
-    from lumen_tui.store.signals.signalindex import SignalIndex
+    from lumen_tui.storage.layout import Layout
+    from lumen_tui.store.signals.signal_index import SignalIndex
 
     index = SignalIndex(Layout(Path(root)), wish.reader)
     while index.refresh():

@@ -9,8 +9,8 @@ from lumen_tui.model import analytics, times
 from lumen_tui.model.analytics import Sample, Stats
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
-from lumen_tui.store.memory.nodescan import newest_nodes
 
 _HEAD = ("", "judged", "promoted", "archived", "merged", "share", "95 %", "weeks")
 

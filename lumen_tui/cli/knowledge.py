@@ -6,8 +6,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions import knowledge
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.engine.actions import knowledge
 from lumen_tui.model.text import safe
 
 if TYPE_CHECKING:

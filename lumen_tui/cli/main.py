@@ -6,16 +6,17 @@ import os
 import sys
 from pathlib import Path
 
-from lumen_tui.cli import light, mem
+from lumen_tui.actions.checks import nearest
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.fast import light
+from lumen_tui.cli.lumenflow import mem
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, Usage, build_parser
 from lumen_tui.cli.session import Session, by_agent, talk
-from lumen_tui.engine.actions.checks import nearest
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.ids import BadId
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.layout import default_root, from_home
-from lumen_tui.store.redaction import PROCESS
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import default_root, from_home
+from lumen_tui.storage.redaction import PROCESS
 
 VERBATIM = "--verbatim"
 DONE, FAILED, BAD_INPUT, NOT_FOUND, INTERRUPTED = 0, 1, 2, 3, 130

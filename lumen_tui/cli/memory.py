@@ -6,11 +6,12 @@ import os
 from argparse import SUPPRESS, Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli import inbox, light
+from lumen_tui.actions import fields, places
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.places import Place
+from lumen_tui.cli import inbox
+from lumen_tui.cli.fast import light
 from lumen_tui.cli.session import Session, made
-from lumen_tui.engine.actions import fields, places
-from lumen_tui.engine.actions.places import Place
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids, times
 
 if TYPE_CHECKING:

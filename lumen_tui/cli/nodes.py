@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions import provenance as keeping
+from lumen_tui.actions import removal
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.engine.actions import provenance as keeping
-from lumen_tui.engine.actions import removal
-from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import packets as words
 from lumen_tui.model import times
 from lumen_tui.model.loop import Packet
@@ -62,8 +62,8 @@ def _row(one: Packet, now: float) -> tuple[str, ...]:
 
 
 def _one(session: Session, args: Namespace) -> int:
-    from lumen_tui.engine.capsules import loop_named
-    from lumen_tui.store.memory.packetrows import PacketIndex
+    from lumen_tui.engine.loops.capsules import loop_named
+    from lumen_tui.store.memory.packet_rows import PacketIndex
 
     index = PacketIndex(session.layout)
     index.refresh()

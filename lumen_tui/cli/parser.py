@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from lumen_tui.engine.actions.checks import nearest
+from lumen_tui.actions.checks import nearest
 
 PARTS = {  # modules beside this one, in the order of the help, and the commands that each declares
     "state": ("init", "status", "events", "undo", "redo"),

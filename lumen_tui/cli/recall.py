@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.search import described, head
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.actions import checks
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.relay import Submitted
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk, told
-from lumen_tui.engine.actions import checks
-from lumen_tui.engine.actions.relay import Submitted
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import relay
 from lumen_tui.model.relay import Status, Submission
-from lumen_tui.store.memory import relay as kept
+from lumen_tui.store.memory import relays as kept
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

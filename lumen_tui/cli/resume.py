@@ -6,11 +6,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli import warm
+from lumen_tui.actions import ready
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.fast import warm
 from lumen_tui.cli.session import Session, say, talk
 from lumen_tui.cli.sessions import add_author, add_key, add_place, belonging
-from lumen_tui.engine.actions import ready
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import ids
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from lumen_tui.actions import checks
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import editing, rolestats
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
-from lumen_tui.engine.actions import checks
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import TIERS

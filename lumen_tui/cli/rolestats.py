@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import analytics, times
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.text import safe
-from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
-from lumen_tui.store.tasks import rolestats
+from lumen_tui.store.tasks import role_stats
 
 if TYPE_CHECKING:
     from lumen_tui.model.analytics import Stats
@@ -22,12 +22,12 @@ _HEAD = ("", "tasks", "done", "95 %", "median", "p95", "tokens", "cost", "retrie
 
 def has_worked(session: Session, name: str) -> bool:
     """Whether a role of this name ended a task here."""
-    return rolestats.book(session.layout, session.now).role(name) is not None
+    return role_stats.book(session.layout, session.now).role(name) is not None
 
 
 def show(session: Session, name: str, *, as_json: bool) -> None:
     """The figures of one role, or of all roles and models."""
-    found, now = rolestats.book(session.layout, session.now), session.now
+    found, now = role_stats.book(session.layout, session.now), session.now
     if as_json:
         document(found.role(name) or analytics.Stats(name) if name else found)
         return
@@ -78,22 +78,22 @@ def _facts(one: Stats, now: float) -> list[tuple[str, str]]:
 
 def foresee(session: Session, name: str, text: str, *, like: str = "", before: Role | None = None) -> None:
     """What hiring or adjusting a role would mean."""
-    from lumen_tui.engine import rolepreview
+    from lumen_tui.actions import role_preview
 
     try:
         role = parse_role(name, text, "hired")
     except BadFile as error:
         raise ActionError(f"role {name}, line {error.line}: {error}") from error
-    figures = rolestats.book(session.layout, session.now)
-    around = rolepreview.around(session.picture(), figures.role(name) or figures.role(like), session.now)
-    lines = rolepreview.changed(before, role, around) if before else rolepreview.consequences(role, around)
+    figures = role_stats.book(session.layout, session.now)
+    around = role_preview.around(session.picture(), figures.role(name) or figures.role(like), session.now)
+    lines = role_preview.changed(before, role, around) if before else role_preview.consequences(role, around)
     table([(label, safe(words)) for label, words in lines])
 
 
 def firing_means(session: Session, name: str) -> tuple[str, ...]:
     """What firing a role means, in lines."""
-    from lumen_tui.engine import rolepreview
+    from lumen_tui.actions import role_preview
 
     picture = session.picture()
-    figures = rolestats.book(session.layout, session.now).role(name)
-    return rolepreview.firing(name, rolepreview.unended(picture.tasks), picture.config, figures)
+    figures = role_stats.book(session.layout, session.now).role(name)
+    return role_preview.firing(name, role_preview.unended(picture.tasks), picture.config, figures)

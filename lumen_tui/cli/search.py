@@ -12,8 +12,8 @@ from pathlib import Path
 from lumen_tui.model import searching, times
 from lumen_tui.model.searching import Found, Hit, Wish
 from lumen_tui.model.text import one_line
-from lumen_tui.store.index.search import Searcher
-from lumen_tui.store.layout import Layout
+from lumen_tui.queries.search.search import Searcher
+from lumen_tui.storage.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

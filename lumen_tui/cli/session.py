@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.cli import light
-from lumen_tui.engine.actions.facts import AGENT_PROGRAM
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.actions.facts import AGENT_PROGRAM
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.registry import perform
+from lumen_tui.cli.fast import light
 from lumen_tui.model import plain
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store import layout as layouts
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.store import Store
+from lumen_tui.storage import layout as layouts
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.store import Store
 
 if TYPE_CHECKING:
-    from lumen_tui.engine.actions.acting import Word
+    from lumen_tui.actions.acting import Word
     from lumen_tui.model.snapshot import Snapshot
 
 
@@ -51,8 +51,8 @@ class Session:
 
     def picture(self) -> Snapshot:
         """What the room would show now. By the machine's clocks: one that slept makes nothing late."""
-        from lumen_tui.engine.clock import SystemClock, clocks_of
-        from lumen_tui.store.reader import Reader
+        from lumen_tui.queries.snapshot_reader import Reader
+        from lumen_tui.storage.clock import SystemClock, clocks_of
 
         with closing(Reader(self.root, self.operator)) as reader:
             reader.clocks = clocks_of(SystemClock())
@@ -84,19 +84,19 @@ class Session:
     @contextmanager
     def word(self) -> Iterator[Word]:
         """What is done in the block is done on the operator's word, and undone as one."""
-        from lumen_tui.engine.actions import acting
+        from lumen_tui.actions import acting
 
         with acting.on_the_word_of(self.operator, light.client(os.environ), self.now):
             yield acting.word()
 
     def note(self, verb: str, said: str, final: str) -> None:
         """Put into the journal of actions what no verb does, and why it cannot be undone."""
-        from lumen_tui.engine.actions import edits
-        from lumen_tui.store.people import history
+        from lumen_tui.actions import edits
+        from lumen_tui.store.audit import journal
 
         with self.word():
             action = edits.new_action(verb, (), summary=said, by=self.operator, now=self.now, final=final)
-            history.record(self.layout, action)
+            journal.record(self.layout, action)
 
 
 def say(text: str) -> None:

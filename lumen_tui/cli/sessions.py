@@ -8,15 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.cli import light
+from lumen_tui.actions import places, ready
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.fast import light
 from lumen_tui.cli.session import Session, document, made, say, table, talk, told
-from lumen_tui.engine.actions import places, ready
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.page import Entry
 from lumen_tui.model.session import TIERS, WorkSession
-from lumen_tui.store import ancestry
-from lumen_tui.store.units import sessions as stored
+from lumen_tui.storage import ancestry
+from lumen_tui.store.work import sessions as stored
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

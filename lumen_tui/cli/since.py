@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import digest as shape
 from lumen_tui.model import times
 from lumen_tui.model.digest import Digest
@@ -27,8 +27,8 @@ def declare(commands: Group) -> None:
 
 
 def run_since(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.why import presence
-    from lumen_tui.store.why.digest import digest_for
+    from lumen_tui.queries import presence
+    from lumen_tui.queries.digest import digest_for
 
     now = session.now
     seen = None if args.at else presence.read(session.layout, session.operator)

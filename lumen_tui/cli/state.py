@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
@@ -19,10 +19,10 @@ from lumen_tui.model.loop import EngineEvent, event_line
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import STATES, tally, tally_words
 from lumen_tui.model.text import one_line
-from lumen_tui.store import layout as layouts
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.journal import Follower
-from lumen_tui.store.seed import plant
+from lumen_tui.storage import layout as layouts
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.seed import plant
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

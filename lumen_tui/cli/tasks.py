@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.actions import checks
+from lumen_tui.actions import tasks as verbs
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk, told
-from lumen_tui.engine.actions import checks
-from lumen_tui.engine.actions import tasks as verbs
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
-from lumen_tui.store.journal import Follower
+from lumen_tui.queries.queue_conditions import read_standing
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import Follower
 from lumen_tui.store.settings import roles
-from lumen_tui.store.standing import read_standing
-from lumen_tui.store.tasks import taskfiles
-from lumen_tui.store.tasks.taskindex import TaskIndex
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks.task_index import TaskIndex
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
@@ -125,7 +125,7 @@ def _caps(args: Namespace) -> dict[str, float]:
 
 
 def _spec_fields(name: str, known: list[str]) -> dict[str, Any]:
-    spec = taskfiles.parse_spec_fields(read_text(name).encode())
+    spec = task_files.parse_spec_fields(read_text(name).encode())
     for field in _SET_BY_US:
         spec.pop(field, None)
     if unknown := [field for field in spec if field not in known]:
@@ -259,7 +259,7 @@ def run_log(session: Session, args: Namespace) -> int:
 
 
 def _ended(folder: Path) -> bool:
-    return not folder.is_dir() or taskfiles.status_of(folder).ended
+    return not folder.is_dir() or task_files.status_of(folder).ended
 
 
 def _say_event(event: TaskEvent) -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lumen_tui.actions import checks, fields, places
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli import judged
 from lumen_tui.cli.session import Session, document, say, table, talk, told
-from lumen_tui.engine.actions import checks, fields, places
 from lumen_tui.engine.likeness import Titles
-from lumen_tui.engine.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.jsontext import dumps
 from lumen_tui.model.kinds import discovery_kind
@@ -21,8 +21,8 @@ from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.nodeindex import NodeIndex
-from lumen_tui.store.memory.nodeviews import decode_node
+from lumen_tui.store.memory.node_index import NodeIndex
+from lumen_tui.store.memory.node_views import decode_node
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group

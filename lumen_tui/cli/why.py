@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.cli.session import Session, document, say
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.engine.refusal import ambiguous
 from lumen_tui.model import whytrace as shape
 from lumen_tui.store.memory.nodes import Ambiguous
 
@@ -30,7 +30,7 @@ def declare(commands: Group) -> None:
 
 
 def run_why(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.why.whytrace import trace
+    from lumen_tui.queries.lineage.trace import trace
 
     try:
         tree = trace(session.layout, args.id, session.now)

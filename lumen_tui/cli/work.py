@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui.actions import checks, lanes
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.work import TYPES
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
-from lumen_tui.engine.actions import checks, lanes
-from lumen_tui.engine.actions.work import TYPES
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model import lanes as names
 from lumen_tui.model.records import RELATION_TYPES
-from lumen_tui.store.units import lanes as lane_files
-from lumen_tui.store.units import work
+from lumen_tui.store.work import lanes as lane_files
+from lumen_tui.store.work import work_units
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -85,7 +85,7 @@ def _declare_link(commands: Group) -> None:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    units, problems = work.list_units(session.layout)
+    units, problems = work_units.list_units(session.layout)
     wanted, lanes = names.key(args.lane), {unit.lane for unit in units}
     if wanted and wanted not in map(names.key, lanes):
         near = checks.nearest(args.lane, lanes)

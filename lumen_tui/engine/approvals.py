@@ -9,10 +9,10 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.store import backwards
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.people import approvals
-from lumen_tui.store.stamped import Stamp, stamp
+from lumen_tui.storage import backwards
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import Stamp, stamp
+from lumen_tui.store.approvals import approvals
 
 _ENDED = "the task ended before anybody answered"
 _REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start

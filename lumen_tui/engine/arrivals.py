@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lumen_tui.engine.loop import MainLoop
+from lumen_tui.engine.loops.loops import MainLoop
 from lumen_tui.model.config import Config
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.stamped import stamp
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import stamp
 
 Stamp = tuple[int, int, int]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from lumen_tui.engine.events import EventLog
-from lumen_tui.store.files import StoreError
+from lumen_tui.storage.files import StoreError
 
 NO_ENGINE, STOOD_STILL, SLEPT = "no engine ran", "the engine stood still", "the machine slept"
 IDLE = "nothing new"  # a beat that finds nothing to do has done its work

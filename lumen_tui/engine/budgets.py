@@ -8,8 +8,8 @@ from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.loop import TokenBudget
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.spendbook import NOTICE, Entry
-from lumen_tui.store.spend.ledger import Ledger
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
+from lumen_tui.store.ledger.ledger import Ledger
 
 
 class Budgets:

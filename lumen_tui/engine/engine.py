@@ -9,32 +9,32 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.actions import checkpoints
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine import beatlog
-from lumen_tui.engine.actions import checkpoints
 from lumen_tui.engine.approvals import Questions
 from lumen_tui.engine.beatlog import BeatLog
 from lumen_tui.engine.budgets import Budgets
-from lumen_tui.engine.clock import Clock, SystemClock
+from lumen_tui.engine.command_inbox import Orders, Wishes
 from lumen_tui.engine.events import EventLog, Listener
 from lumen_tui.engine.hooks.news import HookNews
-from lumen_tui.engine.killing import KillSwitch
-from lumen_tui.engine.orders import Orders, Wishes
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.sandboxing import Sandboxing
 from lumen_tui.engine.settings import Settings
-from lumen_tui.engine.tending import Tended, Tending
-from lumen_tui.engine.tenure import Tenure
+from lumen_tui.engine.supervisor.kill_switch import KillSwitch
+from lumen_tui.engine.supervisor.role_expiry import Tenure
+from lumen_tui.engine.supervisor.supervisor import Tended, Tending
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.providers.choose import provider_name
-from lumen_tui.store import files, misplaced, process
-from lumen_tui.store.damage import DamageScan
-from lumen_tui.store.layout import distrust
-from lumen_tui.store.lease import Lease, read_lease, take_lease
-from lumen_tui.store.store import Store
-from lumen_tui.store.sweeping import Sweeper
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.storage import files, misplaced, process
+from lumen_tui.storage.clock import Clock, SystemClock
+from lumen_tui.storage.damage import DamageScan
+from lumen_tui.storage.layout import distrust
+from lumen_tui.storage.lease import Lease, read_lease, take_lease
+from lumen_tui.storage.store import Store
+from lumen_tui.storage.sweeping import Sweeper
+from lumen_tui.store.tasks.task_records import read_json
 
 _JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event
 
@@ -138,7 +138,7 @@ class Engine:
         from lumen_tui.engine.arrivals import Arrivals
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
-        from lumen_tui.engine.loop import MainLoop
+        from lumen_tui.engine.loops.loops import MainLoop
 
         self.freshness = Freshness(self.store, self.log)
         self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)

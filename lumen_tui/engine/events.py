@@ -13,10 +13,10 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import safe_all
 from lumen_tui.model.times import iso
-from lumen_tui.store import backwards, files, filing
-from lumen_tui.store.lines import split_lines
-from lumen_tui.store.redaction import clean
-from lumen_tui.store.store import Store
+from lumen_tui.storage import backwards, directories, files
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.storage.redaction import clean
+from lumen_tui.storage.store import Store
 
 _TAIL = 256 * 1024
 _ROTATE_AT = 8 * 1024 * 1024
@@ -93,4 +93,4 @@ class EventLog:
         except OSError:
             return
         if size > _ROTATE_AT:
-            filing.move(self._store.layout.events, self._previous)
+            directories.move(self._store.layout.events, self._previous)

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
 
 
 def start_engine(root: Path) -> subprocess.Popen[bytes]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from lumen_tui.engine.clock import Clock, SystemClock, clocks_of
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.events import recent_events
-from lumen_tui.engine.outcome import ActionError, Done
-from lumen_tui.engine.pictures import Pictures
+from lumen_tui.engine.snapshots import Pictures
 from lumen_tui.model import ids, links
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
@@ -23,15 +22,16 @@ from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.whytrace import Trace
-from lumen_tui.store import files, process
-from lumen_tui.store.layout import distrust
+from lumen_tui.queries.lineage.provenance import provenance
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files, process
+from lumen_tui.storage.clock import Clock, SystemClock, clocks_of
+from lumen_tui.storage.layout import distrust
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import entries
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.nodeviews import decode_node
-from lumen_tui.store.people import deeds
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.taskread import tail_events
-from lumen_tui.store.why.provenance import provenance
+from lumen_tui.store.memory.node_views import decode_node
+from lumen_tui.store.tasks.task_records import tail_events
 
 if TYPE_CHECKING:
     from lumen_tui.engine.likeness import Titles
@@ -135,7 +135,7 @@ class RemotePort:
         return self._pictures.changes(stop)
 
     def submit(self, verb: str, **arguments: Any) -> Done:
-        from lumen_tui.engine.actions.registry import perform  # the room paints before it acts
+        from lumen_tui.actions.registry import perform  # the room paints before it acts
 
         if why := self.read_only:
             raise ActionError(f"nothing can be changed here: {why}")
@@ -189,15 +189,15 @@ class RemotePort:
         return self._titles, rows, revision
 
     def deeds(self, limit: int) -> list[Deed]:
-        return deeds.recent(self._store.layout, limit)
+        return entries.recent(self._store.layout, limit)
 
     def undoable(self) -> str:
-        from lumen_tui.engine.actions.undo import newest_possible
+        from lumen_tui.actions.undo import newest_possible
 
         return newest_possible(self._store, by=self.operator, client=self.client, now=self._clock.now())
 
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
-        return deeds.recent_reasons(self._store.layout, verb, _REASONS)
+        return entries.recent_reasons(self._store.layout, verb, _REASONS)
 
     def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
         with self._turn:
@@ -206,7 +206,7 @@ class RemotePort:
             return index.decay_view(rule, now), index.fading(rule, now)
 
     def why(self, name: str) -> Trace:
-        from lumen_tui.store.why.whytrace import trace
+        from lumen_tui.queries.lineage.trace import trace
 
         try:
             return trace(self._store.layout, name, self._clock.now())
@@ -214,9 +214,9 @@ class RemotePort:
             raise ActionError(f"there is nothing with the id {one_line(name, 60)}", missing=True) from error
 
     def role_book(self) -> Book:
-        from lumen_tui.store.tasks import rolestats
+        from lumen_tui.store.tasks import role_stats
 
-        return rolestats.book(self._store.layout, self._clock.now())
+        return role_stats.book(self._store.layout, self._clock.now())
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
         with self._turn:

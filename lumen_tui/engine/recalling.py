@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lumen_tui.engine.actions import places
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import places
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.searching import Hit, Wish, parse
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.store.folder import Folder
-from lumen_tui.store.index.search import Searcher
-from lumen_tui.store.units import work
+from lumen_tui.queries.search.search import Searcher
+from lumen_tui.storage.folder import Folder
+from lumen_tui.store.work import work_units
 
 _TITLE_WORDS = 400  # characters of a work unit's own text that are looked for elsewhere
 _OWN = ("summary", "discovery", "note", "fact", "checkpoint", "archival")
@@ -65,7 +65,7 @@ def _about(store: Folder, by: str, given: str) -> tuple[str, str, str]:
         raise ActionError(said, candidates=error.candidates, missing=True) from error
     if not wu_id:
         raise ActionError("your session is on no work unit: name one, or some words")
-    unit = work.read_unit(store.layout, wu_id)
+    unit = work_units.read_unit(store.layout, wu_id)
     title = safe(unit.title) if unit else wu_id
     body = unit.body[:_TITLE_WORDS] if unit else ""
     return wu_id, title, _as_words(f"{title} {body}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lumen_tui.engine import beatlog
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, misplaced, program
+from lumen_tui.storage import files, misplaced, program_version
 
 _TICK = 1.0  # seconds between two looks at the clocks
 _POLL = 0.25  # the same where the system tells nothing of new files
@@ -68,12 +68,12 @@ class Runner:
                 raise
         finally:
             self.engine.close(self.stop_reason or _DONE)
-        failed = self.stop_reason == program.REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
+        failed = self.stop_reason == program_version.REPLACED or (self.stop_reason == _DONE and self.engine.trouble)
         return 1 if failed else codes.get(self.stop_reason, 0)
 
     def _superseded(self) -> bool:
         """Ask for the end where the program was replaced: tasks wait for the next engine, which is of one piece."""
-        if why := program.replaced():
+        if why := program_version.replaced():
             self.request_stop(why)
         return bool(why)
 

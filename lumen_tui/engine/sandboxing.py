@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lumen_tui.model.config import SandboxConfig
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.selftest import Tested

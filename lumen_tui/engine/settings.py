@@ -10,12 +10,12 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings import customtools
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import Stamped
+from lumen_tui.store.settings import custom_tools
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.store.settings.roles import list_roles
-from lumen_tui.store.stamped import Stamped
-from lumen_tui.tools.redact import redactor
+from lumen_tui.tools.policy.redaction import redactor
 
 EVENT = "settings"  # the kind of the engine's event
 _MENDED = "all settings, roles and tools are in force again"
@@ -62,5 +62,5 @@ def _files(layout: Layout) -> Iterator[Path]:
 def _words(layout: Layout, load: Callable[[Layout], tuple[Config, list[Problem]]]) -> tuple[Config, list[str]]:
     config, problems = load(layout)
     redact = redactor(os.environ)
-    wrong = [*problems, *list_roles(layout)[2], *customtools.every(layout)[1]]
+    wrong = [*problems, *list_roles(layout)[2], *custom_tools.every(layout)[1]]
     return config, [redact(one_line(f"{one.where}: {one.what}" + (one.hint and f"; {one.hint}"), 600)) for one in wrong]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import select
 
-from lumen_tui.store import process
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.notices import Notices
-from lumen_tui.store.process import ProcessId
+from lumen_tui.storage import process
+from lumen_tui.storage.inotify import Notices
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.process import ProcessId
 
 _OURS = frozenset({
     "heartbeat.json", "events.jsonl", "events.1.jsonl", "command-receipts.jsonl", "engine.log",

@@ -13,17 +13,17 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine import workers
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.clock import SystemClock
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
+from lumen_tui.engine.supervisor import workers
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
-from lumen_tui.store import files, filing, lease, process
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.taskread import has_worker, read_json
+from lumen_tui.storage import directories, files, lease, process
+from lumen_tui.storage.clock import SystemClock
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks.task_records import has_worker, read_json
 
 _PREFIX = "lumen-demo-"
 _LOOK_SECONDS, _LOOKS = 0.05, 100  # at an engine that is ending
@@ -168,7 +168,7 @@ async def _run(root: Path) -> None:
 def _project(folder: Path) -> Path:
     """A small project for the workers to look at."""
     for name in ("log", "src", "data"):
-        filing.make_folder(folder / name)
+        directories.make_folder(folder / name)
     lines = [f"2026-11-20T10:{i // 60:02d}:{i % 60:02d}Z INFO request {i} served in {i % 37} ms" for i in range(900)]
     lines[120] = "2026-11-20T10:02:00Z ERROR fetcher: connection reset by peer (attempt 1 of 3)"
     lines[480] = "2026-11-20T10:08:00Z ERROR fetcher: 429 Too Many Requests, giving up"

@@ -14,7 +14,7 @@ from lumen_tui.engine import settings
 from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
+from lumen_tui.storage import files
 
 _LONGEST = 600  # characters of an event's text on its line
 

@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.engine import Engine, EngineBusy
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.runner import ENDING, Runner, RunOptions
 from lumen_tui.engine.settings import not_in_force
 from lumen_tui.model.tasks import Status, TaskEvent
 from lumen_tui.model.text import one_line
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.layout import Layout
 
 _LOOK = 0.1  # seconds between two looks at the task
 _PATIENCE = 150  # looks at a cancelled task that does not end

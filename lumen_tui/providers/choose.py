@@ -8,7 +8,7 @@ from lumen_tui.model.modelsconfig import NO_SERVERS, ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Provider, ProviderError
-from lumen_tui.providers.endpoints import Endpoint, Target, endpoint, expand, split
+from lumen_tui.providers.vendors.endpoints import Endpoint, Target, endpoint, expand, split
 
 _CLAUDE_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
                    "CLAUDE_CONFIG_DIR")  # fmt: skip
@@ -41,9 +41,9 @@ def _lacks(config: ModelsConfig, environ: Mapping[str, str], name: str = "", mod
     try:
         name = name or split(config, expand(config, model))[0]
         if name == "claude":
-            from lumen_tui.providers import claude_program
+            from lumen_tui.providers.claude_code import program
 
-            claude_program.find(config, environ)
+            program.find(config, environ)
         elif name not in ("", "offline"):
             endpoint(config, name, environ).check(environ)
     except ProviderError as error:
@@ -120,14 +120,14 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
     found = targets(config, role, spec, environ)
     first = found[0]
     if first.endpoint.name == "offline":
-        from lumen_tui.providers.offline import Offline
+        from lumen_tui.providers.offline.provider import Offline
 
         return Offline()
     if first.endpoint.name == "claude":
-        from lumen_tui.providers.claude_cli import ClaudeCli
+        from lumen_tui.providers.claude_code.provider import ClaudeCli
 
         return ClaudeCli(first.model, role.limits.max_steps, config, environ)
-    from lumen_tui.providers.talk import Talking
+    from lumen_tui.providers.conversation.conversation import Talking
 
     for target in found[1:]:
         if target.endpoint.name in NO_SERVERS:

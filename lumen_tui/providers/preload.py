@@ -6,13 +6,13 @@ import importlib
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.providers.base import ProviderError
-from lumen_tui.providers.endpoints import endpoint
+from lumen_tui.providers.vendors.endpoints import endpoint
 
 _NEEDED = {
-    "offline": ("lumen_tui.providers.offline",),
-    "anthropic": ("lumen_tui.providers.anthropic", "anthropic", "anthropic.resources.messages"),
-    "claude": ("lumen_tui.providers.claude_cli",),
-    "openai": ("lumen_tui.providers.openai", "openai", "openai.resources.chat"),
+    "offline": ("lumen_tui.providers.offline.provider",),
+    "anthropic": ("lumen_tui.providers.vendors.anthropic", "anthropic", "anthropic.resources.messages"),
+    "claude": ("lumen_tui.providers.claude_code.provider",),
+    "openai": ("lumen_tui.providers.vendors.openai", "openai", "openai.resources.chat"),
 }
 
 

@@ -1,1 +1,1 @@
-"""The only code that opens state files. Everything above it asks; nothing above it writes."""
+"""The state by area: what a record means, and which files hold it."""

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store.store import Store
-from lumen_tui.tools.rules import Rules
+from lumen_tui.storage.store import Store
+from lumen_tui.tools.policy.rules import Rules
 
 
 class Stopped(BaseException):

@@ -12,15 +12,15 @@ from lumen_tui.model.customtools import CustomTool
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.roles import Role
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings import customtools
-from lumen_tui.tools import process
+from lumen_tui.storage import files
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings import custom_tools
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
-from lumen_tui.tools.rules import BadRules
+from lumen_tui.tools.policy.rules import BadRules
 from lumen_tui.tools.schema import bad_schema
-from lumen_tui.tools.shell import home, notes
+from lumen_tui.tools.shell import process
+from lumen_tui.tools.shell.tool import home, notes
 
 _KEEP = 200_000  # bytes of output
 _MOST = 100_000  # bytes of arguments: they are one argument of the program
@@ -32,7 +32,7 @@ def load(layout: Layout, role: Role) -> dict[str, CustomTool]:
     found = {}
     for name in role.custom_tools:
         try:
-            found[name] = customtools.load(layout, name)
+            found[name] = custom_tools.load(layout, name)
         except (BadFile, BadId, files.StoreError, OSError) as error:
             line = getattr(error, "line", 0)
             where = f"custom-tools/{name}.toml" + (f" line {line}" if line else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from lumen_tui.model.text import safe
-from lumen_tui.store import files, filing
+from lumen_tui.storage import directories, files
 from lumen_tui.tools.base import Context, ToolResult, size_text
 
 FOLDER = "outputs"  # in the task's folder
@@ -43,7 +43,7 @@ class Outputs:
             return "ask for less at a time"
         name = f"{FOLDER}/{kept.outputs + 1}.txt"
         with self._context.guard():
-            filing.make_folder(self._context.folder / FOLDER)
+            directories.make_folder(self._context.folder / FOLDER)
             files.replace(self._context.folder / name, encoded)
         kept.outputs += 1
         kept.output_bytes += len(encoded)

@@ -16,30 +16,32 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.store.files import StoreError
+from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tools import background, calls, custom, fence, foreign
-from lumen_tui.tools.agent import tools_of
-from lumen_tui.tools.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
+from lumen_tui.tools import custom
+from lumen_tui.tools.agent.blocks import BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK
+from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
+from lumen_tui.tools.agent.relay import RELAY_READ, RELAY_SUBMIT
+from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
+from lumen_tui.tools.agent.tools import tools_of
 from lumen_tui.tools.base import Answer, Context, Request, Tool, ToolError, ToolResult
-from lumen_tui.tools.blocks import BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK
-from lumen_tui.tools.calls import Asked
-from lumen_tui.tools.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
-from lumen_tui.tools.files import LIST_DIR, READ_FILE
-from lumen_tui.tools.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, REMEMBER
+from lumen_tui.tools.files.disk_usage import DISK_USAGE
+from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
+from lumen_tui.tools.files.read import LIST_DIR, READ_FILE
+from lumen_tui.tools.files.search import FIND, GREP
+from lumen_tui.tools.net.web_fetch import WEB_FETCH
 from lumen_tui.tools.outputs import Outputs
-from lumen_tui.tools.redact import UNSEEN, hides
-from lumen_tui.tools.relay import RELAY_READ, RELAY_SUBMIT
-from lumen_tui.tools.report import DISCOVER, SIGNAL, WRITE_RESULT
-from lumen_tui.tools.rules import Rules, check, derive
+from lumen_tui.tools.policy import calls, fence, foreign_calls
+from lumen_tui.tools.policy.calls import Asked
+from lumen_tui.tools.policy.redaction import UNSEEN, hides
+from lumen_tui.tools.policy.rules import Rules, check, derive
+from lumen_tui.tools.policy.verdict import GRACE_STEPS, Past, allowing, ended_by, unmet, verdict
 from lumen_tui.tools.sandbox import admission, secrets
-from lumen_tui.tools.sandbox.cell import ASK
+from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.schemas import schema_of
-from lumen_tui.tools.search import FIND, GREP
-from lumen_tui.tools.shell import SHELL
-from lumen_tui.tools.usage import DISK_USAGE
-from lumen_tui.tools.verdict import GRACE_STEPS, Past, allowing, ended_by, unmet, verdict
-from lumen_tui.tools.web import WEB_FETCH
+from lumen_tui.tools.shell import background
+from lumen_tui.tools.shell.background import SHELL_OUTPUT, SHELL_START, SHELL_STOP
+from lumen_tui.tools.shell.tool import SHELL
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
@@ -152,7 +154,7 @@ class Toolbox:
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
             asked, _ = self._admit(name, arguments)
-            foreign.check(self._context, asked)
+            foreign_calls.check(self._context, asked)
         except (ToolError, StoreError, OSError) as error:
             return self._refuse(error)
         self._refused = 0

@@ -19,23 +19,24 @@ from textual.binding import Binding, BindingType
 from textual.filter import NoColor
 from textual.screen import Screen
 
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.text import one_line
-from lumen_tui.store import lastframe, program
-from lumen_tui.tui import fewer_bytes, fewer_lines, let_go, theme
+from lumen_tui.storage import last_frame, program_version
+from lumen_tui.tui import theme
 from lumen_tui.tui.bridge import Bridge
 from lumen_tui.tui.commands import BY_ACTION, keymap, shown_key, slip_in
-from lumen_tui.tui.guard import AsciiTwins, Guard
+from lumen_tui.tui.patches import fewer_bytes, fewer_lines, release_screens
+from lumen_tui.tui.patches.output_guard import AsciiTwins, Guard
+from lumen_tui.tui.patches.terminal import NO_CELLS, Terminal
+from lumen_tui.tui.patches.type_ahead import TypeAhead
+from lumen_tui.tui.patches.way_out import ENDING, way_out
 from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
-from lumen_tui.tui.terminal import NO_CELLS, Terminal
-from lumen_tui.tui.type_ahead import TypeAhead
-from lumen_tui.tui.way_out import ENDING, way_out
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.screens.base import Dialog
+    from lumen_tui.tui.kit.screen import Dialog
 
 _SOON = 0.05  # seconds
 _PATIENCE = 0.1  # seconds that the first paint waits for the first picture
@@ -65,7 +66,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.look = theme.NO_LOOK
         fewer_bytes.install()
         fewer_lines.install()
-        let_go.install()
+        release_screens.install()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.port = port
         self.operator = operator
@@ -129,7 +130,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     def _handle_exception(self, error: Exception) -> None:
         """As Textual has it; but where an upgrade took the files away, one sentence tells more than the traceback."""
-        if why := program.replaced():
+        if why := program_version.replaced():
             self._return_code = 1
             self.panic(f"lumen-tui: {why}")
         else:
@@ -140,7 +141,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if self.read_only or self.is_headless or not self.room.snapshot.root or self.room.snapshot.loading < 1:
             return
         lines = [strip.text.rstrip() for strip in self.room._compositor.render_strips()]
-        lastframe.save(
+        last_frame.save(
             self.room.snapshot.root, (self.size.width, self.size.height), lines, self.clock(), lean=self.lean
         )
 
@@ -169,7 +170,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         """What is open over the room, the topmost last."""
         if self.screen is self.room:
             return []
-        from lumen_tui.tui.screens.base import Dialog
+        from lumen_tui.tui.kit.screen import Dialog
 
         return [screen for screen in self.screen_stack if isinstance(screen, Dialog) and screen.is_mounted]
 

@@ -12,8 +12,8 @@ import termios
 import time
 
 from lumen_tui.model.times import ago
-from lumen_tui.store import lastframe
-from lumen_tui.tui.way_out import way_out
+from lumen_tui.storage import last_frame
+from lumen_tui.tui.patches.way_out import way_out
 
 _GREY, _PLAIN = "\x1b[38;5;242m", "\x1b[0m"
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H"
@@ -29,7 +29,7 @@ def show(root: str, *, lean: bool) -> None:
         if not size.columns or not size.lines:
             return
         way_out.taken = True
-        lines, kept = lastframe.load(root, (size.columns, size.lines), lean=lean)
+        lines, kept = last_frame.load(root, (size.columns, size.lines), lean=lean)
         text = _ENTER + frame(lines, kept, time.time(), size.columns, size.lines, lean=lean)
         os.write(sys.stdout.fileno(), text.encode())
     except (OSError, termios.error, ValueError):

@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from lumen_tui.tui.commands import DISCOVERIES, SIGNALS, WORKERS
-from lumen_tui.tui.widgets.cells import spread
+from lumen_tui.tui.kit.cells import spread
 
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lumen_tui.store import process
+from lumen_tui.storage import process
 
 _STDIN = 0  # what the program reads from
 _PATIENCE = 0.2  # seconds between HUP, TERM and KILL: an editor keeps at the first what was typed

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.snapshot import DiscoveryRow
-from lumen_tui.store.files import StoreError
+from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import DISCOVERIES
 from lumen_tui.tui.panes.discoveries import DiscoveriesPane
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 from lumen_tui.engine.launch import start_engine
-from lumen_tui.store import lease
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.layout import Layout, distrust
-from lumen_tui.tui.way_out import last_words
+from lumen_tui.storage import lease
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.layout import Layout, distrust
+from lumen_tui.tui.patches.way_out import last_words
 
 # xterm's window operations 22 and 23: the terminal's title is ours while the room is open
 _KEEP_TITLE, _TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"

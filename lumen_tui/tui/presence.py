@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.model import digest
 from lumen_tui.model.digest import Digest
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.why import presence
-from lumen_tui.store.why.presence import Seen
+from lumen_tui.queries import presence
+from lumen_tui.queries.presence import Seen
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Presence:
 
     def digest(self) -> Digest:
         """What happened since the operator looked last before this room. Reads files: call it from a thread."""
-        from lumen_tui.store.why.digest import digest_for
+        from lumen_tui.queries.digest import digest_for
 
         assert self._layout is not None  # noqa: S101 - nothing asks before the room shows everything
         return digest_for(self._layout, self._app.operator, self._app.clock(), seen=self.before)

@@ -12,12 +12,15 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.around import Around
+from lumen_tui.tui.chrome import Around
 from lumen_tui.tui.commands import BY_ACTION, EVERYWHERE, RoomCommand
 from lumen_tui.tui.handlers.table import Handlers
+from lumen_tui.tui.kit.bindings import bindings
+from lumen_tui.tui.kit.filter_bar import FilterBar, FilterLine
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import ClickedLines, Lines, ScrolledLines
 from lumen_tui.tui.layout import Layout, arrange, share
 from lumen_tui.tui.likeness import LikenessFinder
-from lumen_tui.tui.one_frame import OneFrame
 from lumen_tui.tui.panes.base import NOTHING, Pane
 from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.detail import DetailColumn
@@ -26,10 +29,7 @@ from lumen_tui.tui.panes.loop import LoopPane
 from lumen_tui.tui.panes.signals import SignalsPane
 from lumen_tui.tui.panes.wake import WakePane
 from lumen_tui.tui.panes.workers import WorkersPane
-from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.filter_bar import FilterBar, FilterLine
-from lumen_tui.tui.widgets.line_list import LineList
-from lumen_tui.tui.widgets.lines import ClickedLines, Lines, ScrolledLines
+from lumen_tui.tui.patches.one_frame import OneFrame
 
 if TYPE_CHECKING:
     from lumen_tui.tui.app import LumenApp

@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.theme import Theme
 
 from lumen_tui.model.tasks import Status
-from lumen_tui.store.shipped import shipped
+from lumen_tui.storage.shipped import shipped
 
 LUMEN, LIGHT, PLAIN = "lumen", "lumen-light", "ansi-dark"
 

@@ -12,8 +12,8 @@ from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.store import process
-from lumen_tui.store.people import approvals
+from lumen_tui.storage import process
+from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.tools.base import Answer, Request, Stopped, ToolError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lumen_tui.model import agent
 from lumen_tui.model.roles import Role
 from lumen_tui.model.toolrules import in_words
-from lumen_tui.tools.fence import explained
-from lumen_tui.tools.rules import Rules
+from lumen_tui.tools.policy.fence import explained
+from lumen_tui.tools.policy.rules import Rules
 
 _SHELL = {
     "none": "You have no shell.",

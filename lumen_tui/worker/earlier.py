@@ -7,8 +7,8 @@ from pathlib import Path
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.tasks import TaskEvent
-from lumen_tui.store import files
-from lumen_tui.store.tasks.taskread import decode_safe
+from lumen_tui.storage import files
+from lumen_tui.store.tasks.task_records import decode_safe
 
 _MOST = 1 << 30  # bytes
 

@@ -16,9 +16,9 @@ from lumen_tui.model.evolution import TARGETS
 from lumen_tui.model.opinions import MOST_ANSWER, MOST_REASON, Judgement, Trial, Word
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.providers.base import Job
-from lumen_tui.store.store import Store
-from lumen_tui.tools.fence import fence, new_mark
-from lumen_tui.tools.redact import redactor
+from lumen_tui.storage.store import Store
+from lumen_tui.tools.policy.fence import fence, new_mark
+from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.worker.reading import answer_one, array_in, ask
 
 SESSION = "judge"  # in the ledger

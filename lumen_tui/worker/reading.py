@@ -27,13 +27,13 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reserve, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider, targets
-from lumen_tui.store import process
+from lumen_tui.storage import process
+from lumen_tui.storage.store import Store
+from lumen_tui.store.ledger.ledger import Ledger, new_call
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.spend.ledger import Ledger, new_call
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.killfile import read_kill
-from lumen_tui.tools.fence import fence, new_mark
-from lumen_tui.tools.redact import redactor
+from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.tools.policy.fence import fence, new_mark
+from lumen_tui.tools.policy.redaction import redactor
 
 NAME = "evolution"  # in the ledger, as a role
 _SYSTEM = """You read a stretch of a session between a person and an agent and list what is worth remembering in later \

@@ -9,7 +9,7 @@ from typing import Any
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 
 _MAX_TEXT = 4000  # characters of one event; results in full stand in result.md
 

@@ -14,11 +14,11 @@ from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import HOUR, iso, span
 from lumen_tui.providers.base import ProviderError, Reserve
-from lumen_tui.store import files, lease, process
+from lumen_tui.storage import files, lease, process
+from lumen_tui.storage.stamped import Stamped
+from lumen_tui.store.ledger.ledger import Ledger, new_call, unreserved
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.spend.ledger import Ledger, new_call, unreserved
-from lumen_tui.store.stamped import Stamped
-from lumen_tui.store.tasks.killfile import read_kill
+from lumen_tui.store.tasks.kill_file import read_kill
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import Tally, World

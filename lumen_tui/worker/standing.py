@@ -11,7 +11,7 @@ from typing import Any
 
 from lumen_tui.model.approvals import COMMANDS
 from lumen_tui.model.runners import files_of
-from lumen_tui.tools import opening
+from lumen_tui.tools.files import opening
 
 _MOST_BYTES = 64 * 1024 * 1024  # of one file; of a larger one its size and time count
 

@@ -14,7 +14,7 @@ import msgspec
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import span
-from lumen_tui.store import files
+from lumen_tui.storage import files
 from lumen_tui.store.tasks import pauses
 from lumen_tui.tools.base import Stopped
 

@@ -31,28 +31,28 @@ from lumen_tui.providers.base import (
     ToolCall,
 )
 from lumen_tui.providers.choose import choose_provider
-from lumen_tui.store import files
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage import files
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.store.store import Store
 from lumen_tui.store.tasks import begun
-from lumen_tui.tools import deposit
-from lumen_tui.tools.acts import acts
-from lumen_tui.tools.agent import earlier
+from lumen_tui.tools.agent import deposit
+from lumen_tui.tools.agent.idempotency import acts
+from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import Context, ToolError, ToolResult
-from lumen_tui.tools.fence import fence
-from lumen_tui.tools.rules import BadRules
+from lumen_tui.tools.policy.fence import fence
+from lumen_tui.tools.policy.rules import BadRules
 from lumen_tui.tools.sandbox.admission import told
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import Asking
 from lumen_tui.worker.briefing import system_prompt, told_rules
 from lumen_tui.worker.earlier import calls_made
 from lumen_tui.worker.record import Recorder
+from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.transcript import Transcript
-from lumen_tui.worker.walled import launch
 from lumen_tui.worker.world import Tally, World
 
 

@@ -19,7 +19,7 @@ from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import safe
 from lumen_tui.model.times import iso
 from lumen_tui.providers.base import Job
-from lumen_tui.store import files
+from lumen_tui.storage import files
 from lumen_tui.tools.base import ToolResult
 
 _DEEPEST = 20  # levels of a model's arguments that are kept

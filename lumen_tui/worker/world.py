@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lumen_tui.model.tasks import Usage
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 from lumen_tui.worker.stopping import Stopper
 
 

@@ -21,7 +21,7 @@ import msgspec
 
 from lumen_tui.model import spawning
 from lumen_tui.providers.preload import preload
-from lumen_tui.store import process
+from lumen_tui.storage import process
 from lumen_tui.worker import __main__ as worker
 
 _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15  # prctl(2)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.store import Store
 
 NOW = 1_800_000_000.0
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions import agentfile
+from lumen_tui.actions import agentfile
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.model.tasks import Exit
-from lumen_tui.store import files
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.people import approvals
+from lumen_tui.storage import files
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.evolution import evolved
 from tests.actions.conftest import Desk
 from tests.actions.test_importing import ISSUE, folder, issues
 

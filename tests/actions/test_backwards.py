@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lumen_tui.store import backwards, files
+from lumen_tui.storage import backwards, files
 
 
 def read(path: Path) -> list[tuple[int, bytes]]:

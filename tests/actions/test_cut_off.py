@@ -9,15 +9,15 @@ import lumen_sweeps
 import pytest
 from lumen_kills import killed_at
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.doctor.examine import examine
-from lumen_tui.store import files, filing
-from lumen_tui.store.people import history
-from lumen_tui.store.store import Store
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
 from tests.actions.conftest import NOW, Desk
 
 _POINTS = 10  # writes of one verb, at most, before which it is killed
-_WRITES = [(files, "write_all"), (files, "take_place"), (filing, "move"), (filing, "remove")]
+_WRITES = [(files, "write_all"), (files, "take_place"), (directories, "move"), (directories, "remove")]
 
 
 def _prepared(desk: Desk) -> dict[str, str]:
@@ -134,7 +134,7 @@ def test_a_verb_killed_between_two_writes_is_undone_as_a_whole_or_mended_by_the_
             if not _killed_at(desk.root, verb, _filled(arguments, names), point):
                 continue
             killed += 1
-            begun = history.open_entries(desk.store.layout)
+            begun = journal.open_entries(desk.store.layout)
             if mend == "undo":
                 if _standing(desk) != entries:
                     perform(desk.store, "undo", {}, by="ana", now=NOW + 600, client="cli")
@@ -145,7 +145,7 @@ def test_a_verb_killed_between_two_writes_is_undone_as_a_whole_or_mended_by_the_
                 named = [one for one in report.findings if one.check == "unfinished actions"]
                 assert len(named) == len(begun)
                 assert all(one.mended for one in named), named
-                assert not history.open_entries(desk.store.layout)
+                assert not journal.open_entries(desk.store.layout)
                 if _standing(desk) != entries:
                     perform(desk.store, "undo", {}, by="ana", now=NOW + 700, client="cli")
                 assert _seen(desk) == before, (verb, point)
@@ -153,14 +153,14 @@ def test_a_verb_killed_between_two_writes_is_undone_as_a_whole_or_mended_by_the_
 
 
 def _standing(desk: Desk) -> list[str]:
-    return [one.first.id for one in history.standing(desk.store.layout, lambda action: action.by == "ana")]
+    return [one.first.id for one in journal.standing(desk.store.layout, lambda action: action.by == "ana")]
 
 
 def test_an_action_that_is_being_done_by_somebody_alive_is_left_alone(desk):
     node = desk.discovery()
-    action = next(iter(history.standing(desk.store.layout, lambda _: True))).first
-    with history.Begun(desk.store.layout) as begun:
+    action = next(iter(journal.standing(desk.store.layout, lambda _: True))).first
+    with journal.Begun(desk.store.layout) as begun:
         begun.tell(action)
-        assert history.open_entries(desk.store.layout) == []
+        assert journal.open_entries(desk.store.layout) == []
         assert [one for one in examine(desk.store, now=NOW).findings if one.check == "unfinished actions"] == []
     assert desk.node(node)

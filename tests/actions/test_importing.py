@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 from lumen_tui.store.memory import beads, importing, nodes
 
 AT = "2026-11-21T06:00:00.000Z"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.engine.actions import acting
-from lumen_tui.engine.actions.approvals import put_rule
-from lumen_tui.engine.actions.registry import VERBS, perform
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import acting
+from lumen_tui.actions.approvals import put_rule
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import VERBS, perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import locks, process
-from lumen_tui.store.people import history
-from lumen_tui.store.tasks import taskfiles
+from lumen_tui.storage import locks, process
+from lumen_tui.store.audit import journal
+from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.pauses import pause_all
 from tests.actions.test_importing import folder
 
@@ -24,9 +24,9 @@ def test_a_new_task_is_taken_back_and_not_what_was_done_before_it(desk):
     task = desk.do("task.new", objective="hello").target
     said = desk.do("undo").summary
     assert "queued" in said
-    assert taskfiles.folder_of(desk.store.layout, task) is None
+    assert task_files.folder_of(desk.store.layout, task) is None
     desk.do("redo")
-    assert taskfiles.status_of(desk.store.layout.task(task)) is Status.QUEUED
+    assert task_files.status_of(desk.store.layout.task(task)) is Status.QUEUED
     desk.do("undo")
     assert "put off" in desk.do("undo").summary
 
@@ -125,7 +125,7 @@ def test_an_import_is_one_entry_that_is_undone_as_a_whole(desk, tmp_path):
 def test_undo_of_an_import_refuses_where_something_builds_on_it(desk, tmp_path):
     desk.do("import.lumenflow", path=str(folder(tmp_path)))
     (tmp_path / "project" / ".lumenflow" / "memory" / "memory.jsonl").write_bytes(b"")
-    entry = next(history.standing(desk.store.layout, lambda _: True))
+    entry = next(journal.standing(desk.store.layout, lambda _: True))
     desk.do("decay.pin", node_ids="mem-5dcc")
     before = desk.node("mem-5dcc")
     with pytest.raises(ActionError, match="mem-5dcc was changed since it was imported"):
@@ -137,7 +137,7 @@ def test_an_import_that_was_moved_by_a_rewrite_is_found_again(desk, tmp_path):
     gone = desk.do("signal.send", message="before it").action_id
     desk.do("import.lumenflow", path=str(folder(tmp_path)))
     kept = desk.do("signal.send", message="behind it").target
-    imported = list(history.standing(desk.store.layout, lambda _: True))[1].first
+    imported = list(journal.standing(desk.store.layout, lambda _: True))[1].first
     desk.do("undo", action_id=gone)
     desk.do("undo", action_id=imported.id)
     assert [_field(line, "id") for line in desk.store.signals.lines()] == [kept]
@@ -186,12 +186,12 @@ def test_every_verb_that_writes_leaves_an_entry(desk):
     assert plain.keys() <= VERBS.keys()
     for verb, arguments in plain.items():
         done = desk.do(verb, **arguments)
-        newest = next(history.standing(desk.store.layout, lambda action: action.by == "ana"))
+        newest = next(journal.standing(desk.store.layout, lambda action: action.by == "ana"))
         assert verb in {action.verb for action in newest.actions}
         assert done.action_id in {action.id for action in newest.actions}
     for _ in plain:
         assert desk.do("undo").summary.startswith("undone")
-    newest = next(history.standing(desk.store.layout, lambda action: action.by == "ana"))
+    newest = next(journal.standing(desk.store.layout, lambda action: action.by == "ana"))
     assert newest.first.verb == "wu.new"
 
 

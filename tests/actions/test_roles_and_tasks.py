@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from lumen_tui.engine.actions import fields
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import fields
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import records, tasks
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import filing, locks
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import directories, locks
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.roles import list_roles, load_role
-from lumen_tui.store.tasks import taskfiles
+from lumen_tui.store.tasks import task_files
 
 ROLE = '+++\npurpose = "Keeps old things."\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
 
@@ -119,7 +119,7 @@ def test_nearest_names_are_offered(desk):
 def test_a_spec_appears_whole_under_the_id_a_person_gave(desk):
     done = desk.do("task.new", objective="count", id="task-001", constraints=("Read only",), depends_on=())
     assert done.target == "task-001"
-    spec = taskfiles.read_spec(desk.store.layout, "task-001")
+    spec = task_files.read_spec(desk.store.layout, "task-001")
     assert (spec.objective, spec.constraints, spec.created_by) == ("count", ("Read only",), "ana")
     assert not [path for path in desk.store.layout.tasks.iterdir() if path.name.startswith(".")]
     with pytest.raises(ActionError, match="already"):
@@ -130,15 +130,15 @@ def test_the_same_key_gives_the_same_task_even_from_the_archive(desk):
     first = desk.do("task.new", objective="count", key="nightly-2026-11-21")
     assert desk.do("task.new", objective="count", key="nightly-2026-11-21").target == first.target
     month = desk.store.layout.archive / "2026" / "11"
-    filing.make_folder(month)
-    filing.move(desk.store.layout.task(first.target), month / first.target)
+    directories.make_folder(month)
+    directories.move(desk.store.layout.task(first.target), month / first.target)
     assert desk.do("task.new", objective="count", key="nightly-2026-11-21").target == first.target
     assert desk.do("task.new", objective="count", key="nightly-2026-11-22").target != first.target
 
 
 def test_what_failed_and_is_tried_again_needs_nobody_until_that_is_taken_back(desk):
     old = desk.do("task.new", objective="count").target
-    folder = taskfiles.folder_of(desk.store.layout, old)
+    folder = task_files.folder_of(desk.store.layout, old)
     (folder / "exit.json").write_text(json.dumps({"task_id": old, "status": "failed", "finished_at": ""}))
     before = Reader(desk.store.root).snapshot(desk.now).attention
     desk.do("task.retry", task_id=old)
@@ -153,9 +153,9 @@ def test_retry_can_have_more_to_spend(desk):
     (desk.store.layout.task(old) / "exit.json").write_text(
         f'{{"task_id": "{old}", "status": "failed", "finished_at": "2026-01-01T00:00:00Z"}}'
     )
-    same = taskfiles.read_spec(desk.store.layout, desk.do("task.retry", task_id=old).target)
+    same = task_files.read_spec(desk.store.layout, desk.do("task.retry", task_id=old).target)
     assert (same.budget.tokens, same.budget.usd) == (10, 0.5)
-    more = taskfiles.read_spec(desk.store.layout, desk.do("task.retry", task_id=old, budget={"tokens": 0}).target)
+    more = task_files.read_spec(desk.store.layout, desk.do("task.retry", task_id=old, budget={"tokens": 0}).target)
     assert (more.budget.tokens, more.budget.usd) == (0, 0.5)
 
 
@@ -165,7 +165,7 @@ def test_retry_is_a_new_task_that_names_the_old_one(desk):
         json.dumps({"task_id": old, "status": "failed", "finished_at": "2026-01-01T00:00:00Z"})
     )
     new = desk.do("task.retry", task_id=old[:8]).target
-    spec = taskfiles.read_spec(desk.store.layout, new)
+    spec = task_files.read_spec(desk.store.layout, new)
     assert (spec.retry_of, spec.priority, spec.objective) == (old, "P0", "count")
     with pytest.raises(ActionError, match="ended already") as refused:
         desk.do("task.cancel", task_id=old)
@@ -190,10 +190,10 @@ def test_engine_verbs_reach_the_engine_that_holds_the_lock(desk):
 def test_edit_only_while_the_task_waits(desk):
     task = desk.do("task.new", objective="count").target
     desk.do("task.edit", task_id=task, changes={"objective": "count lines", "priority": "p1"})
-    assert taskfiles.read_spec(desk.store.layout, task).priority == "P1"
+    assert task_files.read_spec(desk.store.layout, task).priority == "P1"
     lock = locks.try_lock(desk.store.layout.task(task) / "run.lock")
     assert lock is not None
-    assert taskfiles.status_of(desk.store.layout.task(task)) is Status.RUNNING
+    assert task_files.status_of(desk.store.layout.task(task)) is Status.RUNNING
     before = desk.files()
     with pytest.raises(ActionError, match="has begun"):
         desk.do("task.edit", task_id=task, changes={"priority": "P2"})

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import perform
 from lumen_tui.model import decay
 from lumen_tui.model.records import Relationship
-from lumen_tui.store import files
+from lumen_tui.storage import files
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import edges, nodes
-from lumen_tui.store.memory.nodeindex import NodeIndex
-from lumen_tui.store.people import history
-from lumen_tui.store.store import Store
-from lumen_tui.store.units import work
+from lumen_tui.store.memory.node_index import NodeIndex
+from lumen_tui.store.work import work_units
 
 
 def state_of_node(node) -> str:
@@ -32,7 +32,7 @@ def open_ids(desk) -> list[str]:
 def test_promote_makes_the_work_unit_and_links_both_ways(desk):
     node = desk.discovery("Race in the session manager\nTwo locks.", type="bug", priority="p1", wu_id="WU-042")
     done = desk.do("triage.promote", node_ids=[node[:9]], lane="Framework: Core")
-    unit = work.read_unit(desk.store.layout, done.target)
+    unit = work_units.read_unit(desk.store.layout, done.target)
     assert (unit.id, unit.type, unit.lane, unit.priority) == ("WU-043", "bug", "Framework: Core", "P1")
     assert (unit.title, unit.discovery, unit.discovered_in) == ("Race in the session manager", node, "WU-042")
     assert "Two locks." in unit.body
@@ -43,7 +43,7 @@ def test_promote_makes_the_work_unit_and_links_both_ways(desk):
 def test_promote_of_several_gives_each_its_own_unit(desk):
     found = [desk.discovery(f"thing {number}") for number in range(3)]
     done = desk.do("triage.promote", node_ids=found, lane="Core")
-    units = work.list_units(desk.store.layout)[0]
+    units = work_units.list_units(desk.store.layout)[0]
     assert [unit.discovery for unit in units] == found
     assert "3 discoveries promoted to WU-001, WU-002, WU-003" in done.summary
 
@@ -58,11 +58,11 @@ def test_a_promote_cut_off_behind_the_work_unit_is_finished_by_the_next(desk, mo
         patch.setattr(nodes, "append_both", crash)
         with pytest.raises(KeyboardInterrupt):
             desk.do("triage.promote", node_ids=node, lane="Core")
-    assert [unit.id for unit in work.list_units(desk.store.layout)[0]] == ["WU-001"]
+    assert [unit.id for unit in work_units.list_units(desk.store.layout)[0]] == ["WU-001"]
     assert open_ids(desk) == [node]
     desk.restart()
     assert desk.do("triage.promote", node_ids=node, lane="Core").target == "WU-001"
-    assert [unit.id for unit in work.list_units(desk.store.layout)[0]] == ["WU-001"]
+    assert [unit.id for unit in work_units.list_units(desk.store.layout)[0]] == ["WU-001"]
     assert open_ids(desk) == []
 
 
@@ -237,10 +237,10 @@ def test_eight_processes_at_once_lose_nothing(desk):
         records = nodes.newest(file.fileno(), _all_ids(desk))
     states = [node.get("metadata", {}).get("status", "open") for _, node in records.values()]
     assert (states.count("promoted"), states.count("archived"), states.count("open")) == (33, 32, 32)
-    units = work.list_units(desk.store.layout)[0]
+    units = work_units.list_units(desk.store.layout)[0]
     assert len(units) == 33
     assert len({unit.discovery for unit in units}) == 33
-    assert sum(one.verb.startswith("triage.") for one in history.actions(desk.store.layout)) == 65
+    assert sum(one.verb.startswith("triage.") for one in journal.actions(desk.store.layout)) == 65
 
 
 def _all_ids(desk) -> set[str]:

@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.tasks import Exit, Status
-from lumen_tui.store import files, locks
-from lumen_tui.store.people import history
+from lumen_tui.storage import files, locks
+from lumen_tui.store.audit import journal
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.store.tasks import taskfiles
-from lumen_tui.store.tasks.taskfiles import read_spec
-from lumen_tui.store.units import work
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks.task_files import read_spec
+from lumen_tui.store.work import work_units
 
 
 def state_of(desk, node_id: str) -> str:
@@ -31,11 +31,11 @@ def test_undo_after_a_restart_takes_a_promote_back(desk):
         key: before[key] for key in before if key != "metadata"
     }
     assert after.get("metadata", {}) == {}
-    assert work.list_units(desk.store.layout)[0] == []
+    assert work_units.list_units(desk.store.layout)[0] == []
     desk.restart()
     desk.do("redo")
     assert state_of(desk, node) == "promoted"
-    assert work.read_unit(desk.store.layout, "WU-001").discovery == node
+    assert work_units.read_unit(desk.store.layout, "WU-001").discovery == node
     desk.do("undo")
     assert desk.do("wu.new", title="next").target == "WU-002", "a retired number is not used again"
 
@@ -133,10 +133,10 @@ def test_undo_of_a_promote_refuses_where_the_work_unit_was_edited(desk):
 def test_an_undo_cut_off_half_way_is_finished_by_the_next(desk):
     node = desk.discovery()
     done = desk.do("triage.promote", node_ids=node, lane="Core")
-    work.retire_unit(desk.store.layout, done.target)  # as far as a killed undo came
+    work_units.retire_unit(desk.store.layout, done.target)  # as far as a killed undo came
     desk.do("undo")
     assert state_of(desk, node) == "open"
-    assert work.list_units(desk.store.layout)[0] == []
+    assert work_units.list_units(desk.store.layout)[0] == []
 
 
 def test_a_named_action_can_be_undone_out_of_turn(desk):
@@ -152,7 +152,7 @@ def test_a_bulk_action_too_long_for_one_line_is_undone_as_one(desk):
     desk.do("triage.archive", node_ids=found, reason="a reason of some length " * 10)
     lines = [line for line in desk.store.layout.actions.read_bytes().splitlines() if b'"triage.archive"' in line]
     assert len(lines) > 2
-    assert sum(one.verb == "triage.archive" for one in history.actions(desk.store.layout)) == 1
+    assert sum(one.verb == "triage.archive" for one in journal.actions(desk.store.layout)) == 1
     desk.do("undo")
     assert {state_of(desk, node) for node in found} == {"open"}
 
@@ -197,7 +197,7 @@ def test_a_dismissed_item_comes_back_with_undo(desk):
     desk.do("attention.dismiss", targets="tsk-lost")
     undone = desk.do("undo")
     assert "put aside" in undone.summary
-    assert [action.verb for action in history.actions(desk.store.layout)] == ["attention.dismiss", "undo"]
+    assert [action.verb for action in journal.actions(desk.store.layout)] == ["attention.dismiss", "undo"]
 
 
 def test_undo_of_a_setting_does_not_wait_for_the_memory(desk):
@@ -210,7 +210,7 @@ def test_undo_of_a_setting_does_not_wait_for_the_memory(desk):
             assert undone.result(5).summary.startswith("undone")
         finally:
             fcntl.flock(memory, fcntl.LOCK_UN)
-    assert list(history.actions(desk.store.layout))[-1].undoes
+    assert list(journal.actions(desk.store.layout))[-1].undoes
 
 
 def test_a_refused_undo_writes_nothing_whatever_it_refuses_for(desk):
@@ -241,7 +241,7 @@ def test_a_cancel_that_no_engine_has_taken_up_is_taken_back_and_the_worker_goes_
     assert lock is not None
     desk.do("task.cancel", task_id=task)
     assert desk.do("undo").summary.startswith("undone")
-    assert taskfiles.status_of(desk.store.layout.task(task)) is Status.RUNNING
+    assert task_files.status_of(desk.store.layout.task(task)) is Status.RUNNING
     desk.do("task.cancel", task_id=task)
     stop = {"status": "cancelled", "reason": "r", "after": ""}  # as an engine does
     files.replace(desk.store.layout.task(task) / "stop.json", msgspec.json.encode(stop))

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import VERBS, perform
 from lumen_tui.cli.main import main
-from lumen_tui.engine.actions.registry import VERBS, perform
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.people import history
+from lumen_tui.storage.files import StoreError
+from lumen_tui.store.audit import journal
 from tests.actions import random_acts
 from tests.actions.conftest import Desk
 from tests.actions.random_acts import MAKES, Stage
@@ -75,7 +75,7 @@ class Acts:
         self.not_again: dict[str, str] = {}  # why redo refused, and what was done
 
     def standing(self) -> list[str]:
-        mine = history.standing(self.desk.store.layout, lambda action: action.by == "ana")
+        mine = journal.standing(self.desk.store.layout, lambda action: action.by == "ana")
         return [entry.first.id for entry in mine if entry.first.id not in self.refused]
 
     def act(self) -> None:
@@ -143,7 +143,7 @@ class Acts:
 
     def _must_be_documented(self, newest: str, why: str) -> None:
         assert "not undone, as" in why
-        mine = history.standing(self.desk.store.layout, lambda action: action.by == "ana")
+        mine = journal.standing(self.desk.store.layout, lambda action: action.by == "ana")
         entry = next(one for one in mine if one.first.id == newest)
         final = any(action.final for action in entry.actions)
         assert final or self.held, ("refused without a word of its own", self.verbs.get(newest), why, self.done)

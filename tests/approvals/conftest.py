@@ -13,14 +13,14 @@ import pytest
 from lumen_program import Child, start_worker
 from lumen_questions import asking_role, events_of
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
-from lumen_tui.store import files, locks
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.people import approvals
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_800_000_000.0

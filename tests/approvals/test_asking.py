@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.approvals import Decision
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.people import approvals
-from lumen_tui.store.store import Store
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
 from lumen_tui.tools.base import Answer, Request, Stopped
-from lumen_tui.tools.redact import redactor
+from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.worker.asking import Asking
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.stopping import Stopper

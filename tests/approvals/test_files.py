@@ -14,10 +14,10 @@ from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, Decision, allows, call_hash, preview_rule
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.tasks import Spec, Status, TaskView
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.people import approvals
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.approvals import approvals
 
 NOW = 1_800_000_000.0
 

@@ -12,8 +12,8 @@ import pytest
 
 from lumen_tui.model.plainoptions import ALL, OPTIONS
 from lumen_tui.model.runners import runs_files
-from lumen_tui.tools.calls import narrow_rule
-from lumen_tui.tools.verdict import Call
+from lumen_tui.tools.policy.calls import narrow_rule
+from lumen_tui.tools.policy.verdict import Call
 
 
 def lines(name: str) -> list[str]:

@@ -4,9 +4,9 @@ import pytest
 
 from lumen_tui.model.approvals import AllowRule, allows
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.calls import narrow_rule
-from lumen_tui.tools.shell import SHELL, ShellArguments
-from lumen_tui.tools.verdict import Call
+from lumen_tui.tools.policy.calls import narrow_rule
+from lumen_tui.tools.policy.verdict import Call
+from lumen_tui.tools.shell.tool import SHELL, ShellArguments
 
 OTHERS = {
     ("write_file", "/work/files/*"): ["/work/files/other", "/work/files/deep/er"],

@@ -8,7 +8,7 @@ import pytest
 from lumen_stage import Stage
 
 from lumen_tui.model.folding import brief, fold, line_count
-from lumen_tui.tui.screens.confirm import ConfirmKey
+from lumen_tui.tui.kit.confirm import ConfirmKey
 
 END = "touch EVIL-END"
 HIDING = [

@@ -7,11 +7,11 @@ import time
 import pytest
 from lumen_apiserver import text, tool
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import files
-from lumen_tui.store.people import approvals
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files
+from lumen_tui.store.approvals import approvals
 
 COMMAND = {"command": "echo made > made.txt"}
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
 from lumen_tui.model.records import Node, Relationship, Signal
 from lumen_tui.model.searching import Found, parse
-from lumen_tui.store.index.search import Searcher
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
+from lumen_tui.queries.search.search import Searcher
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 
 NOW = 1_790_000_000.0
 

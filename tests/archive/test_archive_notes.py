@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor.examine import examine
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.archive import LONGEST, parts, passage
-from lumen_tui.store.damage import DamageScan
+from lumen_tui.queries.lineage.trace import trace
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.damage import DamageScan
 from lumen_tui.store.memory import archive
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.why.whytrace import trace
 
 
 def test_a_note_keeps_what_was_said_of_it(library: Any) -> None:

@@ -7,7 +7,7 @@ import shutil
 from typing import Any
 
 from lumen_tui.model.searching import Found, parse
-from lumen_tui.store.index.search import Searcher
+from lumen_tui.queries.search.search import Searcher
 
 
 def ids(library: Any, query: str) -> list[str]:

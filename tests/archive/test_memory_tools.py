@@ -10,8 +10,7 @@ import pytest
 
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.memory import (
+from lumen_tui.tools.agent.memory import (
     RecallArguments,
     RememberArguments,
     SearchArguments,
@@ -19,6 +18,7 @@ from lumen_tui.tools.memory import (
     recall,
     remember,
 )
+from lumen_tui.tools.base import Context, ToolError
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from lumen_tui.__main__ import main
 
-HEAVY = ("textual", "rich", "anthropic", "argparse", "lumen_tui.engine.actions.registry")
+HEAVY = ("textual", "rich", "anthropic", "argparse", "lumen_tui.actions.registry")
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import pytest
 
 from lumen_tui.model.searching import parse
 from lumen_tui.model.text import is_safe
-from lumen_tui.store import files
-from lumen_tui.store.index import searchindex_tables as tables
-from lumen_tui.store.index.search import IN_MEMORY, Searcher
-from lumen_tui.store.index.searchindex_scan import NOTE
+from lumen_tui.queries.search import tables as tables
+from lumen_tui.queries.search.scan import NOTE
+from lumen_tui.queries.search.search import IN_MEMORY, Searcher
+from lumen_tui.storage import files
 
 
 def test_everything_is_found_by_stem_and_ranked(filled: Any) -> None:

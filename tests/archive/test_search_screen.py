@@ -9,10 +9,10 @@ from lumen_stage import Stage, until
 from textual.widgets import Static
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store.index.search import Searcher
-from lumen_tui.tui.screens.reading import ReadingScreen
-from lumen_tui.tui.screens.search_screen import SearchScreen
-from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
+from lumen_tui.queries.search.search import Searcher
+from lumen_tui.tui.kit.reader import ReadingScreen
+from lumen_tui.tui.screens.search.screen import SearchScreen
+from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen
 
 
 def on_stage(library: Any, query: str = "", refusal: str = "") -> Stage:

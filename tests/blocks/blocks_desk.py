@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.blocks import Block, Step
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import blocks
-from lumen_tui.store.store import Store
 
 NOON = 1_800_000_000.0
 

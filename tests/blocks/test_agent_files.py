@@ -15,8 +15,8 @@ from lumen_tui.model.agentfile import BadAgentFile, parse
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.sessionlog import Report
 from lumen_tui.store.memory import archive
-from lumen_tui.store.memory.agentfile import block_name, messages
-from lumen_tui.store.transcripts.sessionfiles import SessionParser
+from lumen_tui.store.memory.agent_files import block_name, messages
+from lumen_tui.store.sessions.transcripts import SessionParser
 
 KEY = "sk-ant-0123456789abcdefghijklmnop"
 Run = Callable[..., tuple[int, str, str]]

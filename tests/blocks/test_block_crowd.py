@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from blocks_desk import NOON, Memory
 
 from lumen_tui.model.blocks import Block, appended
-from lumen_tui.store.memory import blockfiles, blocks
+from lumen_tui.store.memory import block_files, blocks
 from lumen_tui.store.memory.blocks import Write
 
 _WRITERS, _EACH = 4, 8
@@ -39,7 +39,7 @@ def test_a_crowd_of_writers_and_an_editor_lose_nothing(memory: Memory) -> None:
             job.result()
     steps = memory.steps()
     assert [one.step for one in steps] == list(range(1, len(steps) + 1))
-    texts = [blockfiles.kept_text(memory.layout, one) for one in steps]
+    texts = [block_files.kept_text(memory.layout, one) for one in steps]
     for writer in range(_WRITERS):
         for number in range(_EACH):
             assert any(f"writer {writer} line {number}" in text for text in texts)

@@ -10,7 +10,7 @@ import pytest
 from blocks_desk import NOON, Memory
 
 from lumen_tui.model.blocks import Block
-from lumen_tui.store.memory import blockfiles, blocks
+from lumen_tui.store.memory import block_files, blocks
 from lumen_tui.store.memory.blocks import Write
 
 _CALLS = ("open", "write", "fsync", "fdatasync", "replace", "unlink", "ftruncate", "mkdir")
@@ -63,7 +63,7 @@ def test_a_kill_before_any_call_blames_nobody_else(memory: Memory) -> None:
         assert not after.by_hand
         assert not memory.layout.block_pending.exists()
         for step in memory.steps():
-            said = blockfiles.kept_text(memory.layout, step)
+            said = block_files.kept_text(memory.layout, step)
             assert (step.by, step.trust) == ("web-reader", "untrusted") if "poison" in said else step.by == "ana"
         number += 1
     assert number > 20

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from blocks_desk import Memory
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.blocks import LIMIT, MOST_BLOCKS, BadEdit, difference, weaker
-from lumen_tui.store import files
-from lumen_tui.store.memory import blockfiles, blocks
+from lumen_tui.storage import files
+from lumen_tui.store.memory import block_files, blocks
 from lumen_tui.store.memory.blocks import Stale, Write
 
 
@@ -107,7 +107,7 @@ def test_history_gives_every_text_back_byte_for_byte(memory: Memory) -> None:
         if memory.block().text != text:
             memory.do("block.restore", name="human", step=number)
         assert memory.block().text == text
-        assert blockfiles.kept_text(memory.layout, memory.steps()[number - 1]).encode() == text.encode()
+        assert block_files.kept_text(memory.layout, memory.steps()[number - 1]).encode() == text.encode()
 
 
 def test_restore_by_time(memory: Memory) -> None:
@@ -179,7 +179,7 @@ def test_an_edit_by_hand_over_an_agents_step_loses_nothing_and_says_so(memory: M
     blocks.take_in(memory.layout, memory.now)
     assert memory.block().text == "Anna"
     assert "written over step 2 by lumen" in memory.block().note
-    assert blockfiles.kept_text(memory.layout, memory.steps()[1]) == "Ann\nlikes tea"
+    assert block_files.kept_text(memory.layout, memory.steps()[1]) == "Ann\nlikes tea"
 
 
 def test_a_stale_write_is_refused_with_what_changed(memory: Memory) -> None:
@@ -241,13 +241,13 @@ def test_a_link_in_place_of_a_block_is_refused(memory: Memory) -> None:
 
 def test_a_write_that_was_killed_is_finished_by_the_next_one(memory: Memory) -> None:
     memory.do("block.append", name="human", text="Ann")
-    known = blockfiles.history(memory.layout)
+    known = block_files.history(memory.layout)
     step = msgspec.structs.replace(
         known["human"][0], step=2, by="lumen", how="append", trust="untrusted",
-        text=blockfiles.keep_text(memory.layout, "Ann\ntea"), chars=7,
+        text=block_files.keep_text(memory.layout, "Ann\ntea"), chars=7,
     )  # fmt: skip
     files.replace(memory.layout.block_pending, msgspec.json.encode(step))
-    blockfiles.write_file(memory.layout, step, "Ann\ntea", lambda: True)  # killed before the history
+    block_files.write_file(memory.layout, step, "Ann\ntea", lambda: True)  # killed before the history
     memory.do("block.append", name="persona", text="calm")
     assert [(one.by, one.trust) for one in memory.steps()] == [("ana", "person"), ("lumen", "untrusted")]
     assert memory.block().text == "Ann\ntea"
@@ -257,7 +257,7 @@ def test_a_write_that_was_killed_is_finished_by_the_next_one(memory: Memory) -> 
 def test_a_kill_behind_the_announcement_and_an_edit_by_hand_keep_both(memory: Memory) -> None:
     memory.do("block.append", name="human", text="Ann")
     step = msgspec.structs.replace(
-        memory.steps()[0], step=2, by="lumen", text=blockfiles.keep_text(memory.layout, "Ann\ntea"), chars=7
+        memory.steps()[0], step=2, by="lumen", text=block_files.keep_text(memory.layout, "Ann\ntea"), chars=7
     )
     files.replace(memory.layout.block_pending, msgspec.json.encode(step))
     memory.by_hand("Ann", "Anna")
@@ -270,7 +270,7 @@ def test_a_damaged_line_and_a_lost_text_hide_only_themselves(memory: Memory) -> 
     for text in ("one", "two", "three"):
         memory.do("block.rethink", name="human", text=text)
     lost = memory.steps()[0]
-    blockfiles.text_path(memory.layout, lost.text).write_text("forged")
+    block_files.text_path(memory.layout, lost.text).write_text("forged")
     with pytest.raises(files.StoreError, match="not what was kept"):
         memory.do("block.restore", name="human", step=1)
     lines = memory.layout.block_history.read_bytes().splitlines(keepends=True)

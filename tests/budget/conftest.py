@@ -14,15 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.spendbook import HOLD, Entry
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, process
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.spend.ledger import Ledger
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files, process
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.ledger.ledger import Ledger
 
 RACER = Path(__file__).with_name("racer.py")
 NOW = 1_790_000_000.0  # 2026-09-21 in the afternoon, UTC

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import Reserve
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper

@@ -11,7 +11,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Job, Reserve
 from lumen_tui.providers.choose import choose_provider
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError, Reserve
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.spend import ledgerpages
+from lumen_tui.storage.journal import Journal
+from lumen_tui.store.ledger import ledger_pages
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper
@@ -50,5 +50,5 @@ def main(root: Path, task: str, seed: int, calls: int, role: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 6:
-        ledgerpages.LARGEST = int(sys.argv[6])
+        ledger_pages.LARGEST = int(sys.argv[6])
     main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])

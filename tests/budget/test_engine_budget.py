@@ -8,11 +8,11 @@ import json
 import pytest
 from lumen_clock import HandClock
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.engine import Engine
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.spendbook import SPENT
 from lumen_tui.model.times import iso
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
 
 NO_SERVER = "http://127.0.0.1:9"  # nobody listens
 

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files
-from lumen_tui.store.lease import is_held
-from lumen_tui.store.reader import Reader
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files
+from lumen_tui.storage.lease import is_held
 
 
 def gone(children):
@@ -56,7 +56,7 @@ def test_a_stopped_worker_ends_too(purse):
 
 def test_what_was_set_aside_counts_in_full(purse, a_hold, day):
     child = purse.stubborn("tsk-a")
-    from lumen_tui.store import process
+    from lumen_tui.storage import process
 
     me = process.identify(child.pid)
     hold = a_hold("spd-1", 70, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id)

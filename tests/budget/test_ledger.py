@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from lumen_tui.model.spendbook import SETTLE, SPENT, Entry
-from lumen_tui.store import files
-from lumen_tui.store.spend.ledger import Ledger, LedgerReader
+from lumen_tui.storage import files
+from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
 
 FREE = lambda book: ""  # noqa: E731
 

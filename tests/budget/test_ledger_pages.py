@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from lumen_tui.model.spendbook import HOLD, SETTLE, SPENT, Entry
-from lumen_tui.store import files
-from lumen_tui.store.spend import ledgerpages
-from lumen_tui.store.spend.ledger import Ledger, LedgerReader
-from lumen_tui.store.spend.ledgerpages import pages
+from lumen_tui.storage import files
+from lumen_tui.store.ledger import ledger_pages
+from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
+from lumen_tui.store.ledger.ledger_pages import pages
 
 FREE = lambda book: ""  # noqa: E731
 WORKERS, KILLS, PAGE = 3, 6, 1500
@@ -52,7 +52,7 @@ def test_a_month_has_a_page_and_what_caps_need_is_read_over_it(purse, a_hold):
 
 
 def test_pages_of_one_month_keep_their_order_also_where_the_clock_went_back(purse, a_hold, monkeypatch):
-    monkeypatch.setattr(ledgerpages, "LARGEST", 100)
+    monkeypatch.setattr(ledger_pages, "LARGEST", 100)
     ledger = purse.ledger
     for number in range(1, 14):
         assert ledger.hold(a_hold(f"spd-{number}", 1, **at(11 if number < 8 else 9)), FREE) == ""
@@ -65,7 +65,7 @@ def test_pages_of_one_month_keep_their_order_also_where_the_clock_went_back(purs
 def test_a_kill_right_behind_the_turn_loses_nothing(purse, a_hold):
     ledger = purse.ledger
     ledger.hold(a_hold("spd-1", 70, **at(10)), FREE)
-    ledgerpages.turn(purse.layout.spend, at(11)["at"])  # and nothing more: spend.jsonl is not there
+    ledger_pages.turn(purse.layout.spend, at(11)["at"])  # and nothing more: spend.jsonl is not there
     assert not purse.layout.spend.exists()
     reader = LedgerReader(purse.layout)
     reader.refresh()
@@ -82,7 +82,7 @@ def test_the_index_is_believed_over_a_turned_page_and_read_on_from_there(purse, 
     assert purse.ledger.book.days["2026-10-20"].tokens == 2000
     assert (purse.layout.index / "spend.json").exists()
     files.append(purse.layout.spend, lines[0].replace(b"spd-0", b"spd-late") + b"\n")
-    ledgerpages.turn(purse.layout.spend, at(11)["at"])
+    ledger_pages.turn(purse.layout.spend, at(11)["at"])
     files.append(purse.layout.spend, msgspec.json.encode(a_hold("spd-new", 5, **at(11))) + b"\n")
     ledger = Ledger(purse.layout)
     assert ledger.refresh().days["2026-10-20"].tokens == 2001

@@ -9,7 +9,7 @@ import pytest
 
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.providers.base import LEAST_OUTPUT, ProviderError, Reserve
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.engine.actions import edits
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import edits
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.budget import Cap, Limit, dollars
 from lumen_tui.model.records import Change
 from lumen_tui.model.spendbook import GRANT, Amount, Entry
 from lumen_tui.model.times import iso
-from lumen_tui.store import files
-from lumen_tui.store.people import history
-from lumen_tui.store.spend.ledger import Ledger
+from lumen_tui.storage import files
+from lumen_tui.store.audit import journal
+from lumen_tui.store.ledger.ledger import Ledger
 
 NAN, INF = float("nan"), float("inf")
 
@@ -31,7 +31,7 @@ def test_an_old_raise_without_a_number_can_be_undone_and_done_again(purse, now, 
     side = {"day": day, "role": "", "tokens": 0, "usd": NAN, "seconds": 0.0}
     change = Change(kind="grant", key="grn-old", before=None, after=side)
     action = edits.new_action("budget.raise", [change], summary="raised", by="ann", now=now, reason="")
-    files.append(purse.layout.actions, history.action_lines(action))
+    files.append(purse.layout.actions, journal.action_lines(action))
     assert b'"usd":null' in purse.layout.actions.read_bytes()
     purse.do("undo")
     assert purse.ledger.book.grants == {}

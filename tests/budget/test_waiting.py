@@ -10,9 +10,9 @@ import pytest
 
 from lumen_tui.model.tasks import Spec, Usage
 from lumen_tui.providers.base import ProviderError, Reserve
-from lumen_tui.store import lease
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.tasks.killfile import Kill, throw
+from lumen_tui.storage import lease
+from lumen_tui.storage.journal import Journal
+from lumen_tui.store.tasks.kill_file import Kill, throw
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper

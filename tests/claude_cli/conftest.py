@@ -20,11 +20,11 @@ from msgspec import Struct, field
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.providers import claude_program
 from lumen_tui.providers.base import Job, Outcome, Permit, ProviderError, Ran, Reserve, Said, Spent, ToolCall
 from lumen_tui.providers.choose import choose_provider
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
+from lumen_tui.providers.claude_code import program
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
 from lumen_tui.tools.sandbox.limits import descendants
 
 HERE = Path(__file__).resolve().parent
@@ -229,7 +229,7 @@ def real() -> str:
     if not _real():
         pytest.skip("Claude Code is not installed: put `claude` on PATH, or its path in LUMEN_CLAUDE")
     try:
-        claude_program.check_version(_version(_real()))
+        program.check_version(_version(_real()))
     except ProviderError as error:
         pytest.skip(str(error))
     return _real()

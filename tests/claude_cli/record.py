@@ -67,7 +67,7 @@ def record(real: str, name: str, script: list[Any], toml: str = "") -> None:
     sys.path[:0] = [str(HERE.parent / "apiserver"), str(HERE.parents[1])]
     from lumen_apiserver import ApiServer
 
-    from lumen_tui.store.layout import Layout
+    from lumen_tui.storage.layout import Layout
 
     api = ApiServer()
     api.say(*script)

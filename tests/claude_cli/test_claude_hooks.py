@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from lumen_apiserver import text, tool
 
-from lumen_tui.store import locks
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.storage import locks
+from lumen_tui.store.sessions import hook_journal
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -66,20 +66,20 @@ class Project:
                     break
                 self._say(child.stdin, left.pop(0))
             child.stdout.read()
-        self.wait(lambda: not locks.is_locked(self.state / hookjournal.LOCK))
+        self.wait(lambda: not locks.is_locked(self.state / hook_journal.LOCK))
 
     def _say(self, stdin: Any, words: str) -> None:
         stdin.write(json.dumps({"type": "user", "message": {"role": "user", "content": words}}) + "\n")
         stdin.flush()
 
     def lines(self, event: str) -> list[dict[str, Any]]:
-        found = map(json.loads, (self.state / hookjournal.NAME).read_bytes().splitlines())
+        found = map(json.loads, (self.state / hook_journal.NAME).read_bytes().splitlines())
         return [line for line in found if line["event"] == event]
 
     def wait(self, true: Callable[[], Any]) -> None:
         ends = time.monotonic() + 30
         while not true():
-            assert time.monotonic() < ends, (self.state / hookjournal.NAME).read_text()
+            assert time.monotonic() < ends, (self.state / hook_journal.NAME).read_text()
             time.sleep(0.02)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from lumen_apiserver import fail, held, text, tool, tools, use
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.store import files
-from lumen_tui.store.people import approvals
-from lumen_tui.store.store import Store
+from lumen_tui.actions.registry import perform
+from lumen_tui.storage import files
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
 
 OURS = "mcp__lumen__"
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from lumen_tui.model.modelsconfig import ClaudeConfig
-from lumen_tui.providers import claude_program
 from lumen_tui.providers.base import Permit, Ran, Reserve, Spent, ToolCall
-from lumen_tui.store import files
+from lumen_tui.providers.claude_code import program
+from lumen_tui.storage import files
 
 KEY = "sk-ant-any-0123456789"
 
@@ -205,14 +205,14 @@ def test_a_program_that_dies_is_no_result_and_its_call_counts(fake):
 
 
 def test_a_program_that_says_nothing_is_ended(fake, monkeypatch):
-    monkeypatch.setattr(claude_program, "_ASK_SECONDS", 0.1)
+    monkeypatch.setattr(program, "_ASK_SECONDS", 0.1)
     fake.settings |= {"first_byte_seconds": 0.1, "silence_seconds": 0.1}
     fake.plays("whole", lambda steps: [*steps[:3], {"sleep": 60}])
     assert "was silent for 0.2 seconds" in fake.talk().error
 
 
 def test_a_call_in_which_it_falls_silent_counts_what_is_known(fake, monkeypatch):
-    monkeypatch.setattr(claude_program, "_ASK_SECONDS", 0.1)
+    monkeypatch.setattr(program, "_ASK_SECONDS", 0.1)
     fake.settings |= {"first_byte_seconds": 0.3, "silence_seconds": 0.2}
     fake.plays("whole", lambda steps: [*steps[:9], {"sleep": 60}])
     talk = fake.talk()
@@ -223,7 +223,7 @@ def test_a_call_in_which_it_falls_silent_counts_what_is_known(fake, monkeypatch)
 
 @pytest.mark.parametrize(("delay", "ends_well"), [(3_000, True), (10, False), (1e999, True)])
 def test_the_silence_that_a_retry_announces_is_none(fake, monkeypatch, delay, ends_well):
-    monkeypatch.setattr(claude_program, "_ASK_SECONDS", 0.1)
+    monkeypatch.setattr(program, "_ASK_SECONDS", 0.1)
     fake.settings |= {"first_byte_seconds": 0.3, "silence_seconds": 0.3}
 
     def slow(steps):

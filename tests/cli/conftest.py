@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from lumen_program import lumen
 
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 
 REPO = Path(__file__).resolve().parents[2]
 

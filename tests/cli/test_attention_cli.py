@@ -8,7 +8,7 @@ import re
 import pytest
 
 from lumen_tui.__main__ import main
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 
 
 @pytest.fixture

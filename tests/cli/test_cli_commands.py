@@ -9,8 +9,8 @@ import pytest
 
 from lumen_tui.cli.main import main
 from lumen_tui.cli.parser import COMMANDS, PARTS, build_parser
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.units import work
+from lumen_tui.storage.journal import Journal
+from lumen_tui.store.work import work_units
 
 ROLE = '+++\npurpose = "Keeps old things."\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
 
@@ -226,7 +226,9 @@ def _commands_of(names):
 
 def test_a_closed_pipe_is_no_error(shell):
     for number in range(300):
-        work.add_units(shell.layout, [work.WorkUnit(id="", title=f"unit {number} " + "x" * 300)], lambda _: None)
+        work_units.add_units(
+            shell.layout, [work_units.WorkUnit(id="", title=f"unit {number} " + "x" * 300)], lambda _: None
+        )
     command = f"{sys.executable} -m lumen_tui wu list | head -1; exit ${{PIPESTATUS[0]}}"
     ran = subprocess.run(
         ["bash", "-c", command], env=shell.environ, capture_output=True, text=True, cwd=shell.root, check=False

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.cli import hot, light
+from lumen_tui.cli.fast import hot, light
 from lumen_tui.cli.main import main
 from lumen_tui.model import jsontext, times
-from lumen_tui.store.layout import default_root, distrust
+from lumen_tui.storage.layout import default_root, distrust
 
 REPO = Path(__file__).resolve().parents[2]
 HEAVY = ("argparse", "json", "asyncio", "typing", "msgspec", "pathlib", "contextlib", "datetime", "re", "enum")
 PROBE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from lumen_tui.cli import hot
+from lumen_tui.cli.fast import hot
 code = hot.run(sys.argv[1:])
 heavy = [name for name in {heavy!r} if name in sys.modules]
 sys.stderr.write(" ".join(heavy))

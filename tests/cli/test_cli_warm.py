@@ -14,12 +14,12 @@ import pytest
 REPO = Path(__file__).resolve().parents[2]
 HEAVY = (
     "argparse", "asyncio", "typing", "msgspec", "json", "tomllib", "subprocess", "inspect", "dataclasses",
-    "lumen_tui.engine.actions.registry", "lumen_tui.store.units.work", "lumen_tui.model.records",
+    "lumen_tui.actions.registry", "lumen_tui.store.work.work_units", "lumen_tui.model.records",
 )  # fmt: skip
 PROBE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from lumen_tui.cli import hot
+from lumen_tui.cli.fast import hot
 code = hot.run(sys.argv[1:])
 sys.stderr.write("heavy: " + " ".join([name for name in {heavy!r} if name in sys.modules]))
 sys.exit(9 if code is None else code)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lumen_tui.actions.checks import nearest
 from lumen_tui.cli.main import main
 from lumen_tui.cli.parser import COMMANDS, build_parser
-from lumen_tui.engine.actions.checks import nearest
 
 
 @pytest.mark.parametrize(

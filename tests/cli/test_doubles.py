@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lumen_tui.engine.actions import edits
-from lumen_tui.store import rawjson
+from lumen_tui.actions import edits
+from lumen_tui.storage import raw_json
 from lumen_tui.store.memory import nodes
 
 SECRET = "key sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOP"
@@ -62,9 +62,9 @@ def test_only_the_end_of_the_journal_is_looked_at_and_no_line_of_it_stops_the_lo
     with open(shell.layout.memory, "ab") as journal:
         journal.write(filler * 1200)
     assert shell("create", "Race in the lock").stderr == ""
-    monkeypatch.setattr(rawjson, "_WINDOW", 0)
-    assert rawjson.same_text(shell.layout.memory, first) is None
-    assert rawjson.same_text(shell.root / "nowhere", first) is None
+    monkeypatch.setattr(raw_json, "_WINDOW", 0)
+    assert raw_json.same_text(shell.layout.memory, first) is None
+    assert raw_json.same_text(shell.root / "nowhere", first) is None
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from lumen_tui.cli import hot
-from lumen_tui.engine.actions import fields
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.layout import Layout
+from lumen_tui.actions import fields
+from lumen_tui.cli.fast import hot
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.signals import inbox
-from lumen_tui.store.signals.signalindex import SignalIndex
+from lumen_tui.store.signals.signal_index import SignalIndex
 
 DAY = 86400.0
 NOW = 1_800_000_000.0
@@ -150,7 +150,7 @@ def test_it_does_not_grow_with_history(shell):
     )  # fmt: skip
     fresh = send(shell.layout, 3, start=NOW + DAY)
     probe = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); from lumen_tui.cli import hot\n"
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from lumen_tui.cli.fast import hot\n"
         "hot.run(sys.argv[1:]); sys.stderr.write(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     )
     began = time.monotonic()
@@ -179,8 +179,8 @@ def test_watch_shows_what_comes(shell, watch):
 
 def test_a_long_count_agrees_with_counting_one_by_one(tmp_path, capsys, monkeypatch):
     from lumen_tui.cli import inbox
-    from lumen_tui.store.layout import Layout
-    from lumen_tui.store.store import Store
+    from lumen_tui.storage.layout import Layout
+    from lumen_tui.storage.store import Store
 
     Layout(tmp_path / "state").create()
     store = Store(tmp_path / "state")
@@ -200,8 +200,8 @@ def test_a_torn_line_never_blocks_a_cold_inbox(tmp_path):
     import subprocess
     import sys
 
-    from lumen_tui.store.layout import Layout
-    from lumen_tui.store.store import Store
+    from lumen_tui.storage.layout import Layout
+    from lumen_tui.storage.store import Store
 
     Layout(tmp_path / "state").create()
     store = Store(tmp_path / "state")

@@ -6,7 +6,7 @@ import json
 
 from lumen_tui.model import times
 from lumen_tui.model.records import Node
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 
 AGENT = {"created_by": "lumen", "tags": ("proposal", "role")}
 

@@ -18,13 +18,13 @@ from typing import IO
 import pytest
 from lumen_tree import endless
 
+from lumen_tui.actions.registry import perform
 from lumen_tui.cli.main import main
-from lumen_tui.engine.actions.registry import perform
 from lumen_tui.headless import demo, run_task
 from lumen_tui.model.text import is_safe, plain
-from lumen_tui.store import files, locks
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 
 NOW = 1_790_000_000.0
 DEADLINE = 40.0  # seconds

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from lumen_tui.model.tasks import TaskEvent
-from lumen_tui.store import files
+from lumen_tui.storage import files
 
 
 @pytest.mark.parametrize(

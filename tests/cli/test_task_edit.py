@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from lumen_tui.engine.actions import tasks
-from lumen_tui.store.tasks import taskfiles
+from lumen_tui.actions import tasks
+from lumen_tui.store.tasks import task_files
 
 
 @pytest.fixture
@@ -81,6 +81,6 @@ def test_a_task_that_has_begun_is_not_changed(shell, task):
     done = shell("task", "edit", "task-001", "-p", "P0")
     assert done.returncode == 2
     assert "has begun" in done.stderr
-    spec = taskfiles.read_spec(shell.layout, "task-001")
+    spec = task_files.read_spec(shell.layout, "task-001")
     assert spec is not None
     assert spec.priority == "P2"

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.outcome import Done
 from lumen_tui.model import ids
 from lumen_tui.model.facts import Confirmation, Outcome
 from lumen_tui.model.loop import Artifact, Orientation, Packet
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import iso
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import facts
-from lumen_tui.store.store import Store
 
 NOW = 1_790_000_000.0
 

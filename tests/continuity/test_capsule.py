@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumen_tui.engine.capsules import Capsules, build_capsule, next_loop
+from lumen_tui.engine.loops.capsules import Capsules, build_capsule, next_loop
 from lumen_tui.model.capsule import CUTS, LEAST, TITLES, Claims, Part, assemble, render, report, tokens_of
 from lumen_tui.model.config import CapsuleConfig, Config
 from lumen_tui.model.loop import LeftOut
-from lumen_tui.store import files
+from lumen_tui.storage import files
 from lumen_tui.store.memory import capsules
 
 NOW = 1_790_000_000.0

@@ -10,7 +10,7 @@ import pytest
 from lumen_tui.cli.main import main
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import LeftOut
-from lumen_tui.store.why import presence
+from lumen_tui.queries import presence
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_capsule_prints_its_text_and_reports_what_was_cut(home, run):
 
 
 def test_the_capsule_that_a_loop_woke_with_can_be_read_later(home, run):
-    from lumen_tui.engine.capsules import Capsules
+    from lumen_tui.engine.loops.capsules import Capsules
 
     home.packets(home.packet(1))
     Capsules(home.layout).wake(2, Config(), time.time())

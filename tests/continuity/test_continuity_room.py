@@ -14,8 +14,8 @@ import lumen_quiet
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import LeftOut
-from lumen_tui.store.watch import _WATCHED
-from lumen_tui.store.why import presence
+from lumen_tui.queries import presence
+from lumen_tui.storage.watch import _WATCHED
 from lumen_tui.tui.app import LumenApp
 
 
@@ -38,7 +38,7 @@ def titles(app: LumenApp) -> str:
 
 
 async def test_after_five_hours_one_line_says_what_happened_and_a_key_shows_it(home):
-    from lumen_tui.engine.capsules import Capsules
+    from lumen_tui.engine.loops.capsules import Capsules
 
     now = time.time()
     presence.write(home.layout, "ann", now - 5 * 3600)

@@ -12,9 +12,9 @@ from lumen_tui.engine import events as engine_events
 from lumen_tui.model import digest as shape
 from lumen_tui.model.digest import EVENTS, GROUPS, SHORT, TITLES, Digest, Entry, Group
 from lumen_tui.model.times import iso
-from lumen_tui.store import files
-from lumen_tui.store.why import digest, presence
-from lumen_tui.store.why.digest import digest_for
+from lumen_tui.queries import digest, presence
+from lumen_tui.queries.digest import digest_for
+from lumen_tui.storage import files
 
 NOW = 1_790_000_000.0
 HOUR = 3600.0

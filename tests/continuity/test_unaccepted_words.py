@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from lumen_tui.engine.capsules import Capsules
-from lumen_tui.engine.loop_briefing import Facts, brief
-from lumen_tui.engine.loop_news import News
+from lumen_tui.engine.loops.briefing import Facts, brief
+from lumen_tui.engine.loops.capsules import Capsules
+from lumen_tui.engine.loops.inputs import News
 from lumen_tui.model import capsule
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import Kind, Observation, Source, Trust
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.times import iso
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.people import approvals
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.evolution import evolved
 
 NOW = 1_790_000_000.0  # of the fixture
 MARK = "a1b2c3"

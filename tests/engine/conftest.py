@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.killing import end_all
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
-from lumen_tui.engine.killing import end_all
-from lumen_tui.engine.outcome import Done
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.killfile import Kill
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks.kill_file import Kill
 
 START = 1_790_000_000.0
 
@@ -80,7 +80,7 @@ class World:
 
     def status(self, task_id: str) -> str:
         """The status from evidence, as a fresh reader sees it."""
-        from lumen_tui.store.reader import Reader
+        from lumen_tui.queries.snapshot_reader import Reader
 
         reader = Reader(self.root)
         reader.load(self.clock.now())

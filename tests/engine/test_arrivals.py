@@ -7,11 +7,11 @@ import asyncio
 import msgspec
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
-from lumen_tui.store import cursor
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import cursor
+from lumen_tui.storage.layout import Layout
 
 
 async def test_an_idle_beat_does_not_wake_the_engine_again(world):

@@ -15,8 +15,8 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.storage import files, locks
+from lumen_tui.store.tasks.task_records import read_json
 
 
 def kinds(world) -> list[str]:
@@ -136,7 +136,7 @@ def hold_as_worker(folder, now: float):
     import subprocess
     import sys
 
-    from lumen_tui.store import process
+    from lumen_tui.storage import process
 
     code = "import fcntl,os,sys,time; fd=os.open(sys.argv[1],os.O_RDWR|os.O_CREAT,0o600); "
     code += "fcntl.flock(fd,2); print(1,flush=True); time.sleep(60)"

@@ -19,8 +19,8 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.times import iso
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.store import Store
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
 
 REPO = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from lumen_tui.model.loop import Packet
-from lumen_tui.store import filing
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import directories
 
 WAYS = {
     "put aside, and undone": ("attention.dismiss", "undo"),
@@ -67,16 +67,16 @@ async def test_done_again_it_is_archived_again(world):
 async def test_an_undo_at_the_very_moment_of_archiving_wins(world, monkeypatch):
     task_id = await failed(world)
     deal(world, "attention.dismiss", task_id)
-    move = filing.move
+    move = directories.move
 
     def undone_meanwhile(source, target):
-        monkeypatch.setattr(filing, "move", move)
+        monkeypatch.setattr(directories, "move", move)
         world.do("undo")
         move(source, target)
 
-    monkeypatch.setattr(filing, "move", undone_meanwhile)
+    monkeypatch.setattr(directories, "move", undone_meanwhile)
     await world.beat()
-    assert filing.move is move
+    assert directories.move is move
     assert task_id in needs(world)
 
 

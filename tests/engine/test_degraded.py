@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine import orders
+from lumen_tui.engine import command_inbox
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model import loop, times
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.files import StoreError
 
 
 def told(world) -> list[str]:
@@ -119,7 +119,7 @@ def test_no_command_is_lost_while_no_answer_can_be_written(world):
 
 
 def test_a_file_of_commands_that_is_written_anew_brings_none_about_again(world, monkeypatch):
-    monkeypatch.setattr(orders, "_REMEMBERED", 2)
+    monkeypatch.setattr(command_inbox, "_REMEMBERED", 2)
     engine, journal = world.engine(), world.layout.commands
     for name in ("a", "b", "c", "d"):
         world.store.commands.append(

@@ -11,8 +11,8 @@ import pytest
 from lumen_program import lumen
 
 from lumen_tui.engine.doctor.examine import examine
-from lumen_tui.store.layout import FOLDERS
-from lumen_tui.store.sweeping import OLD_SECONDS
+from lumen_tui.storage.layout import FOLDERS
+from lumen_tui.storage.sweeping import OLD_SECONDS
 
 ABANDONED = ".run.json.0123456789ab.tmp"
 
@@ -68,7 +68,7 @@ def test_the_doctor_finds_nothing_wrong_after_an_engine(tmp_path: Path, umask: i
     finally:
         os.umask(before)
     abandon(root, OLD_SECONDS + 1, time.time())
-    from lumen_tui.store.store import Store
+    from lumen_tui.storage.store import Store
 
     assert examine(Store(root), now=time.time()).left == []
     assert lumen(["--state", str(root), "doctor"], env=dict(os.environ), cwd=tmp_path).returncode == 0

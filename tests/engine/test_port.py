@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.store import watch
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.tasks.taskread import tail_events
+from lumen_tui.storage import watch
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks.task_records import tail_events
 
 
 @pytest.fixture

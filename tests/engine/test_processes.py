@@ -16,10 +16,10 @@ from lumen_tree import endless, shorten
 
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.store import locks
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.storage import locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks.task_records import read_json
 
 
 def command(root: Path, *words: str) -> list[str]:

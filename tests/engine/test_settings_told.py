@@ -13,8 +13,8 @@ from lumen_program import lumen
 
 from lumen_tui.engine import settings
 from lumen_tui.engine.events import recent_events
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 
 KEY = "sk-ant-0123456789abcdefghij"
 WRONG = [  # file, what stands in it, and what is said: where, and what holds instead

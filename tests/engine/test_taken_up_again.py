@@ -18,13 +18,13 @@ from lumen_apiserver import text, tool
 from lumen_program import Child, start_lumen
 from lumen_questions import asking_role, events_of, question_of
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.tasks import Run
-from lumen_tui.store import locks, process
-from lumen_tui.store.people import approvals
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.storage import locks, process
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.tasks.task_records import read_json
 
 ROLE = asking_role("shell", "write_file", "list_dir")
 CONFIG = '[heartbeat]\nsettle_seconds = 0.2\n[workers]\nwarm_minutes = 0\n[models]\nprovider = "openai"\n'

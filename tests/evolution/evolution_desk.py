@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.evolve import Outcome
 from lumen_tui.engine.evolution.pipeline import Evolving
-from lumen_tui.engine.outcome import Done
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import evolved
 
 NOW = 1_800_000_000.0
 

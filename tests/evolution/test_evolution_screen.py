@@ -10,8 +10,8 @@ from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.text import is_safe
-from lumen_tui.tui.screens import editor
-from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
+from lumen_tui.tui.kit import editor
+from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
 
 
 def on_stage(mind: Mind, refusal: str = "") -> Stage:

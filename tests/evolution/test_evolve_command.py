@@ -15,7 +15,7 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.evolution.evolve import Outcome
 from lumen_tui.model.sessionlog import Report
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
 
 
 @pytest.fixture

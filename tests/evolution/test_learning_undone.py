@@ -8,14 +8,14 @@ import json
 import pytest
 from evolution_desk import SessionFile
 
+from lumen_tui.actions import acting
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main
-from lumen_tui.engine.actions import acting
 from lumen_tui.engine.evolution.learning import Learning
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.evolution import Status
-from lumen_tui.store.learning import evolved, versions
-from lumen_tui.store.people import deeds, history
+from lumen_tui.store.audit import entries, journal
+from lumen_tui.store.evolution import evolved, versions
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def told(mind, session):
     return session
 
 
-def entries(mind, by: str) -> list[history.Entry]:
-    return list(history.standing(mind.layout, lambda action: action.by == by))
+def entries_of(mind, by: str) -> list[journal.Entry]:
+    return list(journal.standing(mind.layout, lambda action: action.by == by))
 
 
 def learn(mind, monkeypatch, *words: str) -> None:
@@ -41,7 +41,7 @@ def test_evolve_is_undone_as_one_and_done_again_and_is_not_learnt_a_second_time(
     before = [(one.text, one.status) for one in mind.known]
     accepted, files, claude = mind.texts(), versions.on_disk(mind.layout), mind.claude_md
     assert accepted
-    assert len(entries(mind, "ana")) == 1
+    assert len(entries_of(mind, "ana")) == 1
     mind.do("undo")
     assert mind.texts() == mind.texts("proposed") == []
     assert {one.status for one in mind.known} == {Status.WITHDRAWN}
@@ -56,7 +56,7 @@ def test_evolve_is_undone_as_one_and_done_again_and_is_not_learnt_a_second_time(
 
 def test_undo_of_a_pass_leaves_what_was_known_before_and_refuses_where_somebody_decided_since(mind, told, monkeypatch):
     learn(mind, monkeypatch, "evolve", "--session", str(told.path))
-    first = entries(mind, "ana")[0].first
+    first = entries_of(mind, "ana")[0].first
     known, text = mind.texts(), mind.known[0].text
     told.person("Always use tabs in Makefiles.")
     learn(mind, monkeypatch, "evolve", "--session", str(told.path))
@@ -81,9 +81,9 @@ def test_what_the_engine_learnt_is_nobodys_newest_and_is_undone_by_its_id(mind):
         await learning.settled()
 
     asyncio.run(one_pass())
-    (entry,) = entries(mind, acting.LEARNING)
+    (entry,) = entries_of(mind, acting.LEARNING)
     assert {action.client for action in entry.actions} == {acting.ENGINE}
-    seen = [deed for deed in deeds.recent(mind.layout, 50) if deed.verb == "evolve"]
+    seen = [deed for deed in entries.recent(mind.layout, 50) if deed.verb == "evolve"]
     assert seen
     room = RemotePort(mind.store.root, "ana")
     learnt = [one.id for one in mind.known if one.status in (Status.ACCEPTED, Status.PROPOSED)]
@@ -106,4 +106,4 @@ def test_a_pass_that_learnt_nothing_leaves_no_entry_of_the_engine(mind, session)
     own = mind.layout.transcripts / session.path.name
     own.write_bytes(json.dumps({"type": "summary", "summary": "nothing"}).encode() + b"\n")
     mind.learn(own)
-    assert list(history.newest_first(mind.layout)) == []
+    assert list(journal.newest_first(mind.layout)) == []

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from evolution_desk import Mind, SessionFile
 
+from lumen_tui.actions.fact_readings import check_now
 from lumen_tui.engine.evolution import evolve
-from lumen_tui.engine.freshness import check_now
 from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import probe_words
 from lumen_tui.model.freshness import FactState
-from lumen_tui.store.learning import claudemd
-from lumen_tui.store.learning.claudemd import write
+from lumen_tui.store.evolution import claude_md
+from lumen_tui.store.evolution.claude_md import write
 from lumen_tui.store.memory import facts
 from lumen_tui.tools.probes.suggest import suggest
 
@@ -168,5 +168,5 @@ def test_a_line_of_a_person_is_marked_by_the_claim_and_a_seen_value_gives_no_ord
 
 def test_a_stale_line_says_since_when(mind: Mind, place: Path) -> None:
     link(mind)
-    made = claudemd.assembled(mind.layout, mind.config, mind.now + 50 * DAY)
+    made = claude_md.assembled(mind.layout, mind.config, mind.now + 50 * DAY)
     assert "[hard-stale: last confirmed 2027-01-15]" in made.text

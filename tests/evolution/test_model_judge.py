@@ -14,13 +14,13 @@ from lumen_apiserver import Answer, ApiServer, fail, text
 from lumen_apiserver.request import Request
 from lumen_stage import Stage, until
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main
 from lumen_tui.engine.evolution import evolve, modeljudge, modelread
 from lumen_tui.engine.evolution.modeljudge import Judged, ModelJudge
 from lumen_tui.engine.evolution.pipeline import Evolving
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.engine.workers import worker_env
+from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import Status, Trust, objected
 from lumen_tui.model.opinions import Case, Judgement, Trial
@@ -28,10 +28,10 @@ from lumen_tui.model.reading import Answer as Reading
 from lumen_tui.model.reading import Order
 from lumen_tui.model.sessionlog import Report
 from lumen_tui.providers.choose import key_names, provider_name
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.spend.ledger import Ledger
-from lumen_tui.store.store import Store
-from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.ledger.ledger import Ledger
+from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
 from lumen_tui.worker import judging, reading
 from lumen_tui.worker.judging import objections
 

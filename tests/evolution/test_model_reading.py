@@ -11,14 +11,14 @@ from evolution_desk import Mind, SessionFile
 from lumen_apiserver import ApiServer, fail, text
 
 from lumen_tui.engine.evolution import modelread
-from lumen_tui.engine.workers import worker_env
+from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import Status, Trust
 from lumen_tui.model.reading import Answer, Order
 from lumen_tui.providers.choose import key_names, provider_name
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.spend.ledger import Ledger
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.worker import reading
 from lumen_tui.worker.reading import candidates
 

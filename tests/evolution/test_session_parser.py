@@ -6,7 +6,7 @@ from evolution_desk import SessionFile
 
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.sessionlog import Report
-from lumen_tui.store.transcripts.sessionfiles import SessionParser
+from lumen_tui.store.sessions.transcripts import SessionParser
 
 
 def test_what_a_page_said_is_trusted_least(session: SessionFile) -> None:

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from evolution_desk import Mind, SessionFile
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Status, Trust
-from lumen_tui.store.learning import constitution, evolved, versiondiff, versions
+from lumen_tui.store.evolution import constitution, evolved, version_diff, versions
 
 SAID = (
     "Always answer in German.",
@@ -92,12 +92,12 @@ def test_a_damaged_version_is_refused(kept: Mind) -> None:
 
 
 def test_the_difference_of_two_versions(kept: Mind) -> None:
-    text = versiondiff.between(kept.layout, 1, 2)
+    text = version_diff.between(kept.layout, 1, 2)
     assert "+- Never use tabs in Python." in text
     assert "German" not in text
-    assert versiondiff.between(kept.layout, 4) == ""
+    assert version_diff.between(kept.layout, 4) == ""
     with pytest.raises(LookupError):
-        versiondiff.between(kept.layout, 9)
+        version_diff.between(kept.layout, 9)
 
 
 def test_a_hand_edit_stays_through_learning(kept: Mind, tmp_path: Path) -> None:

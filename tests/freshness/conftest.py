@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from lumen_clock import HandClock
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
-from lumen_tui.engine.outcome import Done
 from lumen_tui.model.freshness import FactState
-from lumen_tui.store.layout import Layout
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import facts
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
 
 START = 1_790_000_000.0
 

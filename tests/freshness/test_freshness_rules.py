@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import freshness
 from lumen_tui.model.facts import Fact, absolute, parse_probe, probe_words
 from lumen_tui.model.freshness import FactState, Phase, Turn, beats_until_all, choose, mark, per_beat, phase_of
@@ -117,7 +117,7 @@ def test_undo_takes_back_a_confirmation_a_retirement_and_a_fact(world) -> None:
 
 
 def test_a_fact_is_a_note_that_does_not_fade_and_no_discovery(world) -> None:
-    from lumen_tui.store.reader import Reader
+    from lumen_tui.queries.snapshot_reader import Reader
 
     fact = world.fact("the sky is blue", by="lumen")
     picture = Reader(world.root).snapshot(world.clock.wall)
@@ -143,7 +143,7 @@ def test_damaged_and_hostile_lines_do_no_harm(world) -> None:
 
 
 def test_what_goes_to_a_model_carries_its_age_where_it_is_stale(world) -> None:
-    from lumen_tui.engine.actions.context import context
+    from lumen_tui.actions.context import context
 
     world.do("wu.new", title="Watch it", lane="Core")
     fresh, stale = world.fact("the sky is blue", by="ann"), world.fact("the sea is green", by="lumen")
@@ -154,7 +154,7 @@ def test_what_goes_to_a_model_carries_its_age_where_it_is_stale(world) -> None:
 
 
 def test_the_page_from_which_an_agent_goes_on_marks_stale_facts(world) -> None:
-    from lumen_tui.engine.actions import ready
+    from lumen_tui.actions import ready
 
     world.do("wu.new", title="Watch it", lane="Core")
     stale = world.fact("the sea is green", by="lumen", wu_id="WU-001")
@@ -165,7 +165,7 @@ def test_the_page_from_which_an_agent_goes_on_marks_stale_facts(world) -> None:
 
 def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world) -> None:
     from lumen_tui.engine.doctor import journals
-    from lumen_tui.store.damage import DamageScan
+    from lumen_tui.storage.damage import DamageScan
 
     world.do("fact.confirm", fact_ids=world.fact("the sky is blue", by="lumen"))
     with world.layout.confirmations.open("ab") as file:
@@ -202,8 +202,8 @@ def test_a_relative_path_counts_from_the_folder_that_is_given_or_not_at_all() ->
 
 
 def test_a_work_unit_says_which_of_its_facts_is_not_so_any_more(world, tmp_path) -> None:
-    from lumen_tui.engine.actions import ready
-    from lumen_tui.engine.actions.context import context
+    from lumen_tui.actions import ready
+    from lumen_tui.actions.context import context
 
     (tmp_path / "app.conf").write_text("port = 80\n")
     world.do("wu.new", title="Call it", lane="Core", body="Remember: the API runs on port 80.")
@@ -219,7 +219,7 @@ def test_a_work_unit_says_which_of_its_facts_is_not_so_any_more(world, tmp_path)
 
 
 def test_the_shell_tells_that_a_new_probe_does_not_hold(world, tmp_path) -> None:
-    from lumen_tui.engine.actions.facts import doubtful
+    from lumen_tui.actions.facts import doubtful
 
     fact = world.fact("It is there", f"file {tmp_path}", f"file {tmp_path}/gone")
     seen = doubtful(world.store, fact, now=world.clock.wall)

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from lumen_program import lumen, lumen_bytes
 
-from lumen_tui.store import locks
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.storage import locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.sessions import hook_journal
 
 REPO = Path(__file__).resolve().parents[2]
 SAMPLES: dict[str, dict[str, Any]] = {
@@ -73,19 +73,19 @@ class Agent:
         return lumen(["--state", str(self.root), *words], env=self.environ, cwd=self.project)
 
     def lines(self, event: str = "") -> list[dict[str, Any]]:
-        path = self.root / hookjournal.NAME
+        path = self.root / hook_journal.NAME
         found = [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
         return [line for line in found if event in ("", line["event"])]
 
     def wait(self, what: Callable[[], object]) -> None:
         deadline = time.monotonic() + 30
         while not what():
-            assert time.monotonic() < deadline, (self.lines(), (self.root / hookjournal.LOG).read_text())
+            assert time.monotonic() < deadline, (self.lines(), (self.root / hook_journal.LOG).read_text())
             time.sleep(0.02)
 
     def quiet(self) -> None:
         """Until the background has nothing left to do."""
-        lock = self.root / hookjournal.LOCK
+        lock = self.root / hook_journal.LOCK
         self.wait(lambda: not locks.is_locked(lock))
 
     def checkpoints(self) -> list[dict[str, Any]]:

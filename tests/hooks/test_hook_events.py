@@ -13,11 +13,11 @@ import pytest
 
 from lumen_tui.engine.hooks import job
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store import files, locks
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
-from lumen_tui.store.transcripts import hookjournal
-from lumen_tui.store.transcripts.hookevents import HookEvents
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.store import Store
+from lumen_tui.store.sessions import hook_journal
+from lumen_tui.store.sessions.hook_events import HookEvents
 
 REPO = Path(__file__).resolve().parents[2]
 HEAVY = (
@@ -39,7 +39,7 @@ PROBE = """
 import sys
 bare = set(sys.modules)
 sys.path.insert(0, sys.argv.pop(1))
-from lumen_tui.cli import hot
+from lumen_tui.cli.fast import hot
 code = hot.run(sys.argv[1:])
 heavy = [name for name in {heavy!r} if name in sys.modules]
 print(len(set(sys.modules) - bare), *heavy, file=sys.stderr)
@@ -48,12 +48,12 @@ sys.exit(9 if code is None else code)
 
 
 def test_every_event_is_noted_and_only_a_start_says_something(agent):
-    for event in hookjournal.EVENTS:
+    for event in hook_journal.EVENTS:
         said = agent(event)
         assert bool(said) == (event == "SessionStart")
     agent.quiet()
     noted = [line for line in agent.lines() if line["event"] != "outcome"]
-    assert [line["event"] for line in noted] == list(hookjournal.EVENTS)
+    assert [line["event"] for line in noted] == list(hook_journal.EVENTS)
     assert {(line["session"], line["wu"], line["by"], line["cwd"]) for line in noted} == {
         ("5f0c-1", "WU-042", "ana", str(agent.project))
     }
@@ -93,14 +93,14 @@ def twenty(agent) -> list[subprocess.Popen[bytes]]:
 
 
 def test_many_hooks_at_once_start_one_process_and_each_request_is_answered(agent):
-    lock = locks.try_lock(agent.root / hookjournal.LOCK)
+    lock = locks.try_lock(agent.root / hook_journal.LOCK)
     for one in twenty(agent):
         assert one.wait(60) == 0
     assert len(agent.lines("SubagentStop")) == 20
     assert agent.lines("outcome") == []  # somebody held the lock: none of them started a process
     files.os.close(lock)
     agent("SubagentStop")
-    agent.wait(lambda: not hookjournal.pending(str(agent.root), time.time()))
+    agent.wait(lambda: not hook_journal.pending(str(agent.root), time.time()))
     agent.quiet()
     answered = [request for line in agent.lines("outcome") for request in line["answers"]]
     assert sorted(answered) == sorted(line["id"] for line in agent.lines("SubagentStop"))
@@ -110,7 +110,7 @@ def test_many_hooks_at_once_start_one_process_and_each_request_is_answered(agent
 def test_twenty_hooks_that_race_lose_no_request(agent):
     for one in twenty(agent):
         one.wait(60)
-    agent.wait(lambda: not hookjournal.pending(str(agent.root), time.time()))
+    agent.wait(lambda: not hook_journal.pending(str(agent.root), time.time()))
     answered = [request for line in agent.lines("outcome") for request in line["answers"]]
     assert len(answered) == len(set(answered)) == 20
 
@@ -144,13 +144,13 @@ def test_a_start_loads_no_library_for_what_it_says(agent):
 
 def test_the_cost_of_a_hook_does_not_grow_with_the_journal(agent):
     agent("PostToolUse")
-    line = (agent.root / hookjournal.NAME).read_bytes().replace(b"5f0c-1", b"other0")
-    (agent.root / hookjournal.NAME).write_bytes(line * 40_000)
-    fd = files.open_plain(agent.root / hookjournal.NAME)
+    line = (agent.root / hook_journal.NAME).read_bytes().replace(b"5f0c-1", b"other0")
+    (agent.root / hook_journal.NAME).write_bytes(line * 40_000)
+    fd = files.open_plain(agent.root / hook_journal.NAME)
     reads = []
     real, files.os.pread = files.os.pread, lambda *args: reads.append(args[1]) or real(*args)
     try:
-        assert hookjournal.calls_since(fd, "5f0c-1") == 0
+        assert hook_journal.calls_since(fd, "5f0c-1") == 0
     finally:
         files.os.pread = real
         files.os.close(fd)
@@ -164,7 +164,7 @@ GARBAGE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("event", hookjournal.EVENTS)
+@pytest.mark.parametrize("event", hook_journal.EVENTS)
 def test_what_is_no_event_is_counted_as_a_failure_and_never_as_an_event(agent, event):
     for number, data in enumerate(GARBAGE, start=1):
         ran = agent.raw(event, data)
@@ -176,11 +176,11 @@ def test_what_is_no_event_is_counted_as_a_failure_and_never_as_an_event(agent, e
     assert any(event in problem.what for problem in hooks.problems(time.time()))
 
 
-@pytest.mark.parametrize("event", hookjournal.EVENTS)
+@pytest.mark.parametrize("event", hook_journal.EVENTS)
 def test_another_event_than_was_called_for_is_a_failure_too(agent, event):
-    other = next(name for name in hookjournal.EVENTS if name != event)
+    other = next(name for name in hook_journal.EVENTS if name != event)
     assert agent.raw(event, agent.sample(other)).returncode == 1
-    if event in hookjournal.CALLS:
+    if event in hook_journal.CALLS:
         assert agent.raw(event, agent.sample(event, tool_name="")).returncode == 1
     assert {line["event"] for line in agent.lines()} == {"outcome"}
     status = agent.lumen("hooks", "status")
@@ -266,7 +266,7 @@ def test_passed_tests_make_a_checkpoint_where_progress_signals_ask_for_one(agent
     steps = {"oldTodos": [{"status": "pending"}], "newTodos": [{"status": "completed"}]}
     agent("PostToolUse", tool_name="TodoWrite", tool_response=steps)
     assert [line.get("ask") for line in agent.lines("PostToolUse")] == [None, "tests_pass", "milestone"]
-    agent.wait(lambda: not hookjournal.pending(str(agent.root), time.time()))
+    agent.wait(lambda: not hook_journal.pending(str(agent.root), time.time()))
 
 
 def test_a_start_gives_the_recovery_block_within_its_bound(agent):
@@ -300,7 +300,7 @@ def test_a_background_job_that_fails_needs_a_person_until_one_succeeds(agent):
     memory.rmdir()
     aside.rename(memory)
     snapshot = Reader(agent.root, "ana").snapshot(time.time())
-    assert [item.target for item in snapshot.attention if item.need is Need.PROBLEM] == [hookjournal.NAME]
+    assert [item.target for item in snapshot.attention if item.need is Need.PROBLEM] == [hook_journal.NAME]
     agent("SubagentStop")
     agent.wait(lambda: len(agent.lines("outcome")) == 2)
     snapshot = Reader(agent.root, "ana").snapshot(time.time())
@@ -310,7 +310,7 @@ def test_a_background_job_that_fails_needs_a_person_until_one_succeeds(agent):
 
 
 def test_a_request_that_nobody_answers_needs_a_person_after_a_while(agent):
-    locks.try_lock(agent.root / hookjournal.LOCK)
+    locks.try_lock(agent.root / hook_journal.LOCK)
     agent("SubagentStop")
     hooks = HookEvents(agent.layout)
     hooks.refresh()
@@ -319,7 +319,7 @@ def test_a_request_that_nobody_answers_needs_a_person_after_a_while(agent):
 
 
 def test_a_killed_job_is_made_up_for_by_the_next(agent):
-    lock = locks.try_lock(agent.root / hookjournal.LOCK)
+    lock = locks.try_lock(agent.root / hook_journal.LOCK)
     agent("SubagentStop")  # its process died before it did anything
     files.os.close(lock)
     agent("SubagentStop")
@@ -331,7 +331,7 @@ def test_a_killed_job_is_made_up_for_by_the_next(agent):
 def test_a_large_journal_is_shortened_and_its_counts_stay(agent, monkeypatch):
     for _ in range(3):
         agent("PostToolUse")
-    path = agent.root / hookjournal.NAME
+    path = agent.root / hook_journal.NAME
     line = path.read_bytes().splitlines()[0]
     path.write_bytes((line + b"\n") * 1000)
     monkeypatch.setattr(job, "_ROTATE_AT", 1000)
@@ -347,7 +347,7 @@ def test_a_large_journal_is_shortened_and_its_counts_stay(agent, monkeypatch):
 
 def test_damaged_lines_and_a_link_in_its_place_are_told_and_stop_nothing(agent, tmp_path):
     agent("PostToolUse")
-    path = agent.root / hookjournal.NAME
+    path = agent.root / hook_journal.NAME
     with path.open("ab") as file:
         file.write(b"not json\n")
     agent("PostToolUse")

@@ -10,10 +10,10 @@ import pytest
 from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.hooks import outcome
 from lumen_tui.engine.hooks.news import HookNews
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.sessions import hook_journal
 
 NOW = 1_000_000.0
 
@@ -44,7 +44,7 @@ def test_a_checkpoint_and_a_failure_are_told_once(store):
 def test_what_was_there_before_and_what_is_no_outcome_is_not_told(store):
     outcome.note(store, now=NOW - 9, ok=True, said="an old one")
     news = HookNews(store, EventLog(store), NOW)
-    path = store.root / hookjournal.NAME
+    path = store.root / hook_journal.NAME
     files.append(path, b'{"event":"PostToolUse","said":"outcome"}\n{"event":"outcome"\n"outcome"\n')
     news.look(NOW)
     assert told(store) == []
@@ -52,7 +52,7 @@ def test_what_was_there_before_and_what_is_no_outcome_is_not_told(store):
 
 def test_a_journal_that_is_shortened_tells_nothing_again(store):
     news = HookNews(store, EventLog(store), NOW)
-    path = store.root / hookjournal.NAME
+    path = store.root / hook_journal.NAME
     outcome.note(store, now=NOW + 1, ok=True, said="one")
     news.look(NOW + 1)
     outcome.note(store, now=NOW + 2, ok=True, said="two")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.cli.main import main
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.store.sessions import hook_journal
 
 THEIRS = {
     "$schema": "https://json.schemastore.org/claude-code-settings.json",
@@ -47,7 +47,7 @@ def commands(path: Path, event: str) -> list[str]:
 
 def test_a_new_file_names_every_event_and_goes_with_us(settings):
     assert main(["hooks", "install"]) == 0
-    for event in hookjournal.EVENTS:
+    for event in hook_journal.EVENTS:
         (line,) = commands(settings, event)
         assert line.endswith(f" hook {event} --state {settings.parents[1] / 'state'}")
         assert os.access(line.split()[0], os.X_OK)
@@ -97,7 +97,7 @@ def test_twice_is_once_and_another_state_folder_takes_the_place_of_the_first(set
     assert settings.read_bytes() == once
     assert main(["--state", str(tmp_path / "other place"), "init"]) == 0
     assert main(["--state", str(tmp_path / "other place"), "hooks", "install"]) == 0
-    for event in hookjournal.EVENTS:
+    for event in hook_journal.EVENTS:
         ours = [line for line in commands(settings, event) if " hook " in line]
         assert ours == [line for line in ours if f"'{tmp_path}/other place'" in line]
         assert len(ours) == 1

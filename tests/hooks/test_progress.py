@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.progress import Stretch, UnitState, missing
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.sessions import hook_journal
 
 ON = ProgressSignalsConfig(enabled=True, frequency=10)
 NOW = 1_800_000_000.0
@@ -90,9 +90,15 @@ class Room:
         lines = []
         for _ in range(count):
             self.now += 1
-            record = {"at": times.iso(self.now), "event": hookjournal.TOOL_USED, "session": "s1", "wu": wu_id, **fields}
+            record = {
+                "at": times.iso(self.now),
+                "event": hook_journal.TOOL_USED,
+                "session": "s1",
+                "wu": wu_id,
+                **fields,
+            }
             lines.append(json.dumps(record).encode() + b"\n")
-        files.append(self.layout.root / hookjournal.NAME, b"".join(lines))
+        files.append(self.layout.root / hook_journal.NAME, b"".join(lines))
 
     def due(self) -> list[tuple[str, str]]:
         items = self.reader.snapshot(self.now).attention

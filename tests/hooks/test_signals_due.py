@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.store.sessions import hook_journal
 
 PASSED: dict[str, Any] = {
     "tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "2 passed"},
@@ -76,7 +76,7 @@ def test_what_is_not_asked_for_is_not_missed(agent, hook, rule):
 def test_settings_kept_by_an_earlier_version_are_read_anew(agent, hook):
     wanted(agent, frequency=1)
     assert hook()
-    kept = agent.root / hookjournal.RULE
+    kept = agent.root / hook_journal.RULE
     rule = json.loads(kept.read_text())
     kept.write_text(json.dumps({name: rule[name] for name in ("stamp", "enabled", "every", "max_checkpoints")}))
     assert hook()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.cli.memrows import ROWS
+from lumen_tui.cli.lumenflow.rows import ROWS
+from lumen_tui.cli.lumenflow.spelling import parser
 from lumen_tui.cli.parser import COMMANDS, ELSEWHERE, build_parser
-from lumen_tui.cli.spelling import parser
 
 LINE = re.compile(r"(?:`|^|  )(?:\.venv/bin/)?(lumen-tui [a-z][^`\n]*)", re.M)
 PARSERS = dict(build_parser()._subparsers._group_actions[0].choices)

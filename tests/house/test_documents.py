@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.config import Config
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory import relay
-from lumen_tui.store.memory.blockfiles import path_of
-from lumen_tui.store.people.approvals import acted_path, decision_path
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.approvals.approvals import acted_path, decision_path
+from lumen_tui.store.memory import relays
+from lumen_tui.store.memory.block_files import path_of
 from lumen_tui.tui.commands import COMMANDS
 
 
@@ -20,7 +20,7 @@ def layout_names(root: Path) -> set[str]:
     paths = [path for name, path in vars(layout).items() if isinstance(path, Path) and name != "root"]
     assert len(paths) > 20
     made = [layout.task("tsk-1"), layout.work_unit("WU-043"), layout.role("name"), layout.retired_role("name")]
-    made += [path_of(layout, "name"), relay.folder(layout), relay.path_of(layout, "name")]
+    made += [path_of(layout, "name"), relays.folder(layout), relays.path_of(layout, "name")]
     made += [layout.approval("tsk-1"), decision_path(layout, "tsk-1"), acted_path(layout, "tsk-1")]
     made += [layout.approvals, layout.done_approvals, layout.custom_tools, layout.custom_tool("name")]
     made += [layout.pauses, layout.spend.with_name("spend-<month>.jsonl")]

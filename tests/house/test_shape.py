@@ -8,7 +8,7 @@ LONGEST_FUNCTION = 40
 LONGEST_MODULE = 300
 LONG_MODULES = {
     # One module does all I/O, so that its faults are tested in one place; the hot verbs pay for each further one.
-    "lumen_tui/store/files.py": 450,
+    "lumen_tui/storage/files.py": 450,
 }
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from lumen_tui.model.facts import Outcome, parse_probe
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 from lumen_tui.tools.probes.batch import Job, run
 
 PACKAGE = Path(__file__).resolve().parents[2] / "lumen_tui"

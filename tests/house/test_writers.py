@@ -11,16 +11,16 @@ ALLOWED = {
     "lumen_tui/tools/sandbox/probe.py": "the self-test's attacks, which must not get through",
     "lumen_tui/tools/sandbox/groups.py": "the kernel's control groups, which only look like files",
     "lumen_tui/tools/sandbox/launcher.py": "its own place in the order in which the kernel ends processes",
-    "lumen_tui/tools/sandbox/modes.py": "makes a command's chmod in its place, below what it may write",
-    "lumen_tui/tools/sandbox/aside.py": "renames what a command made where programs would obey it",
-    "lumen_tui/store/files.py": "the module that does it for all others",
-    "lumen_tui/store/filing.py": "folders and names, for all others",
-    "lumen_tui/store/locks.py": "lock files, which keep their inode",
-    "lumen_tui/tools/writing.py": "a worker's edits outside the state folder: they keep mode and owner of the file",
-    "lumen_tui/tools/opening.py": "makes the folders on the way to such a file",
+    "lumen_tui/tools/sandbox/chmod_broker.py": "makes a command's chmod in its place, below what it may write",
+    "lumen_tui/tools/sandbox/quarantine.py": "renames what a command made where programs would obey it",
+    "lumen_tui/storage/files.py": "the module that does it for all others",
+    "lumen_tui/storage/directories.py": "folders and names, for all others",
+    "lumen_tui/storage/locks.py": "lock files, which keep their inode",
+    "lumen_tui/tools/files/writing.py": "edits outside the state folder: a file keeps its mode and owner",
+    "lumen_tui/tools/files/opening.py": "makes the folders on the way to such a file",
     "lumen_tui/headless/demo.py": "removes the throw-away folder that it made, whole",
-    "lumen_tui/tui/way_out.py": "the terminal itself, past whoever waits to write to it",
-    "lumen_tui/store/mending.py": "doctor --fix: closes modes, removes half-made task folders",
+    "lumen_tui/tui/patches/way_out.py": "the terminal itself, past whoever waits to write to it",
+    "lumen_tui/storage/repair.py": "doctor --fix: closes modes, removes half-made task folders",
     "lumen_tui/engine/hooks/settings.py": "hooks install: the agent's settings file keeps its mode, its folder is made",
 }
 OS_CALLS = {
@@ -29,7 +29,7 @@ OS_CALLS = {
 }  # fmt: skip
 PATH_METHODS = {"write_text", "write_bytes", "unlink", "mkdir", "touch", "symlink_to", "hardlink_to", "rmdir"}
 WRITE_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
-NOTE = "state files are written through lumen_tui.store.files"
+NOTE = "state files are written through lumen_tui.storage.files"
 
 
 def writes(tree: ast.AST) -> Iterator[tuple[int, str]]:

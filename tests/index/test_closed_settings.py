@@ -14,10 +14,10 @@ from lumen_tui.model.spendbook import Amount, Book
 from lumen_tui.model.tasks import TIERS, Spec
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import key_names, targets
-from lumen_tui.providers.endpoints import BUILT_IN
-from lumen_tui.store.layout import Layout
+from lumen_tui.providers.vendors.endpoints import BUILT_IN
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
-from lumen_tui.tools.rules import derive
+from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.sandbox import selftest
 from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.model.records import Signal
-from lumen_tui.store import cursor
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
+from lumen_tui.storage import cursor
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 
 
 @pytest.fixture

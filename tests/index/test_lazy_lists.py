@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumen_tui.store import files
-from lumen_tui.store.lazyrows import LazyRows
-from lumen_tui.store.lines import Offsets, SortedRows
-from lumen_tui.store.memory.rowtable import IdNumbers
-from lumen_tui.store.signals.signalindex import SignalIndex
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import Offsets, SortedRows
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory.row_table import IdNumbers
+from lumen_tui.store.signals.signal_index import SignalIndex
 
 
 @given(st.lists(st.integers(1, 2**33), max_size=60))

@@ -6,9 +6,9 @@ import json
 import tracemalloc
 from pathlib import Path
 
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.people.putaside import PutAside
-from lumen_tui.store.reader import TaskNews
+from lumen_tui.queries.snapshot_reader import TaskNews
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.audit.dismissals import PutAside
 
 MEGABYTE = 1 << 20
 

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from lumen_tui.model.config import Config
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.plainly import look
+from lumen_tui.store.settings.config_errors import look
 from lumen_tui.store.settings.roles import parse_role
-from lumen_tui.store.tasks.taskfiles import parse_spec
-from lumen_tui.store.units.work import parse_unit
+from lumen_tui.store.tasks.task_files import parse_spec
+from lumen_tui.store.work.work_units import parse_unit
 
 DEFAULTS = msgspec.to_builtins(Config())
 

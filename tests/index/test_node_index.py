@@ -11,10 +11,10 @@ import pytest
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.records import Touch
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory.nodeindex import NodeIndex
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory.node_index import NodeIndex
 
 NOW = 1_790_000_000.0
 RULE = DecayRule()

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from lumen_tui.model.records import Receipt, Signal
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.signals.signalindex import SignalIndex
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.signals.signal_index import SignalIndex
 
 READER = "ada"
 

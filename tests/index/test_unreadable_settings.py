@@ -12,8 +12,8 @@ from lumen_tui.model import budget
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.config import Config
 from lumen_tui.model.spendbook import Amount, Book
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.tools.sandbox import selftest
 from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose

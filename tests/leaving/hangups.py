@@ -30,8 +30,8 @@ from functools import partial
 from pathlib import Path
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store import locks
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import locks
+from lumen_tui.storage.layout import Layout
 
 sys.path.append(str(Path(__file__).resolve().parent))
 import loopback as sshd

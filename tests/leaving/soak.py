@@ -28,11 +28,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.headless import demo
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 from lumen_clock import MovedClock

@@ -19,13 +19,13 @@ from lumen_clock import MovedClock
 from textual.screen import Screen
 from textual.widget import Widget
 
-from lumen_tui.engine import orders
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
+from lumen_tui.engine import command_inbox
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks import taskfiles
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks import task_files
 from lumen_tui.tui.app import LumenApp
 
 _PROGRAM = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
@@ -76,7 +76,7 @@ async def rounds(soak: ModuleType, engine: Engine, clock: MovedClock, numbers: r
 
 
 async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypatch):
-    monkeypatch.setattr(orders, "_REMEMBERED", 4)
+    monkeypatch.setattr(command_inbox, "_REMEMBERED", 4)
     (tmp_path / "state").mkdir(mode=0o700)
     clock = MovedClock()
     engine = Engine(tmp_path / "state", clock)
@@ -135,10 +135,10 @@ def test_to_ask_for_tasks_by_their_ids_leaves_nothing_in_memory(tmp_path):
     layout = Layout(tmp_path)
     layout.create()
     (layout.archive / "2026" / "11" / "tsk-there").mkdir(parents=True)
-    assert taskfiles.folder_of(layout, "tsk-there") == layout.archive / "2026" / "11" / "tsk-there"
+    assert task_files.folder_of(layout, "tsk-there") == layout.archive / "2026" / "11" / "tsk-there"
 
     def ask(numbers: range) -> int:
-        assert not any(taskfiles.folder_of(layout, f"tsk-{number}") for number in numbers)
+        assert not any(task_files.folder_of(layout, f"tsk-{number}") for number in numbers)
         gc.collect()
         return sys.getallocatedblocks()
 

@@ -21,8 +21,8 @@ from lumen_tui.model.liveness import Clocks
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Run, TaskView
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, process
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files, process
 
 HERE = Path(__file__).parent
 HOLDER = """

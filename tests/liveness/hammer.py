@@ -26,10 +26,10 @@ from pathlib import Path
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import budget
-from lumen_tui.store import lease, locks, process
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import lease, locks, process
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.ledger import ledger
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.spend import ledger
 
 HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE.parent / "apiserver")]

@@ -14,8 +14,8 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, Need
 from lumen_tui.model.tasks import Status, TaskEvent
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks, process
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.storage import files, locks, process
+from lumen_tui.store.tasks.task_records import read_json
 
 DAY = 86400.0
 MOVES = [-7200.0, 3 * DAY, -1_790_000_000.0 + 60, 2_500_000_000.0]  # 2 h back, 3 days on, to 1970, past 2106

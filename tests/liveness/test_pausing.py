@@ -7,13 +7,13 @@ import json
 import pytest
 from lumen_tree import endless, long_walk, shorten
 
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import recent_events
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import locks
+from lumen_tui.storage import locks
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.taskread import read_json, tail_events
+from lumen_tui.store.tasks.task_records import read_json, tail_events
 
 
 def slow() -> str:

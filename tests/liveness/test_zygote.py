@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from lumen_tree import long_walk
 
-from lumen_tui.engine import workers
-from lumen_tui.engine import zygote as zygotes
-from lumen_tui.engine.zygote import Zygote
-from lumen_tui.store import locks, process
+from lumen_tui.engine.supervisor import workers
+from lumen_tui.engine.supervisor import zygote as zygotes
+from lumen_tui.engine.supervisor.zygote import Zygote
+from lumen_tui.storage import locks, process
 
 EASY = "What are the 3 largest files in /etc?"
 

@@ -13,20 +13,20 @@ import msgspec
 import pytest
 from lumen_clock import MovedClock
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import BeatReport, Engine
 from lumen_tui.engine.events import recent_events
-from lumen_tui.engine.outcome import Done
-from lumen_tui.engine.zygote import Zygote
+from lumen_tui.engine.supervisor.zygote import Zygote
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks import taskfiles
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks.task_records import read_json
 
 CONFIG = "[heartbeat]\nevery_minutes = 5\n[workers]\nask_seconds = 0.2\nterm_seconds = 0.2\n"
 
@@ -111,7 +111,7 @@ class Office:
     @property
     def tasks(self) -> list[str]:
         """All tasks but the loops' own."""
-        return sorted(name for name in taskfiles.all_ids(self.layout) if not name.startswith("loop-"))
+        return sorted(name for name in task_files.all_ids(self.layout) if not name.startswith("loop-"))
 
     async def asked(self) -> tuple[Approval, ...]:
         """The calls that wait for a person, once there are some."""
@@ -125,7 +125,7 @@ class Office:
         return next(view for view in self.picture().tasks if view.id == task_id)
 
     def folder(self, task_id: str) -> Path:
-        found = taskfiles.folder_of(self.layout, task_id)
+        found = task_files.folder_of(self.layout, task_id)
         assert found is not None
         return found
 

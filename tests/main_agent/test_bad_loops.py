@@ -12,7 +12,7 @@ from lumen_apiserver import fail, held, text, tool, tools, use
 
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Need
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
 from lumen_tui.store.signals import inbox
 
 
@@ -111,7 +111,7 @@ async def test_an_engine_killed_at_any_point_completes_the_loop_once(office, api
     office.do("signal.send", message="go")
     session = office.engine.loop._session
     if moment == "current.json":
-        monkeypatch.setattr("lumen_tui.store.tasks.taskfiles.add", _killed)
+        monkeypatch.setattr("lumen_tui.store.tasks.task_files.add", _killed)
     elif moment == "spec.json":
         monkeypatch.setattr(office.engine.tending.starter, "start_loop", _killed)
     with_kill = moment in ("current.json", "spec.json")
@@ -244,7 +244,7 @@ async def test_a_flood_is_one_loop_and_what_was_not_shown_stays_unread(office, a
 
 
 async def test_only_the_engine_has_sessions_of_the_main_agent(office):
-    from lumen_tui.engine.outcome import ActionError
+    from lumen_tui.actions.outcome import ActionError
 
     with pytest.raises(ActionError, match="main agent's own"):
         office.do("task.new", objective="lead", role="main")

@@ -8,18 +8,18 @@ import msgspec
 import pytest
 from lumen_apiserver import tool
 
-from lumen_tui.engine.capsules import build_capsule
-from lumen_tui.engine.loop_constraints import Constraints
-from lumen_tui.engine.loop_end import wake_text
+from lumen_tui.engine.loops.capsules import build_capsule
+from lumen_tui.engine.loops.commit import wake_text
+from lumen_tui.engine.loops.constraints import Constraints
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.agent import Deposit
 from lumen_tui.model.loop import Heartbeat, Packet, Pause
 from lumen_tui.model.spendbook import SPENT, Entry
 from lumen_tui.model.times import iso
-from lumen_tui.store import files
+from lumen_tui.storage import files
+from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.spend.ledger import Ledger
-from lumen_tui.store.tasks import killfile, pauses
+from lumen_tui.store.tasks import kill_file, pauses
 from lumen_tui.tui.app import LumenApp
 
 
@@ -29,7 +29,7 @@ def section(text: str) -> list[str]:
 
 
 def kill(office) -> None:
-    killfile.throw(office.layout, killfile.Kill(by="ann", reason="it ran wild"))
+    kill_file.throw(office.layout, kill_file.Kill(by="ann", reason="it ran wild"))
 
 
 def pause_all(office) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from lumen_apiserver import fail, held, text, tool
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import perform
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.store import Store
 
 _DAYS = 3
 

@@ -10,7 +10,7 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.model.records import Signal
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.times import iso
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
 
 
 def says(office: Any, task: str, text: str, priority: str = "P0") -> None:

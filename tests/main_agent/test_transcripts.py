@@ -8,7 +8,7 @@ from lumen_apiserver import held, text
 
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.transcript import session_id
-from lumen_tui.store.tasks.taskfiles import parse_spec
+from lumen_tui.store.tasks.task_files import parse_spec
 
 
 def lines(office, task_id: str) -> list[dict]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from lumen_program import lumen
 
-from lumen_tui.cli import mem, spelling
+from lumen_tui.cli.lumenflow import mem, spelling
 from lumen_tui.cli.main import main
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 
 REPO = Path(__file__).resolve().parents[2]
 

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
+from lumen_tui.actions import fields
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.cli.main import main
-from lumen_tui.engine.actions import fields
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
 from lumen_tui.model import times
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.memory.age_index import AgeIndex
 from lumen_tui.store.signals import inbox
-from lumen_tui.store.store import Store
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lumen_tui.model import ids, times
-from lumen_tui.store.units import sessions
+from lumen_tui.store.work import sessions
 
 HOUR = 1 / 24
 STAYS, LEAVES = "open", "archived"

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumen_tui.engine.actions import putaway
-from lumen_tui.engine.actions.putaway import Leaving
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import putaway
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.putaway import Leaving
 from lumen_tui.model import decay, forecast, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.forecast import Aging
-from lumen_tui.store.memory.ageindex import AgeIndex
+from lumen_tui.store.memory.age_index import AgeIndex
 
 DAY = 86400.0
 LIFE = 30 * math.log2(10) * DAY  # 99.66 days

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.store import files, lease
+from lumen_tui.storage import files, lease
 
 
 def findings(cli, *words: str) -> tuple[int, list[dict]]:

@@ -7,12 +7,12 @@ import os
 
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files
-from lumen_tui.store.journal import encode
-from lumen_tui.store.memory import nodebulk, nodes
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import encode
+from lumen_tui.store.memory import node_bulk, nodes
 
-MANY = nodebulk.FEW + 20
+MANY = node_bulk.FEW + 20
 
 
 def free(path) -> bool:
@@ -48,7 +48,7 @@ def test_the_journal_is_free_while_many_nodes_are_prepared(desk):
     ids = [desk.add() for _ in range(MANY)]
     seen: list[bool] = []
     other = desk.add
-    nodebulk.change(desk.layout, ids, mark(seen, desk, other))
+    node_bulk.change(desk.layout, ids, mark(seen, desk, other))
     assert seen == [True], "an append in the meantime neither waits nor makes it begin anew"
     assert {desk.node(one)["marked"] for one in ids} == {1}
     assert len(desk.ids("memory.jsonl")) == 2 * MANY + 1
@@ -63,7 +63,7 @@ def test_a_node_that_changed_meanwhile_is_not_written_over(desk):
         if len(seen) == 1:
             files.append(desk.layout.memory, encode({**desk.node(ids[3]), "content": "newer"}))
 
-    nodebulk.change(desk.layout, ids, mark(seen, desk, change_one))
+    node_bulk.change(desk.layout, ids, mark(seen, desk, change_one))
     assert seen == [True, True]
     assert desk.node(ids[3])["content"] == "newer"
     assert {desk.node(one)["marked"] for one in ids} == {2}
@@ -78,7 +78,7 @@ def test_what_never_comes_to_rest_is_changed_under_the_lock(desk):
         if seen[-1]:
             files.append(desk.layout.memory, encode(desk.node(ids[0])))
 
-    nodebulk.change(desk.layout, ids, mark(seen, desk, disturb))
+    node_bulk.change(desk.layout, ids, mark(seen, desk, disturb))
     assert seen[-1] is False
     assert {desk.node(one)["marked"] for one in ids} == {len(seen)}
     assert actions(desk) == 1
@@ -92,7 +92,7 @@ def test_a_rewritten_journal_is_read_anew(desk):
         if len(seen) == 1:
             desk.store.nodes.rewrite(lambda lines: [b"{}", *lines])
 
-    nodebulk.change(desk.layout, ids, mark(seen, desk, rewrite))
+    node_bulk.change(desk.layout, ids, mark(seen, desk, rewrite))
     assert seen == [True, True]
     assert {desk.node(one)["marked"] for one in ids} == {2}
 
@@ -102,7 +102,7 @@ def test_a_torn_tail_spoils_nothing(desk):
     with desk.layout.memory.open("ab") as file:
         file.write(b'{"id":"' + ids[0].encode() + b'","torn')
     seen: list[bool] = []
-    nodebulk.change(desk.layout, ids, mark(seen, desk))
+    node_bulk.change(desk.layout, ids, mark(seen, desk))
     assert {desk.node(one)["marked"] for one in ids} == {len(seen)}
 
 
@@ -112,14 +112,14 @@ def test_where_the_action_cannot_be_recorded_nothing_is_changed(desk):
     desk.layout.actions.unlink(missing_ok=True)
     desk.layout.actions.mkdir()
     with pytest.raises(files.StoreError):
-        nodebulk.change(desk.layout, ids, mark([], desk))
+        node_bulk.change(desk.layout, ids, mark([], desk))
     assert desk.layout.memory.read_bytes() == before
 
 
 def test_nothing_is_appended_where_the_edit_refuses_or_has_nothing(desk):
     ids = [desk.add() for _ in range(MANY)]
     before = desk.layout.memory.read_bytes()
-    nodebulk.change(desk.layout, ids, lambda found: ([], b""))
+    node_bulk.change(desk.layout, ids, lambda found: ([], b""))
     with pytest.raises(ActionError):
         desk.do("node.delete", node_ids=[*ids, "mem-nobody"])
     assert desk.layout.memory.read_bytes() == before
@@ -128,7 +128,7 @@ def test_nothing_is_appended_where_the_edit_refuses_or_has_nothing(desk):
 def test_a_node_touched_at_the_last_moment_stays(desk, monkeypatch):
     """Between the plan and the append somebody needs one of them."""
     ids = [desk.add(age=150) for _ in range(MANY)]
-    real, calls = nodebulk._append, []
+    real, calls = node_bulk._append, []
 
     def late(layout, prepared, wanted, holds):
         calls.append(prepared)
@@ -136,7 +136,7 @@ def test_a_node_touched_at_the_last_moment_stays(desk, monkeypatch):
             desk.do("decay.touch", node_ids=ids[5], by="bo")
         return real(layout, prepared, wanted, holds)
 
-    monkeypatch.setattr(nodebulk, "_append", late)
+    monkeypatch.setattr(node_bulk, "_append", late)
     done = desk.do("decay.apply")
     assert done.summary == f"{MANY - 1} nodes archived"
     assert desk.status(ids[5]) == "open"

@@ -7,8 +7,8 @@ import tomllib
 
 import pytest
 
-from lumen_tui.store import frontmatter
-from lumen_tui.store.units import lanes, unitviews, work
+from lumen_tui.storage import frontmatter
+from lumen_tui.store.work import lanes, unit_views, work_units
 
 BEFORE = """+++
 id = "WU-043"
@@ -61,8 +61,8 @@ def test_a_file_of_before_is_read_by_all_as_one_of_today_and_stays_as_it_is(desk
     path.write_text(text)
     path.chmod(0o600)
     unit = "WU-042" if during else ""
-    for read in (work.read_unit(desk.layout, "WU-043"), lanes.read_unit(desk.layout, "WU-043"),
-                 unitviews.read(str(desk.root), "WU-043")):  # fmt: skip
+    for read in (work_units.read_unit(desk.layout, "WU-043"), lanes.read_unit(desk.layout, "WU-043"),
+                 unit_views.read(str(desk.root), "WU-043")):  # fmt: skip
         assert (read.discovered_in, read.discovery) == (unit, node)
     shown = json.loads(cli("wu", "show", "WU-043", "--json")[1])
     assert (shown.get("discovered_in", ""), shown["discovery"]) == (unit, node)
@@ -88,4 +88,4 @@ def test_a_promotion_that_an_earlier_version_left_half_is_finished_and_undone(de
     assert done.target == "WU-043", "no second one is made"
     desk.do("undo")
     assert desk.status(node) == "open"
-    assert work.read_unit(desk.layout, "WU-043") is None
+    assert work_units.read_unit(desk.layout, "WU-043") is None

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lumen_tui.model.links import Provenance, Step
-from lumen_tui.store.why.provenance import provenance
+from lumen_tui.queries.lineage.provenance import provenance
 
 
 def walk(steps: tuple[Step, ...]) -> list:

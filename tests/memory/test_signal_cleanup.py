@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from lumen_tui.store import files
+from lumen_tui.queries import presence
+from lumen_tui.storage import files
 from lumen_tui.store.signals import compaction, receipts
-from lumen_tui.store.signals.signalindex import SignalIndex
-from lumen_tui.store.why import presence
+from lumen_tui.store.signals.signal_index import SignalIndex
 
 
 def gone(desk) -> list[str]:

@@ -7,14 +7,14 @@ import json
 import pytest
 from lumen_kills import killed_at
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files, filing
-from lumen_tui.store.people import history
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import perform
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
 from lumen_tui.store.signals import cleanups
-from lumen_tui.store.store import Store
 
-WRITES = [(files, "append"), (files, "take_place"), (filing, "remove"), (filing, "make_folder")]
+WRITES = [(files, "append"), (files, "take_place"), (directories, "remove"), (directories, "make_folder")]
 
 
 def journals(desk) -> dict[str, bytes]:
@@ -150,7 +150,7 @@ def test_a_kill_at_any_write_is_undone_to_what_was(desk, verb, sampled):
             if verb == "cleanup.signals":
                 desk.do("undo")
             continue
-        if any(True for _ in history.standing(desk.layout, lambda action: action.by == "ana")):
+        if any(True for _ in journal.standing(desk.layout, lambda action: action.by == "ana")):
             desk.do("undo")
         assert {reader: desk.unread(reader) for reader in READERS} == unread, point
 

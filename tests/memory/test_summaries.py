@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.summary import MOST_BYTES, Subject, draft
-from lumen_tui.store import files
+from lumen_tui.storage import files
 
 WU = "WU-001"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store.people import deeds
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.store.audit import entries
 
 
 def told(desk) -> list[tuple[str, str, str, int]]:
-    return [(deed.verb, deed.by, deed.summary, deed.changes) for deed in deeds.recent(desk.layout, 100)]
+    return [(deed.verb, deed.by, deed.summary, deed.changes) for deed in entries.recent(desk.layout, 100)]
 
 
 def begin(desk) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumen_tui.store.units import work
+from lumen_tui.store.work import work_units
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_discovery_becomes_a_work_unit(desk, ok):
     ]  # fmt: skip
     assert listed[0]["tags"] == ["bug", "auth", "race-condition"]
     ok("triage", "--promote", node, "--lane", "Framework: Core", "--title", "Fix the race in the session manager")
-    unit = work.read_unit(desk.layout, "WU-043")
+    unit = work_units.read_unit(desk.layout, "WU-043")
     assert (unit.type, unit.lane, unit.discovery, unit.discovered_in, unit.priority) == (
         "bug", "Framework: Core", node, "WU-042", "P1",
     )  # fmt: skip
@@ -44,7 +44,7 @@ def test_a_discovery_becomes_a_work_unit(desk, ok):
     why = json.loads(ok("why", node, "--json"))
     assert [(step["link"], step["id"]) for step in why["down"]] == [("promoted to", "WU-043")]
     ok("undo")
-    assert work.read_unit(desk.layout, "WU-043") is None
+    assert work_units.read_unit(desk.layout, "WU-043") is None
     assert [one["id"] for one in json.loads(ok("triage", "--json"))] == [node]
 
 

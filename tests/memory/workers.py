@@ -11,10 +11,10 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[2])]
 sys.path.append(os.environ["HAMMER_SITE"])
 
-from lumen_tui.engine.actions import fields  # noqa: E402
-from lumen_tui.engine.actions.registry import perform  # noqa: E402
-from lumen_tui.engine.outcome import ActionError  # noqa: E402
-from lumen_tui.store.store import Store  # noqa: E402
+from lumen_tui.actions import fields  # noqa: E402
+from lumen_tui.actions.outcome import ActionError  # noqa: E402
+from lumen_tui.actions.registry import perform  # noqa: E402
+from lumen_tui.storage.store import Store  # noqa: E402
 
 
 def say(text: str) -> None:

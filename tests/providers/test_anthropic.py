@@ -10,10 +10,10 @@ import pytest
 from lumen_apiserver import fail, held, huge, rubbish, text, think, tool, tools, use
 
 from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
-from lumen_tui.providers.calling import _too_long
-from lumen_tui.providers.failing import Failure
+from lumen_tui.providers.conversation.backoff import back_off
+from lumen_tui.providers.conversation.calling import _too_long
+from lumen_tui.providers.errors import Failure
 from lumen_tui.providers.prices import cost
-from lumen_tui.providers.waiting import back_off
 
 PLAIN = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 

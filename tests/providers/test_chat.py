@@ -11,7 +11,7 @@ from lumen_apiserver import fail, huge, rubbish, text, tool, tools, use
 
 from lumen_tui.model.modelsconfig import PriceConfig
 from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
-from lumen_tui.providers.openai import MISSING
+from lumen_tui.providers.vendors.openai import MISSING
 
 
 @pytest.fixture

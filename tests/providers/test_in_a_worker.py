@@ -14,8 +14,8 @@ import pytest
 from lumen_apiserver import fail, text, tool
 from lumen_program import Child, start_worker
 
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
 
 BOX_KEY = "box-secret-0123456789"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from lumen_tui.providers.matching import NoMatch, Plan, choose
+from lumen_tui.providers.offline.playbook_router import NoMatch, Plan, choose
 
 MATCHES = [
     ("What are the 5 largest files in /tmp?", "largest-files", {"path": "/tmp", "number": 5}),

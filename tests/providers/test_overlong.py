@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lumen_apiserver import fail, text, tool
 
-from lumen_tui.providers.overlong import is_overlong
+from lumen_tui.providers.conversation.context_overflow import is_overlong
 
 LENGTH = (
     "prompt is too long: 208656 tokens > 200000 maximum",

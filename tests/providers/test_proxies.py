@@ -7,7 +7,7 @@ import os
 import pytest
 from lumen_apiserver import text
 
-from lumen_tui.engine.workers import worker_env
+from lumen_tui.engine.supervisor.workers import worker_env
 
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 

@@ -6,8 +6,8 @@ import pytest
 from lumen_apiserver import text, tool
 
 from lumen_tui.model.modelsconfig import ServerConfig
-from lumen_tui.providers.history import Asked, Call, Result, Results, Turn
-from lumen_tui.providers.shrinking import shrink
+from lumen_tui.providers.conversation.compaction import shrink
+from lumen_tui.providers.conversation.history import Asked, Call, Result, Results, Turn
 
 
 def rounds(number: int, length: int) -> tuple:

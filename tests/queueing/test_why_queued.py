@@ -11,18 +11,18 @@ import msgspec
 import pytest
 
 from lumen_tui.__main__ import main
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.queueing import Standing, waits, why
 from lumen_tui.model.tasks import Run, Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks, process
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files, locks, process
+from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.killfile import Kill, throw
+from lumen_tui.store.tasks.kill_file import Kill, throw
 from lumen_tui.tui.panes.workers import outcome, shape_of
-from lumen_tui.tui.screens.task_view import task_facts
+from lumen_tui.tui.screens.tasks.view import task_facts
 from lumen_tui.tui.theme import NO_LOOK, SHAPES
 
 NOW = 1_800_000_000.0

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.actions.relay import Submitted
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
+from lumen_tui.actions.relay import Submitted
 from lumen_tui.model.relay import Answer, Box
-from lumen_tui.store.memory import relay
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import relays
 
 START = 1_790_000_000.0
 
@@ -38,7 +38,7 @@ class Desk:
 
     @property
     def box(self) -> Box:
-        found = relay.read(self.layout, "outbox")
+        found = relays.read(self.layout, "outbox")
         assert found is not None
         return found
 

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 from lumen_tui.store.signals.inbox import unread
 
 RACER = """
 import sys
 from pathlib import Path
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.store.store import Store
+from lumen_tui.actions.registry import perform
+from lumen_tui.storage.store import Store
 store = Store(Path(sys.argv[1]))
 sys.stdin.readline()
 for number in range(25):

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import relay
 from lumen_tui.model.relay import Status
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory import relay as kept
-from lumen_tui.store.memory.relay import RelayIndex
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.memory import relays as kept
+from lumen_tui.store.memory.relays import RelayIndex
 
 
 def test_texts_in_turn_go_in_one_after_the_other(desk) -> None:
@@ -165,8 +165,8 @@ def test_the_same_text_is_the_same_under_another_time(one: str, other: str, same
 RACER = """
 import sys
 from pathlib import Path
-from lumen_tui.store.memory import relay
-from lumen_tui.store.layout import Layout
+from lumen_tui.store.memory import relays as relay
+from lumen_tui.storage.layout import Layout
 layout = Layout(Path(sys.argv[1]))
 sys.stdin.readline()
 for number in range(40):
@@ -215,7 +215,7 @@ def test_the_contributor_is_told_on_its_own_command_line(desk, tmp_path: Path, m
 def test_a_worker_reads_and_submits_and_a_second_attempt_repeats_nothing(desk, tmp_path: Path) -> None:
     from lumen_tui.model.roles import Role
     from lumen_tui.model.tasks import Spec
-    from lumen_tui.tools import relay as tools
+    from lumen_tui.tools.agent import relay as tools
     from lumen_tui.tools.base import Context, ToolError
 
     context = Context(

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
 from lumen_tui.model.tasks import Exit, Spec, Usage
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.store import Store
 
 NOW = 1_800_000_000.0
 

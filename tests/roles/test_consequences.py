@@ -6,19 +6,19 @@ import msgspec
 import pytest
 
 from lumen_tui.__main__ import main
-from lumen_tui.engine import rolepreview
+from lumen_tui.actions import role_preview
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog, recent_events
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.engine.tenure import Tenure
+from lumen_tui.engine.supervisor.role_expiry import Tenure
 from lumen_tui.model import times
 from lumen_tui.model.analytics import Stats
 from lumen_tui.model.config import ApprovalsConfig, Config, SandboxConfig
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
 from lumen_tui.store.settings.roles import list_roles
-from lumen_tui.store.tasks.rolestats import book
+from lumen_tui.store.tasks.role_stats import book
 
 TEXT = '+++\npurpose = "Helps."\nuntil = "2027-01-22T08:00:00Z"\n+++\n\nHelp.\n'  # a week after NOW
 BUILDER = msgspec.convert(
@@ -29,7 +29,7 @@ BUILDER = msgspec.convert(
 
 def said(role: Role, **fields) -> dict[str, str]:
     fields.setdefault("config", Config(models=ModelsConfig(provider="offline")))
-    return dict(rolepreview.consequences(role, rolepreview.Around(**fields)))
+    return dict(role_preview.consequences(role, role_preview.Around(**fields)))
 
 
 def test_tools_walls_and_what_will_ask():
@@ -58,25 +58,25 @@ def test_a_role_whose_rules_cannot_be_kept_is_told_so():
 
 def test_the_model_of_a_role_and_the_setting_it_is_from():
     config = Config(models=ModelsConfig(provider="ollama", roles={"smith": "ollama:qwen3"}))
-    assert rolepreview.model_words(BUILDER, config) == "ollama: qwen3 (by [models.roles])"
-    assert "no endpoint" not in rolepreview.model_words(Role("r", ""), config)
+    assert role_preview.model_words(BUILDER, config) == "ollama: qwen3 (by [models.roles])"
+    assert "no endpoint" not in role_preview.model_words(Role("r", ""), config)
     unknown = Config(models=ModelsConfig(provider="nowhere"))
-    assert rolepreview.model_words(BUILDER, unknown).startswith("none: ")
+    assert role_preview.model_words(BUILDER, unknown).startswith("none: ")
 
 
 def test_the_model_is_the_one_that_the_engine_would_ask_whatever_keys_are_here(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    told = rolepreview.model_words(BUILDER, Config(), "anthropic")
-    assert told.startswith("anthropic: ") and rolepreview.model_words(BUILDER, Config()).startswith("offline")
+    told = role_preview.model_words(BUILDER, Config(), "anthropic")
+    assert told.startswith("anthropic: ") and role_preview.model_words(BUILDER, Config()).startswith("offline")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "ours")
-    assert rolepreview.model_words(BUILDER, Config(), "offline").startswith("offline")
-    assert rolepreview.model_words(BUILDER, Config()) == told
+    assert role_preview.model_words(BUILDER, Config(), "offline").startswith("offline")
+    assert role_preview.model_words(BUILDER, Config()) == told
 
 
 def test_an_adjustment_says_only_what_becomes_different():
-    around = rolepreview.Around(config=Config(models=ModelsConfig(provider="offline")))
+    around = role_preview.Around(config=Config(models=ModelsConfig(provider="offline")))
     after = msgspec.structs.replace(BUILDER, write=False)
-    found = dict(rolepreview.changed(BUILDER, after, around))
+    found = dict(role_preview.changed(BUILDER, after, around))
     assert found["may change"] == "nothing  (now: /srv/shop)"
     assert found["commands"].startswith("commands that only read")
     assert "model" not in found
@@ -84,11 +84,11 @@ def test_an_adjustment_says_only_what_becomes_different():
 
 def test_a_cheaper_model_is_not_credited_with_what_the_dear_one_cost():
     config = Config(models=ModelsConfig(provider="ollama", haiku="small", sonnet="large"))
-    around = rolepreview.Around(config=config, stats=Stats("smith", tasks=3, done=3, usd_median=0.5))
+    around = role_preview.Around(config=config, stats=Stats("smith", tasks=3, done=3, usd_median=0.5))
     before = msgspec.structs.replace(BUILDER, tier="sonnet")
-    cheaper = dict(rolepreview.changed(before, msgspec.structs.replace(before, tier="haiku"), around))
+    cheaper = dict(role_preview.changed(before, msgspec.structs.replace(before, tier="haiku"), around))
     assert cheaper["a task costs"].startswith("so far, on the model of now: median $0.50")
-    same = dict(rolepreview.changed(before, msgspec.structs.replace(before, write=False), around))
+    same = dict(role_preview.changed(before, msgspec.structs.replace(before, write=False), around))
     assert same["a task costs"].startswith("median $0.50")
 
 
@@ -98,8 +98,8 @@ def test_firing_names_tasks_in_flight_and_what_is_orphaned(house):
     house.do("task.new", objective="look at it", role="reviewer", depends_on=["task-1"])
     house.layout.config.write_text('[models.roles]\nbuilder = "opus"\n')
     picture = Reader(house.root).snapshot(house.now)
-    tasks = rolepreview.unended(picture.tasks)
-    lines = rolepreview.firing("builder", tasks, picture.config, book(house.layout, house.now).role("builder"))
+    tasks = role_preview.unended(picture.tasks)
+    lines = role_preview.firing("builder", tasks, picture.config, book(house.layout, house.now).role("builder"))
     text = "\n".join(lines)
     assert "1 task queued: they will not start until it is rehired." in text and "build it" in text
     assert "1 task of other roles depend on those" in text

@@ -13,9 +13,9 @@ from lumen_tui.model.config import Config, WebConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import list_roles, load_role, parse_role
-from lumen_tui.tools.rules import BadRules, derive
+from lumen_tui.tools.policy.rules import BadRules, derive
 from lumen_tui.tools.toolbox import TOOLS
 from lumen_tui.worker.briefing import system_prompt
 

@@ -11,13 +11,13 @@ from lumen_stage import Stage, until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
-from lumen_tui.store import files
+from lumen_tui.storage import files
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.tui.screens.fields import Line
-from lumen_tui.tui.screens.prose import Prose
-from lumen_tui.tui.screens.role_diff import difference
-from lumen_tui.tui.screens.role_form import RoleForm
-from lumen_tui.tui.screens.roles_screen import RolesScreen
+from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.screens.roles.diff import difference
+from lumen_tui.tui.screens.roles.form import RoleForm
+from lumen_tui.tui.screens.roles.screen import RolesScreen
 
 
 def stage(house: Any, at: str = "") -> Stage:

@@ -8,11 +8,11 @@ import os
 import pytest
 
 from lumen_tui.__main__ import main
-from lumen_tui.store.index.searchindex import SearchIndex
-from lumen_tui.store.index.searchindex_scan import everything
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.tasks import rolestats
-from lumen_tui.store.tasks.rolestats import RoleIndex, book
+from lumen_tui.queries.search.index import SearchIndex
+from lumen_tui.queries.search.scan import everything
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.store.tasks import role_stats
+from lumen_tui.store.tasks.role_stats import RoleIndex, book
 
 
 def figures(house) -> dict[str, tuple[int, int]]:
@@ -41,8 +41,8 @@ def test_only_what_is_new_is_read(house, monkeypatch):
     os.utime(month, (house.now - 900, house.now - 900))
     figures(house)
     read = []
-    row = rolestats._row
-    monkeypatch.setattr(rolestats, "_row", lambda name, *rest: read.append(name) or row(name, *rest))
+    row = role_stats._row
+    monkeypatch.setattr(role_stats, "_row", lambda name, *rest: read.append(name) or row(name, *rest))
     assert figures(house) == {"builder": (5, 5)}
     assert read == []
     house.ended("t-9")
@@ -56,15 +56,15 @@ def test_only_what_is_new_is_read(house, monkeypatch):
 def test_the_index_may_be_damaged_or_gone(house, damage):
     house.ended("one")
     figures(house)
-    rolestats.path(house.layout).write_bytes(damage)
+    role_stats.path(house.layout).write_bytes(damage)
     assert figures(house) == {"builder": (1, 1)}
-    rolestats.path(house.layout).unlink()
+    role_stats.path(house.layout).unlink()
     assert figures(house) == {"builder": (1, 1)}
 
 
 def test_where_it_cannot_be_written_it_is_made_in_memory(house):
     house.ended("one")
-    rolestats.path(house.layout).symlink_to("/etc/passwd")
+    role_stats.path(house.layout).symlink_to("/etc/passwd")
     assert figures(house) == {"builder": (1, 1)}
 
 
@@ -121,7 +121,7 @@ def test_live_failures_count_for_a_proposal_too(house):
 def test_a_folder_with_few_tasks_is_not_indexed_by_a_look(house):
     house.ended("one", live=True)
     assert house.needs() == []
-    assert not rolestats.path(house.layout).exists()
+    assert not role_stats.path(house.layout).exists()
 
 
 def test_on_the_command_line(house, capsys):

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from lumen_terminal import Terminal
 
-from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import RemotePort, TaskDetail
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
 from lumen_tui.model.loop import Artifact, EngineEvent, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
@@ -36,7 +36,7 @@ from lumen_tui.model.snapshot import (
 )
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.app import LumenApp
 
 NOW = 1_800_000_000.0

@@ -13,8 +13,8 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.decay import DecayRule, DecayView, fades_at
 from lumen_tui.model.times import DAY
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.store import Store
 from lumen_tui.tui.panes.charts import Charts
 from lumen_tui.tui.panes.travel import HALF_LIVES, Travel
 from lumen_tui.tui.theme import ASCII, NO_LOOK, Look

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from lumen_tui.tui.widgets.list_model import ListModel, Marks
-from lumen_tui.tui.widgets.query import indices, parse
+from lumen_tui.tui.kit.list_model import ListModel, Marks
+from lumen_tui.tui.kit.query import indices, parse
 
 
 class Million(Sequence[str]):

@@ -12,22 +12,22 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.snapshot import Attention, EngineLife, EngineView, Need, Problem, Snapshot
 from lumen_tui.model.tasks import Exit, Status, TaskEvent
 from lumen_tui.model.times import iso
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.tui import around
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.tui import chrome
 from lumen_tui.tui import room as room_module
 from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.handlers import running
-from lumen_tui.tui.screens.attention_screen import AttentionScreen
-from lumen_tui.tui.screens.rows import Rows
-from lumen_tui.tui.widgets.query import indices, parse
+from lumen_tui.tui.kit.query import indices, parse
+from lumen_tui.tui.kit.rows_sheet import Rows
+from lumen_tui.tui.screens.attention.screen import AttentionScreen
 
 NOW = 1_800_000_000.0
 
 
 async def test_a_notice_goes_away_and_the_room_is_left_with_0(open_room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(around, "_SAID_FOR", 0.05)
+    monkeypatch.setattr(chrome, "_SAID_FOR", 0.05)
     async with open_room() as room:
         await room.pane("discoveries").focus().press("l")
         await room.until(lambda: room.port.asked and room.app.room.around.notice is None)

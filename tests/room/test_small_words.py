@@ -14,14 +14,14 @@ from lumen_tui.model.listings import Deed
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import MINUTE, iso
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.spend.spending import spend_report
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui import theme
-from lumen_tui.tui.screens.budget_view import page
-from lumen_tui.tui.screens.journal_screen import DeedRows
-from lumen_tui.tui.screens.relay_screen import RelayRows
-from lumen_tui.tui.widgets.footer import squeezed
-from lumen_tui.tui.widgets.header import header
+from lumen_tui.tui.kit.footer import squeezed
+from lumen_tui.tui.kit.header import header
+from lumen_tui.tui.screens.audit.journal_screen import DeedRows
+from lumen_tui.tui.screens.budget.view import page
+from lumen_tui.tui.screens.relays.screen import RelayRows
 
 NOW = 1_800_000_000.0
 

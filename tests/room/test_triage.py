@@ -12,9 +12,9 @@ from lumen_clock import HandClock
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.times import DAY
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.store import Store
-from lumen_tui.tui.widgets.query import parse
+from lumen_tui.tui.kit.query import parse
 
 NOW = 1_800_000_000.0
 

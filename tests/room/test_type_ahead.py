@@ -17,8 +17,8 @@ from lumen_terminal import DEADLINE, Terminal
 from textual.events import Key
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store.layout import Layout
-from lumen_tui.tui import type_ahead
+from lumen_tui.storage.layout import Layout
+from lumen_tui.tui.patches import type_ahead
 
 _LETTERS = "jkgGqzunNpalmsxcdtirABDKT y"  # most of them are commands of the room
 
@@ -36,7 +36,8 @@ def _objectives(root: Path) -> list[str]:
 
 
 def _words(chance: random.Random) -> str:
-    return "w" + "".join(chance.choice(_LETTERS) for _ in range(chance.randint(3, 14))).strip()
+    """With single spaces: a reason keeps no others."""
+    return " ".join(("w" + "".join(chance.choice(_LETTERS) for _ in range(chance.randint(3, 14)))).split())
 
 
 def _typed_in_pieces(terminal: Terminal, keys: str, chance: random.Random) -> None:

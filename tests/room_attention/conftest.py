@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from lumen_clock import HandClock
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, call_hash
-from lumen_tui.store import files, locks
-from lumen_tui.store.people import approvals
-from lumen_tui.store.process import myself
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.process import myself
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
 from lumen_tui.tui.app import LumenApp
 
 NOW = 1_800_000_000.0

@@ -9,20 +9,20 @@ from types import SimpleNamespace
 
 import pytest
 
+from lumen_tui.actions.registry import perform
 from lumen_tui.cli.main import main
-from lumen_tui.engine.actions.registry import perform
 from lumen_tui.model import attention, times
 from lumen_tui.model.liveness import derive_engine
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import process, space
+from lumen_tui.storage import disk_space, process
 from lumen_tui.tools.base import ToolError
-from lumen_tui.tools.gitread import _ask
-from lumen_tui.tui.screens.journal_screen import JournalScreen
-from lumen_tui.tui.screens.prose import Prose
+from lumen_tui.tools.shell.git_read import _ask
+from lumen_tui.tui.kit.header import header
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
 from lumen_tui.tui.theme import NO_LOOK
-from lumen_tui.tui.widgets.header import header
 
 
 def refused_newest(desk) -> tuple[str, str]:
@@ -123,9 +123,9 @@ async def test_a_disk_that_is_full_is_said_while_nothing_else_can_tell(desk, ope
 
 def test_room_on_a_disk_is_measured_for_who_may_use_it():
     usual = (4096, 4096, 1000, 500, 500, 1000, 500, 500, 0, 255)
-    assert space.full(os.statvfs_result(usual)) == ""
-    assert "inodes" in space.full(os.statvfs_result((*usual[:6], 0, 0, 0, 255)))
-    assert space.full(os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255))) == "", "one that counts nothing"
+    assert disk_space.full(os.statvfs_result(usual)) == ""
+    assert "inodes" in disk_space.full(os.statvfs_result((*usual[:6], 0, 0, 0, 255)))
+    assert disk_space.full(os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255))) == "", "one that counts nothing"
 
 
 async def test_a_signal_that_was_not_sent_is_not_typed_again(desk, open_room):

@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.model.times import iso
-from lumen_tui.store.people import approvals
+from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tui.screens.approval_risk import Walls, high, walls_of
-from lumen_tui.tui.screens.approval_screen import ApprovalScreen
-from lumen_tui.tui.screens.approval_view import answer_words
+from lumen_tui.tui.screens.approvals.risk import Walls, high, walls_of
+from lumen_tui.tui.screens.approvals.screen import ApprovalScreen
+from lumen_tui.tui.screens.approvals.view import answer_words
 
 NOW = 1_800_000_000.0
 

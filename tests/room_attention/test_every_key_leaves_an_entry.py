@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lumen_tui import tui
-from lumen_tui.engine.actions.registry import VERBS
+from lumen_tui.actions.registry import VERBS
 from lumen_tui.tui.commands import COMMANDS
 
 NOW = 1_800_000_000.0

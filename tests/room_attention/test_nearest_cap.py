@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.times import ago
-from lumen_tui.tui.widgets.header import spend_words
+from lumen_tui.tui.kit.header import spend_words
 
 
 @pytest.mark.parametrize(

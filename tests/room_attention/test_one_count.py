@@ -14,8 +14,8 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Problem, Snapshot, SpendView
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
+from lumen_tui.tui.kit.header import header
 from lumen_tui.tui.theme import NO_LOOK
-from lumen_tui.tui.widgets.header import header
 
 NOW = 1_800_000_000.0
 

@@ -18,8 +18,8 @@ from lumen_tui.__main__ import main
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.tasks import STATES, Run, TaskEvent
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, lease, locks
-from lumen_tui.store.process import boot_id
+from lumen_tui.storage import files, lease, locks
+from lumen_tui.storage.process import boot_id
 
 NOW = 1_800_000_000.0
 QUEUED = 320  # more than a pane looks through

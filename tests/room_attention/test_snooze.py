@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.attention import for_an_hour

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from lumen_program import lumen
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.attention import until_tomorrow
 from lumen_tui.model.times import DAY, iso
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.store import Store
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage.store import Store
 
 NOW = 1_790_000_000.0
 

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 
 NOW = 1_790_000_000.0
 HOSTILE = "[/] [@click=app.quit]x[/] \x1b]52;c;QUJD\x07 \x1b[2J \u202egnp.exe \u200b\x9b31m <b>"

@@ -11,8 +11,8 @@ from rich.color_triplet import ColorTriplet
 from rich.control import Control
 from rich.style import Style
 
-from lumen_tui.tui.fewer_bytes import thrifty
 from lumen_tui.tui.panes.base import _differs
+from lumen_tui.tui.patches.fewer_bytes import thrifty
 
 COLOURS = [None, "default", "red", "bright_blue", "color(200)", Color.from_triplet(ColorTriplet(1, 2, 3))]
 STYLES = st.builds(

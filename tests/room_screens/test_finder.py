@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.tui.commands import COMMANDS, RoomCommand
-from lumen_tui.tui.screens.finder import ranked
-from lumen_tui.tui.screens.help_screen import HelpScreen
-from lumen_tui.tui.screens.palette import Palette
+from lumen_tui.tui.kit.finder import ranked
+from lumen_tui.tui.screens.help.palette import Palette
+from lumen_tui.tui.screens.help.screen import HelpScreen
 
 
 def refuse_tasks(command: RoomCommand) -> str:

@@ -11,17 +11,17 @@ from textual.widgets import Input
 
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import ALL_TOOLS, READ_TOOLS, Role
-from lumen_tui.tui.screens.budget_form import RaiseForm
-from lumen_tui.tui.screens.caps import caps_of, caps_typed
-from lumen_tui.tui.screens.confirm import ConfirmKey, ConfirmName
-from lumen_tui.tui.screens.fields import Choice, Line
-from lumen_tui.tui.screens.promote_form import PromoteForm
-from lumen_tui.tui.screens.prose import Prose
-from lumen_tui.tui.screens.quit_ask import QuitAsk
-from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
-from lumen_tui.tui.screens.role_form import RoleForm
-from lumen_tui.tui.screens.signal_form import SignalForm
-from lumen_tui.tui.screens.task_form import TaskForm
+from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
+from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.screens.budget.caps import caps_of, caps_typed
+from lumen_tui.tui.screens.budget.form import RaiseForm
+from lumen_tui.tui.screens.discoveries.promote_form import PromoteForm
+from lumen_tui.tui.screens.engine.quit_ask import QuitAsk
+from lumen_tui.tui.screens.roles.form import RoleForm
+from lumen_tui.tui.screens.signals.form import SignalForm
+from lumen_tui.tui.screens.tasks.form import TaskForm
 
 ROLES = (
     Role("builder", "Implements a change completely.", tier="sonnet", tools=ALL_TOOLS, shell="any", write=True),  # noqa: S604

@@ -9,12 +9,12 @@ from typing import Any
 import lumen_stage
 import pytest
 
-from lumen_tui.engine.outcome import ActionError, Done
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
-from lumen_tui.store.files import StoreError
-from lumen_tui.tui.screens import jobs
-from lumen_tui.tui.screens.relay_screen import RelayScreen
+from lumen_tui.storage.files import StoreError
+from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.screens.relays.screen import RelayScreen
 
 _PASSES = 24  # of the event loop, in which a screen that was left takes its widgets away
 

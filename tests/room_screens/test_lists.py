@@ -8,13 +8,13 @@ from lumen_tui.model import times
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.snapshot import Attention, Need, Problem, SignalRow, Snapshot
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.tui.screens.attention_screen import AttentionScreen
-from lumen_tui.tui.screens.log_screen import LogScreen
-from lumen_tui.tui.screens.node_detail import NodeDetail
-from lumen_tui.tui.screens.problems_screen import ProblemsScreen
-from lumen_tui.tui.screens.signal_detail import SignalDetail
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.tui.screens.attention.screen import AttentionScreen
+from lumen_tui.tui.screens.engine.log_screen import LogScreen
+from lumen_tui.tui.screens.engine.problems_screen import ProblemsScreen
+from lumen_tui.tui.screens.memory.node_detail import NodeDetail
+from lumen_tui.tui.screens.signals.detail import SignalDetail
 
 NOW = 1_790_000_000.0
 NEEDS = (

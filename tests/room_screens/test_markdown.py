@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from lumen_tui.model.text import is_safe
-from lumen_tui.tui.screens.markdown import markdown_lines
+from lumen_tui.tui.kit.markdown import markdown_lines
 from lumen_tui.tui.theme import NO_LOOK
 
 INK = NO_LOOK.ink

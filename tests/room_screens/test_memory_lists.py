@@ -5,10 +5,10 @@ from __future__ import annotations
 from lumen_tui.model.listings import Deed, NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.times import iso
-from lumen_tui.store.store import Store
-from lumen_tui.tui.screens.journal_screen import DeedRows, JournalScreen
-from lumen_tui.tui.screens.nodes_screen import ArchivedScreen, NodeRows, ProtectedScreen
-from lumen_tui.tui.screens.similar_screen import SimilarScreen, Verdict
+from lumen_tui.storage.store import Store
+from lumen_tui.tui.screens.audit.journal_screen import DeedRows, JournalScreen
+from lumen_tui.tui.screens.discoveries.similar_screen import SimilarScreen, Verdict
+from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen, NodeRows, ProtectedScreen
 
 NOW = 1_790_000_000.0
 

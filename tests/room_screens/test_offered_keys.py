@@ -8,21 +8,21 @@ import pytest
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
-from lumen_tui.store.index.search import Searcher
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.spend.spending import spend_report
+from lumen_tui.queries.search.search import Searcher
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui.commands import COMMANDS
-from lumen_tui.tui.screens.base import DetailScreen
-from lumen_tui.tui.screens.blocks_screen import BlocksScreen
-from lumen_tui.tui.screens.budget_screen import BudgetScreen
-from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
-from lumen_tui.tui.screens.freshness_screen import FreshnessScreen
-from lumen_tui.tui.screens.help_screen import HelpScreen
-from lumen_tui.tui.screens.journal_screen import JournalScreen
-from lumen_tui.tui.screens.nodes_screen import ArchivedScreen, ProtectedScreen
-from lumen_tui.tui.screens.palette import Palette
-from lumen_tui.tui.screens.relay_screen import RelayScreen
-from lumen_tui.tui.screens.search_screen import SearchScreen
+from lumen_tui.tui.kit.screen import DetailScreen
+from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
+from lumen_tui.tui.screens.blocks.screen import BlocksScreen
+from lumen_tui.tui.screens.budget.screen import BudgetScreen
+from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
+from lumen_tui.tui.screens.facts.screen import FreshnessScreen
+from lumen_tui.tui.screens.help.palette import Palette
+from lumen_tui.tui.screens.help.screen import HelpScreen
+from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen, ProtectedScreen
+from lumen_tui.tui.screens.relays.screen import RelayScreen
+from lumen_tui.tui.screens.search.screen import SearchScreen
 
 _NOW = 1_790_000_000.0
 _LOOKS = {"j k", "h", "t", "w", "A", "/", "esc", "enter", "↑↓", "F3"}

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumen_tui.tui.widgets.sifter import Sifter
+from lumen_tui.tui.kit.sifter import Sifter
 
 
 class View:

@@ -13,21 +13,21 @@ from lumen_tui.model.facts import Fact
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec, Status, TaskView
-from lumen_tui.tui.screens.base import DetailScreen
-from lumen_tui.tui.screens.blocks_screen import BlocksScreen
-from lumen_tui.tui.screens.budget_form import RaiseForm, UnkillForm
-from lumen_tui.tui.screens.confirm import ConfirmKey, ConfirmName
-from lumen_tui.tui.screens.fields import Line
-from lumen_tui.tui.screens.freshness_screen import FactRows
-from lumen_tui.tui.screens.note_form import NoteForm
-from lumen_tui.tui.screens.parts import Said
-from lumen_tui.tui.screens.pause_form import PauseForm
-from lumen_tui.tui.screens.quit_ask import QuitAsk
-from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
-from lumen_tui.tui.screens.retry_form import RetryForm
-from lumen_tui.tui.screens.role_form import RoleForm
-from lumen_tui.tui.screens.signal_form import SignalForm
-from lumen_tui.tui.screens.task_form import TaskForm
+from lumen_tui.tui.kit.confirm import ConfirmKey, ConfirmName
+from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.parts import Said
+from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
+from lumen_tui.tui.kit.screen import DetailScreen
+from lumen_tui.tui.screens.blocks.screen import BlocksScreen
+from lumen_tui.tui.screens.budget.form import RaiseForm, UnkillForm
+from lumen_tui.tui.screens.engine.pause_form import PauseForm
+from lumen_tui.tui.screens.engine.quit_ask import QuitAsk
+from lumen_tui.tui.screens.facts.screen import FactRows
+from lumen_tui.tui.screens.memory.note_form import NoteForm
+from lumen_tui.tui.screens.roles.form import RoleForm
+from lumen_tui.tui.screens.signals.form import SignalForm
+from lumen_tui.tui.screens.tasks.form import TaskForm
+from lumen_tui.tui.screens.tasks.retry_form import RetryForm
 
 SMALL = ((20, 6), (40, 10))
 PURPOSE = "Implements a change completely, with its tests and its documentation, and says what it left out and why"

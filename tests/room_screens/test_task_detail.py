@@ -11,10 +11,10 @@ from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
-from lumen_tui.tui.screens.task_view import event_rows
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen
+from lumen_tui.tui.screens.tasks.view import event_rows
 
 NOW = 1_790_000_000.0
 

@@ -17,18 +17,18 @@ import pytest
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.relay import Box
 from lumen_tui.model.times import HOUR
-from lumen_tui.store.files import StoreError
-from lumen_tui.store.index.search import Searcher
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.spend.spending import spend_report
+from lumen_tui.queries.search.search import Searcher
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.ledger.spending import spend_report
 from lumen_tui.tui.commands import COMMANDS
-from lumen_tui.tui.screens import editor
-from lumen_tui.tui.screens.budget_screen import BudgetScreen
-from lumen_tui.tui.screens.finder import ranked
-from lumen_tui.tui.screens.help_screen import HelpScreen
-from lumen_tui.tui.screens.nodes_screen import ArchivedScreen
-from lumen_tui.tui.screens.relay_screen import RelayScreen
-from lumen_tui.tui.screens.search_screen import SearchScreen
+from lumen_tui.tui.kit import editor
+from lumen_tui.tui.kit.finder import ranked
+from lumen_tui.tui.screens.budget.screen import BudgetScreen
+from lumen_tui.tui.screens.help.screen import HelpScreen
+from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen
+from lumen_tui.tui.screens.relays.screen import RelayScreen
+from lumen_tui.tui.screens.search.screen import SearchScreen
 
 _NOW = 1_790_000_000.0
 
@@ -103,7 +103,7 @@ async def test_a_command_is_found_by_the_key_that_works_now(room: Any) -> None:
 def test_a_text_comes_back_from_the_editor_as_it_went_where_the_locale_is_not_utf_8() -> None:
     program = (
         "import contextlib, types\n"
-        "from lumen_tui.tui.screens import editor\n"
+        "from lumen_tui.tui.kit import editor\n"
         "app = types.SimpleNamespace(suspend=contextlib.nullcontext)\n"
         "assert editor.edit(app, 'Za\\u017c\\u00f3\\u0142\\u0107') is None\n"
     )

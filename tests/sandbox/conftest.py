@@ -23,9 +23,9 @@ import pytest
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import Answer, Context, Request, ToolResult
-from lumen_tui.tools.redact import redactor
+from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.toolbox import Toolbox
 

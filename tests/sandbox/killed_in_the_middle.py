@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from lumen_tui.tools.sandbox import cell
+from lumen_tui.tools.sandbox import sandboxed_command
 from lumen_tui.tools.sandbox.policy import Policy
 
 ROUNDS, STEP = 16, 0.003  # seconds; bubblewrap is up after about 10 ms, the launcher of Landlock after about 40
@@ -18,7 +18,7 @@ ROUNDS, STEP = 16, 0.003  # seconds; bubblewrap is up after about 10 ms, the lau
 def start(tier: str, folder: str, mark: str) -> None:
     script = f"sleep 600.{mark} & setsid sleep 600.{mark} & sleep 600.{mark}"
     none = subprocess.DEVNULL
-    cell.start(
+    sandboxed_command.start(
         tier, Policy(writable=(folder,), scratch=folder), ["/bin/sh", "-c", script], folder,
         {"PATH": os.environ["PATH"]}, stdin=none, stdout=none, stderr=none, group=0,
     ).child.wait()  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lumen_tui.tools.sandbox import modes
+from lumen_tui.tools.sandbox import chmod_broker
 
 X86 = os.uname().machine == "x86_64"
 SECCOMP, CHMOD, TIMES = (317, (90, 91, 268, 452), (280,)) if X86 else (277, (52, 53, 452), (88,))
@@ -63,14 +63,14 @@ def test_the_second_tier_is_refused_with_what_is_missing(tmp_path, refused, why)
 def test_a_process_that_has_ended_is_not_read_for_ever(monkeypatch):
     answers = iter([b""] * 3)  # what older kernels say of one that is not collected yet
     monkeypatch.setattr(os, "pread", lambda *_: next(answers))
-    assert error_of(lambda: modes._text(os.getpid(), 4096)) == errno.EFAULT
+    assert error_of(lambda: chmod_broker._text(os.getpid(), 4096)) == errno.EFAULT
 
 
 def test_who_can_answer_no_more_lets_go(monkeypatch):
     """With the listener open and nobody behind it, every command would wait for good."""
-    keeper = modes.Keeper([], [])
+    keeper = chmod_broker.Keeper([], [])
     reading, listener = os.pipe()
-    monkeypatch.setattr(modes, "_taken", lambda *_: listener)
+    monkeypatch.setattr(chmod_broker, "_taken", lambda *_: listener)
     os.write(keeper._told, b"9")
     one = threading.Thread(target=keeper._serve, args=(os.getpid(),))
     one.start()
@@ -83,7 +83,7 @@ def test_who_can_answer_no_more_lets_go(monkeypatch):
 
 def test_errors_of_descriptors_and_addresses():
     """Asked in the command's place, and answered as the kernel does."""
-    keeper = modes.Keeper([], [])
+    keeper = chmod_broker.Keeper([], [])
     name = ctypes.create_string_buffer(b"file")
     own = os.getpid()
     assert error_of(lambda: keeper._opened(own, 1 << 20, None, 0)) == errno.EBADF

@@ -19,7 +19,7 @@ from pathlib import Path
 import lumen_machine
 import pytest
 
-from lumen_tui.store import files
+from lumen_tui.storage import files
 from lumen_tui.tools.sandbox import seccomp
 
 SECRET = "SECRET-CANARY-4711"
@@ -177,8 +177,9 @@ def test_where_nobody_answers_for_modes_nothing_is_run(machine):
     if machine.tier != "landlock":
         pytest.skip("bubblewrap mounts what is not to be changed read-only")
     script = (
-        "import sys; from lumen_tui.tools.sandbox import launcher, modes\n"
-        "modes.Keeper._serve = lambda self, _: (modes.os.read(self._report, 9), modes.os.close(self._answer))\n"
+        "import sys; from lumen_tui.tools.sandbox import chmod_broker, launcher\n"
+        "broker = chmod_broker\n"
+        "broker.Keeper._serve = lambda self, _: (broker.os.read(self._report, 9), broker.os.close(self._answer))\n"
         "sys.exit(launcher.main(sys.argv[1:]))"
     )
     reading, status = os.pipe()

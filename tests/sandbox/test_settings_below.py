@@ -8,7 +8,7 @@ import time
 import lumen_machine
 import pytest
 
-from lumen_tui.tools.sandbox import guarded
+from lumen_tui.tools.sandbox import protected_paths
 
 PLACES = ["src/.vscode", "src/1/2/3/4/5/6/.claude", "src/a b/.idea", "src/.git-less/.cursor"]
 
@@ -89,7 +89,7 @@ def test_settings_that_a_command_makes_are_put_aside(machine, name):
     box = looked(machine, told.append)
     result = shell(box, f"cd {src}; " + MADE[name].replace("@task@", str(machine.values["task"])))
     assert "aside" not in result.text
-    names = guarded.OF_ANY_FOLDER
+    names = protected_paths.OF_ANY_FOLDER
     box.close()
     assert not [path for path in src.rglob("*") if path.name in names]
     made = [path for path in src.rglob("*") if ".aside-" in str(path) and path.is_file()]
@@ -114,7 +114,7 @@ def test_a_command_that_is_ended_or_runs_in_the_background_leaves_none_either(ma
 
 
 def test_where_looking_takes_long_it_is_done_at_the_end_of_the_task_at_the_latest(machine, monkeypatch):
-    monkeypatch.setattr(guarded, "_REST", 1e9)
+    monkeypatch.setattr(protected_paths, "_REST", 1e9)
     src = machine.top / "project" / "src"
     box = machine.box()
     shell(box, f"mkdir -p {src}/1/2/3/4/5/.claude")
@@ -179,7 +179,7 @@ def test_settings_that_one_task_saw_the_next_one_cannot_lose(machine, monkeypatc
 
 
 def test_a_memory_of_the_version_before_is_read(machine):
-    (machine.store.layout.index / guarded.SEEN).write_bytes(b'{"env":[],"repositories":[]}')
+    (machine.store.layout.index / protected_paths.SEEN).write_bytes(b'{"env":[],"repositories":[]}')
     folder = settings(machine.top / "project" / "src" / ".vscode")
     machine.run(f"echo evil > {folder}/settings.json")
     assert (folder / "settings.json").read_text() == "mine\n"

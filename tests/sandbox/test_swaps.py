@@ -9,9 +9,9 @@ import lumen_machine
 import msgspec
 import pytest
 
-from lumen_tui.tools import files, opening, paths, search
 from lumen_tui.tools.base import ToolError
-from lumen_tui.tools.edit import EditArguments, plan_edit
+from lumen_tui.tools.files import opening, paths, read, search
+from lumen_tui.tools.files.edit import EditArguments, plan_edit
 from lumen_tui.tools.sandbox import admission, mounted
 
 SECRET = "SECRET-CANARY-4711"
@@ -158,9 +158,9 @@ def swapped(unwalled, monkeypatch):
 
         return called
 
-    for module, name in ((files, "resolve"), (files, "folder"), (search, "resolve"), (search, "folder")):
+    for module, name in ((read, "resolve"), (read, "folder"), (search, "resolve"), (search, "folder")):
         monkeypatch.setattr(module, name, then_swaps(getattr(paths, name)))
-    monkeypatch.setattr("lumen_tui.tools.edit.may_write", then_swaps(lambda *_: ""))
+    monkeypatch.setattr("lumen_tui.tools.files.edit.may_write", then_swaps(lambda *_: ""))
     return unwalled
 
 

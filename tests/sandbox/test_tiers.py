@@ -13,7 +13,7 @@ import pytest
 
 from lumen_tui.engine.sandboxing import Sandboxing, words
 from lumen_tui.model.config import SandboxConfig
-from lumen_tui.store import files
+from lumen_tui.storage import files
 from lumen_tui.tools.base import Answer
 from lumen_tui.tools.sandbox import bubblewrap, seccomp, selftest, tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose
@@ -147,7 +147,7 @@ def test_without_walls_reading_needs_no_word(unwalled):
 
 
 def test_the_engine_tests_at_the_start_after_a_change_and_once_an_hour(tmp_path, monkeypatch):
-    from lumen_tui.store.layout import Layout
+    from lumen_tui.storage.layout import Layout
 
     layout = Layout(tmp_path / "state")
     layout.create()

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from lumen_program import lumen
 
-from lumen_tui.engine.actions import ready
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import Done
+from lumen_tui.actions import ready
+from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.registry import perform
 from lumen_tui.model.page import Page
+from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.store import Store
-from lumen_tui.store.units import lanes
+from lumen_tui.store.work import lanes
 
 REPO = Path(__file__).resolve().parents[2]
 NOW = 1_800_000_000.0

@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from lumen_tui.engine.actions import checkpoints
+from lumen_tui.actions import checkpoints
 from lumen_tui.model.config import MemoryConfig
-from lumen_tui.store.units import sessions
-from lumen_tui.tools import gitstat
+from lumen_tui.store.work import sessions
+from lumen_tui.tools.shell import git_status
 
 
 def look(folder, **given):
-    return gitstat.look(str(folder), environ=os.environ, **given)
+    return git_status.look(str(folder), environ=os.environ, **given)
 
 
 def test_a_checkpoint_finds_out_by_itself_what_changed(desk, git):
@@ -103,7 +103,7 @@ def test_nor_what_it_names_a_moment_after_it_was_looked_at(git, tmp_path, monkey
     git.write(".gitattributes", "*.txt filter=evil\n")
     git("config", setting, f"touch {mark}; cat")
     git.write("a.txt", "two\n")
-    monkeypatch.setattr(gitstat, "_own_program", lambda listed: "")
+    monkeypatch.setattr(git_status, "_own_program", lambda listed: "")
     found = look(git.root)
     assert not mark.exists()
     assert found.files == ("a.txt", ".gitattributes")
@@ -123,17 +123,17 @@ def test_a_git_that_hangs_is_given_up_in_time(desk, tmp_path, git):
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
     begun = time.monotonic()
-    found = gitstat.look(str(git.root), environ={"PATH": f"{program.parent}:{os.environ['PATH']}"}, seconds=0.3)
+    found = git_status.look(str(git.root), environ={"PATH": f"{program.parent}:{os.environ['PATH']}"}, seconds=0.3)
     assert "longer than 0.3 s" in found.why
     assert time.monotonic() - begun < 5
 
 
 def test_no_git_and_many_files(git, tmp_path):
-    assert "cannot be run" in gitstat.look(str(git.root), environ={"PATH": str(tmp_path)}).why
-    for number in range(gitstat.MOST_FILES + 7):
+    assert "cannot be run" in git_status.look(str(git.root), environ={"PATH": str(tmp_path)}).why
+    for number in range(git_status.MOST_FILES + 7):
         git.write(f"f{number:03d}", "x")
     found = look(git.root)
-    assert (len(found.files), found.more_files) == (gitstat.MOST_FILES, 7)
+    assert (len(found.files), found.more_files) == (git_status.MOST_FILES, 7)
 
 
 def test_at_most_ten_stay_active_and_archived_ones_come_back(desk):

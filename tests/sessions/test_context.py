@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.engine.actions import context
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import context
+from lumen_tui.actions.outcome import ActionError
 
 
 def full(desk, many=30):

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from lumen_tui.engine.actions import handoff
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import handoff
+from lumen_tui.actions.outcome import ActionError
 
 TAKER = """
 import sys
 from pathlib import Path
-from lumen_tui.engine.actions import handoff
-from lumen_tui.store.store import Store
+from lumen_tui.actions import handoff
+from lumen_tui.storage.store import Store
 store, who = Store(Path(sys.argv[1])), sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage.journal import Journal
 
 CALLS = (
     ("signal", "x"), ("create", "x"), ("checkpoint", "x"), ("decide", "Which port?"), ("handoff", "x"),

@@ -7,15 +7,15 @@ import subprocess
 import sys
 import time
 
-from lumen_tui.engine.actions import lanes
-from lumen_tui.store.units import sessions
+from lumen_tui.actions import lanes
+from lumen_tui.store.work import sessions
 
 AGENT = """
 import sys, time
 from pathlib import Path
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store.store import Store
+from lumen_tui.actions.registry import perform
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.storage.store import Store
 store, who = Store(Path(sys.argv[1])), sys.argv[2]
 def do(verb, **given):
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import lanes
 
 SLIPS = ("Coer", "Cor", "Coree", "C ore", "Core:")

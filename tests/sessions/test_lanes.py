@@ -7,18 +7,18 @@ import sys
 
 import pytest
 
-from lumen_tui.engine.actions import lanes
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions import lanes
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
-from lumen_tui.store import files
-from lumen_tui.store.units import lanes as stored
+from lumen_tui.storage import files
+from lumen_tui.store.work import lanes as stored
 
 CLAIMER = """
 import sys
 from pathlib import Path
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store.store import Store
+from lumen_tui.actions.registry import perform
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.storage.store import Store
 store, who, unit = Store(Path(sys.argv[1])), sys.argv[2], sys.argv[3]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -181,7 +181,7 @@ def test_block_frees_the_lane_and_unblock_makes_it_ready(desk):
 
 
 def lanes_of_page(desk, wu_id):
-    from lumen_tui.engine.actions import ready
+    from lumen_tui.actions import ready
 
     return ready.lines(desk.page(wu_id))
 
@@ -255,7 +255,7 @@ def test_decay_runs_on_done_and_its_failure_never_stops_done(desk, monkeypatch):
     desk.do("wu.done", wu_id=one)
     assert "metadata" not in desk.node(old)
     desk.settings("")
-    monkeypatch.setattr("lumen_tui.engine.actions.fading.apply", _broken)
+    monkeypatch.setattr("lumen_tui.actions.fading.apply", _broken)
     assert "warning: decay did not run (boom)" in desk.do("wu.done", wu_id=two).summary
     assert desk.state(two).status == "done"
     monkeypatch.undo()

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lumen_tui.engine.actions import changes
+from lumen_tui.actions import changes
 from lumen_tui.model import jsontext, plain
 from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.session import Decision, WorkSession
-from lumen_tui.store import frontmatter, rawjson
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.units import lanes, opensessions, sessions, unitviews, work
+from lumen_tui.storage import frontmatter, raw_json
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.store.work import lanes, open_sessions, sessions, unit_views, work_units
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 VALUES = st.recursive(
@@ -34,7 +34,7 @@ def full(desk, wu_id: str) -> dict[str, object]:
 
 
 def quick(desk, wu_id: str) -> dict[str, object]:
-    unit = unitviews.read(desk.root, wu_id)
+    unit = unit_views.read(desk.root, wu_id)
     assert unit is not None
     return {name: getattr(unit, name) for name in type(unit).__annotations__}
 
@@ -45,7 +45,7 @@ def test_a_work_unit_reads_the_same(desk, title, lane, body, acceptance, reason)
     unit = Tracked(
         id="WU-001", title=title, lane=lane, body=body, acceptance=tuple(acceptance), blocked_reason=reason, type="bug"
     )
-    (desk.layout.work / "WU-001.md").write_bytes(work.render_unit(unit).encode())
+    (desk.layout.work / "WU-001.md").write_bytes(work_units.render_unit(unit).encode())
     assert quick(desk, "WU-001") == full(desk, "WU-001")
 
 
@@ -75,7 +75,7 @@ def test_what_a_person_must_mend_is_said_by_both(desk, text):
     with pytest.raises(BadFile) as by_full:
         lanes.read_unit(desk.layout, "WU-001")
     with pytest.raises(BadFile) as by_quick:
-        unitviews.read(desk.root, "WU-001")
+        unit_views.read(desk.root, "WU-001")
     assert (str(by_quick.value), by_quick.value.line) == (str(by_full.value), by_full.value.line)
 
 
@@ -85,18 +85,18 @@ def test_the_files_of_this_program_are_the_usual_ones(desk):
     desk.do("wu.claim", wu_id="WU-042")
     desk.do("wu.block", wu_id="WU-042", reason="no key")
     text = desk.layout.work_unit("WU-042").read_text()
-    assert unitviews._usual(text) is not None
+    assert unit_views._usual(text) is not None
     assert frontmatter.split(text)[0]["blocked_reason"] == "no key"
 
 
 @given(VALUES)
 def test_json_by_hand_is_the_json_of_the_library(value):
     assert json.loads(jsontext.dumps(value)) == json.loads(json.dumps(value))
-    assert rawjson.decode(jsontext.dumps({"x": value}).encode()) == {"x": json.loads(json.dumps(value))}
+    assert raw_json.decode(jsontext.dumps({"x": value}).encode()) == {"x": json.loads(json.dumps(value))}
 
 
 def test_a_line_too_long_by_its_escapes_is_written_with_its_letters():
-    line = rawjson.line({"id": "mem-x", "content": "中" * 15_000})
+    line = raw_json.line({"id": "mem-x", "content": "中" * 15_000})
     assert json.loads(line)["content"] == "中" * 15_000
     assert len(line) < 64 * 1024
 
@@ -108,7 +108,7 @@ def test_a_session_reads_the_same_and_keeps_what_nobody_knows(desk):
     )  # fmt: skip
     sessions.start(desk.layout, one)
     assert sessions.read(desk.layout, "ses-1") == one
-    view = opensessions.read(desk.root, "ses-1")
+    view = open_sessions.read(desk.root, "ses-1")
     assert msgspec.convert(plain.builtins(view), WorkSession) == one
     path = desk.layout.sessions / "ses-1.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "theirs": {"x": 1.5}}))
@@ -127,7 +127,7 @@ def test_a_spoilt_session_hides_only_itself(desk, spoilt):
         sessions.start(desk.layout, WorkSession(session_id=name, agent="ana", active_wu="WU-1"))
     path = desk.layout.sessions / "ses-1.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **spoilt}))
-    assert [one.session_id for one in opensessions.live(desk.root)] == ["ses-9"]
+    assert [one.session_id for one in open_sessions.live(desk.root)] == ["ses-9"]
     assert [one.session_id for one in sessions.live(desk.layout)] == ["ses-9"]
 
 

@@ -9,16 +9,16 @@ import time
 
 import pytest
 
-from lumen_tui.engine.actions import ready
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store.index import trail, trailfile
-from lumen_tui.store.index.trail import NODES, Trail
+from lumen_tui.actions import ready
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.queries.trail import trail, trail_file
+from lumen_tui.queries.trail.trail import NODES, Trail
 
 READER = """
 import sys
 from pathlib import Path
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.index.trail import Trail
+from lumen_tui.storage.layout import Layout
+from lumen_tui.queries.trail.trail import Trail
 layout = Layout(Path(sys.argv[1]))
 worst = 10**9
 for _ in range(10):
@@ -191,7 +191,7 @@ def test_a_busy_index_is_not_waited_for_without_end(desk, monkeypatch):
     desk.do("checkpoint.save", note="kept", wu_id="WU-042")
     holder = sqlite3.connect(trail.path(desk.layout), isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    monkeypatch.setattr(trailfile, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(trail_file, "BUSY_SECONDS", 0.05)
     begun = time.monotonic()
     assert desk.page().last_checkpoint.text == "Checkpoint: kept"
     assert time.monotonic() - begun < 5

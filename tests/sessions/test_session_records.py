@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from lumen_tui.engine.actions.checkpoints import MOST_TOUCHED, with_files
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.checkpoints import MOST_TOUCHED, with_files
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.session import Decision, WorkSession, with_decision
-from lumen_tui.store import files
-from lumen_tui.store.units import sessions
+from lumen_tui.storage import files
+from lumen_tui.store.work import sessions
 
 
 def test_start_writes_the_documented_shape_and_a_node(desk):

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[2])]
 sys.path.append(os.environ["HAMMER_SITE"])
 
-from lumen_tui.store import files  # noqa: E402
+from lumen_tui.storage import files  # noqa: E402
 
 
 def say(text: str) -> None:
@@ -34,7 +34,7 @@ def append(path: str, prefix: str, count: str = "1000000000") -> None:
 
 def rewrite(path: str) -> None:
     """Rewrites without an end, keeping every line."""
-    from lumen_tui.store.journal import Journal
+    from lumen_tui.storage.journal import Journal
 
     while True:
         Journal(Path(path)).rewrite(lambda lines: lines)
@@ -43,7 +43,7 @@ def rewrite(path: str) -> None:
 
 def step(verb: str, path: str) -> None:
     """One operation between two marks that a trace finds again (getppid is called nowhere else)."""
-    from lumen_tui.store.journal import Journal
+    from lumen_tui.storage.journal import Journal
 
     journal = Journal(Path(path))
     os.getppid()
@@ -63,7 +63,7 @@ def step(verb: str, path: str) -> None:
 
 def follow(path: str) -> None:
     """Follow a journal to its end; tell how many lines came and how much memory that took, in MiB."""
-    from lumen_tui.store.journal import Follower
+    from lumen_tui.storage.journal import Follower
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     follower = Follower(Path(path))

@@ -64,7 +64,7 @@ def test_a_killed_rewriter_leaves_the_old_file_or_the_new(crowd, look, until, tm
 
 
 def test_the_lock_dies_with_its_holder(crowd, until, tmp_path: Path) -> None:
-    from lumen_tui.store import files
+    from lumen_tui.storage import files
 
     path = tmp_path / "signals.jsonl"
     writer = crowd.start("append", str(path), "w")
@@ -78,7 +78,7 @@ def test_looking_at_a_lock_never_makes_it_seem_taken(tmp_path: Path) -> None:
     """`is_locked` shares the lock for a moment; whoever wants it must not take that for a holder."""
     from threading import Event, Thread
 
-    from lumen_tui.store import locks
+    from lumen_tui.storage import locks
 
     path = tmp_path / "engine.lock"
     os.close(locks.try_lock(path))

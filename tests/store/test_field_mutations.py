@@ -18,8 +18,8 @@ import pytest
 from lumen_program import lumen
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.store import rawjson
-from lumen_tui.store.reader import Reader
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import raw_json
 
 SAMPLED_FILES = 16  # changed JSON files of the short form
 NOW = 1_800_000_000.0
@@ -209,4 +209,4 @@ def test_both_decoders_call_the_same_records_damaged(spoilt: Path) -> None:
                 taken = True
             except UNDECODABLE:
                 taken = False
-            assert (rawjson.decode(line) is not None) == taken, line[:200]
+            assert (raw_json.decode(line) is not None) == taken, line[:200]

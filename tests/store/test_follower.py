@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import backwards, files
-from lumen_tui.store.journal import Follower, Journal
+from lumen_tui.storage import backwards, files
+from lumen_tui.storage.journal import Follower, Journal
 
 MIB = 1024 * 1024
 

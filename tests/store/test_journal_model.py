@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from lumen_tui.store import files
-from lumen_tui.store.journal import Follower, Journal
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import Follower, Journal
 
 texts = st.text(alphabet='ab\u00e9\n"\\{', max_size=12)
 fragments = st.binary(min_size=1, max_size=12).filter(lambda data: b"\n" not in data)
@@ -45,7 +45,7 @@ class JournalMachine(RuleBasedStateMachine):
             self.lines += list(self._encoded(records))
 
     def _encoded(self, records: list[dict[str, str]]) -> list[bytes]:
-        from lumen_tui.store.journal import encode
+        from lumen_tui.storage.journal import encode
 
         return [encode(record).rstrip(b"\n") for record in records]
 

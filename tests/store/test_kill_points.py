@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import files
+from lumen_tui.storage import files
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("strace") is None, reason="strace is missing: it kills at a given system call"),

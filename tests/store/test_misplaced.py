@@ -12,11 +12,11 @@ from lumen_program import lumen
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.doctor.examine import examine
-from lumen_tui.store import files, misplaced
-from lumen_tui.store.layout import FOLDERS, Layout
-from lumen_tui.store.reader import Reader
-from lumen_tui.store.spend.ledger import Ledger
-from lumen_tui.store.store import Store
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import files, misplaced
+from lumen_tui.storage.layout import FOLDERS, Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.ledger.ledger import Ledger
 
 NOW = 1_800_000_000.0
 NAMES = [str(path.relative_to("/s")) for path in Layout(Path("/s")).files()]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from lumen_tui.engine.doctor.folders import modes
-from lumen_tui.store import backwards, files, filing, locks
-from lumen_tui.store.journal import Follower, Journal
-from lumen_tui.store.layout import FOLDERS, Layout, distrust
+from lumen_tui.storage import backwards, directories, files, locks
+from lumen_tui.storage.journal import Follower, Journal
+from lumen_tui.storage.layout import FOLDERS, Layout, distrust
 
 AT_ONCE = 0.1  # seconds
 
@@ -128,7 +128,7 @@ def test_a_replace_of_a_directory_is_refused(tmp_path: Path) -> None:
 def test_modes_are_private_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        filing.make_folder(tmp_path / "state" / "tasks" / "archive" / "2026")
+        directories.make_folder(tmp_path / "state" / "tasks" / "archive" / "2026")
         root = tmp_path / "state"
         files.append(root / "a.jsonl", b"x\n")
         files.replace(root / "b.json", b"x")
@@ -153,7 +153,7 @@ def test_a_missing_folder_is_told_and_not_made(tmp_path: Path) -> None:
 def test_a_folder_is_not_made_over_a_file(tmp_path: Path) -> None:
     (tmp_path / "tasks").write_bytes(b"x")
     with pytest.raises(files.Refused):
-        filing.make_folder(tmp_path / "tasks")
+        directories.make_folder(tmp_path / "tasks")
 
 
 def test_too_long_a_record_is_refused_before_anything_is_written(tmp_path: Path) -> None:

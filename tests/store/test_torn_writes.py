@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import files
-from lumen_tui.store.journal import Journal
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import Journal
 
 RECORD = b'{"id":"%s","text":"' + b"x" * 900 + b'"}\n'
 LINE = 66  # bytes of one of the hammer's records, roughly

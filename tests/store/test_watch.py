@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.store import watch
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.notices import Notices
+from lumen_tui.storage import watch
+from lumen_tui.storage.inotify import Notices
+from lumen_tui.storage.layout import Layout
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ def test_a_folder_that_is_not_there_leaves_no_descriptor_open(tmp_path: Path) ->
 BARE = """
 import itertools, sys, threading
 from pathlib import Path
-from lumen_tui.store import watch
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.notices import Notices
+from lumen_tui.storage import watch
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.inotify import Notices
 try:
     Notices([Path("/")])
 except OSError as error:
@@ -100,14 +100,14 @@ def test_watchfiles_is_not_loaded_where_inotify_answers(tmp_path: Path) -> None:
     script = """
 import sys, threading
 from pathlib import Path
-from lumen_tui.store import watch
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import watch
+from lumen_tui.storage.layout import Layout
 
 layout, stop = Layout(Path(sys.argv[1])), threading.Event()
 layout.create()
 waiting = watch.wait_for_changes(layout, stop, lambda: True)
 next(waiting)
-print("lumen_tui.store.notices" in sys.modules, "watchfiles" in sys.modules)
+print("lumen_tui.storage.inotify" in sys.modules, "watchfiles" in sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
     assert ran.stdout == "True False\n", ran.stderr

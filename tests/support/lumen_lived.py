@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.evolution import evolve
 from lumen_tui.engine.evolution.pipeline import Evolving
 from lumen_tui.headless import demo
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.people import approvals
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.evolution import evolved
 
 REPO = Path(__file__).resolve().parents[2]
 SESSION = "0b5c3f0e-1111-4222-8333-123456789abc"  # of Claude Code, as it names its files

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from lumen_tui.model.text import is_safe
 from lumen_tui.tui import theme
-from lumen_tui.tui.type_ahead import TypeAhead
+from lumen_tui.tui.patches.type_ahead import TypeAhead
 
 STYLES = Path(__file__).resolve().parents[2] / "styles" / "screens.tcss"
 

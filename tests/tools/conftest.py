@@ -14,9 +14,9 @@ import pytest
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 from lumen_tui.tools.base import Answer, Context, Request
-from lumen_tui.tools.redact import redactor
+from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.tools.toolbox import Toolbox
 
 MakeBox = Callable[..., Toolbox]

@@ -7,9 +7,9 @@ import stat
 
 import pytest
 
-from lumen_tui.tools import patching, writing
 from lumen_tui.tools.base import ToolError
-from lumen_tui.tools.writing import Change
+from lumen_tui.tools.files import patching, writing
+from lumen_tui.tools.files.writing import Change
 
 TWO = """--- a/{0}/one
 +++ b/{0}/one

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from lumen_tui.tools import opening
 from lumen_tui.tools.base import Stopped
+from lumen_tui.tools.files import opening
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_a_walk_stops_when_asked(make_box):
 
 
 def test_a_walk_is_bounded(make_box, tree, monkeypatch):
-    from lumen_tui.tools import usage
-    from lumen_tui.tools.walk import Walk
+    from lumen_tui.tools.files import disk_usage
+    from lumen_tui.tools.files.walk import Walk
 
-    monkeypatch.setattr(usage, "Walk", lambda context, root: Walk(context, root, max_entries=3))
+    monkeypatch.setattr(disk_usage, "Walk", lambda context, root: Walk(context, root, max_entries=3))
     result = make_box().call("disk_usage", {"path": str(tree)})
     assert "incomplete: stopped after 3 entries" in result.text
 

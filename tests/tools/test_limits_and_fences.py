@@ -6,8 +6,8 @@ import pytest
 
 from lumen_tui.model.roles import Limits
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.tools import calls
 from lumen_tui.tools.base import Answer, Request
+from lumen_tui.tools.policy import calls
 from lumen_tui.tools.toolbox import Stuck
 
 INJECTIONS = [

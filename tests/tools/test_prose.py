@@ -12,9 +12,9 @@ from lumen_tui.model.config import ApprovalsConfig, Config, WebConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.store.frontmatter import BadFile
+from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings.roles import parse_role
-from lumen_tui.tools.rules import BadRules, Rules, derive
+from lumen_tui.tools.policy.rules import BadRules, Rules, derive
 from lumen_tui.worker.briefing import system_prompt
 
 BUILDER = Role("builder", "p", tools=ALL_TOOLS, shell="any", write=True, network=True, hosts=("example.org",))  # noqa: S604

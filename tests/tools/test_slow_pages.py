@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from lumen_tui.tools import web
-from lumen_tui.tools.html import text_of
+from lumen_tui.tools.net import web_fetch
+from lumen_tui.tools.net.html import text_of
 
 SHAPES = (
     "<!--", "<a ", "<div>", "<![CDATA[", "</", "<?", "<", "<!", "<ul><li>", "<table><tr><td>", "<pre>", "<!DOCTYPE ",
@@ -50,8 +50,8 @@ def test_a_page_is_given_up_when_its_time_is_over() -> None:
 )
 def test_only_charsets_of_pages_are_used(charset: str) -> None:
     body = "Größe ".encode() * 300_000
-    page = web._Page(200, f"text/plain; charset={charset}", "", body, False)
-    assert web._decoded(page).startswith("Größe")
+    page = web_fetch._Page(200, f"text/plain; charset={charset}", "", body, False)
+    assert web_fetch._decoded(page).startswith("Größe")
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_only_charsets_of_pages_are_used(charset: str) -> None:
 )
 def test_the_usual_ones_are(charset: str) -> None:
     text = "Aa1" if charset in ("shift_jis", "gb18030", "euc-kr") else "Größe"
-    page = web._Page(200, f'text/html; charset="{charset}"', "", text.encode(charset), False)
-    assert web._decoded(page) == text
+    page = web_fetch._Page(200, f'text/html; charset="{charset}"', "", text.encode(charset), False)
+    assert web_fetch._decoded(page) == text
 
 
 def test_what_a_reader_sees() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.toolrules import KINDS, ToolRule, in_words, wrong
-from lumen_tui.tools.rules import Rules
-from lumen_tui.tools.verdict import Call, Past, ended_by, unmet, verdict
+from lumen_tui.tools.policy.rules import Rules
+from lumen_tui.tools.policy.verdict import Call, Past, ended_by, unmet, verdict
 
 TOOLS = frozenset({"find", "grep", "shell", "write_file", "discover", "write_result", "web_fetch"})
 FIND_FIRST = ToolRule("run_first", "find")

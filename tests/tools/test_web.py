@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from lumen_tui.tools.html import text_of
-from lumen_tui.tools.web import allowed, is_public
+from lumen_tui.tools.net.html import text_of
+from lumen_tui.tools.net.web_fetch import allowed, is_public
 
 
 class _Pages(BaseHTTPRequestHandler):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
+from lumen_tui.model import agent
 from lumen_tui.model import relay as rules
 from lumen_tui.model.ids import Ambiguous, short
 from lumen_tui.model.whytrace import Row, rows
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory import relay
-from lumen_tui.store.store import Store
-from lumen_tui.store.why.whytrace import resolve, trace
+from lumen_tui.queries.lineage.trace import resolve, trace
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import relays
 
 NOW = 1_790_000_000.0
 
@@ -46,7 +47,7 @@ def test_a_note_leads_to_its_work_unit_and_back(layout):
 def test_a_text_of_a_relay_names_the_task_that_put_it_in(layout):
     task = do(layout, "task.new", objective="Look at the disks", role="researcher").target
     key = f"{task}:{rules.content_hash('The disk is full')}"
-    first = relay.submit(layout, "ops", "The disk is full", by="researcher", base=0, now=NOW, key=key)
+    first = relays.submit(layout, "ops", "The disk is full", by="researcher", base=0, now=NOW, key=key)
     assert lines(layout, first.id) == [("up", "task", "put in by task"), ("here", "relay", "")]
     assert ("down", "relay", "put in") in lines(layout, task)
     assert trace(layout, first.id, NOW).node.title == "ops 1: The disk is full"
@@ -57,7 +58,7 @@ def test_what_is_not_there_is_not_found(layout):
         with pytest.raises(LookupError):
             resolve(layout, text)
     for text in ("one", "two"):
-        relay.submit(layout, text, text, by="bob", base=0, now=NOW)
+        relays.submit(layout, text, text, by="bob", base=0, now=NOW)
     with pytest.raises((Ambiguous, LookupError)):
         resolve(layout, "rly-")
 
@@ -82,3 +83,14 @@ def test_a_task_is_found_by_what_lists_call_it(layout):
     assert resolve(layout, "researcher") != task
     with pytest.raises(LookupError):
         resolve(layout, "zzzz9")
+
+
+def test_a_number_is_the_loop_unless_only_a_task_is_listed_by_it(layout):
+    task = do(layout, "task.new", objective="Look at the disks", role="researcher").target
+    layout.task(task).rename(layout.task("tsk-5173n9pqjk13g"))
+    assert resolve(layout, "5173") == "tsk-5173n9pqjk13g"
+    assert resolve(layout, "loop 5173") == resolve(layout, "L5173") == agent.task_id(5173)
+    assert resolve(layout, "5174") == agent.task_id(5174)
+    layout.task(agent.task_id(5173)).mkdir()
+    with pytest.raises(Ambiguous):
+        resolve(layout, "5173")

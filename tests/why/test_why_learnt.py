@@ -9,21 +9,21 @@ import msgspec
 import pytest
 from lumen_stage import Stage, until
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.model.ids import Ambiguous
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.transcript import session_id
 from lumen_tui.model.whytrace import rows
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks import taskfiles
-from lumen_tui.store.why.whytrace import resolve, trace
-from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
-from lumen_tui.tui.screens.why_screen import WhyScreen
+from lumen_tui.queries.lineage.trace import resolve, trace
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.tasks import task_files
+from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
 
 NOW = 1_800_000_000.0
 AT = "2027-01-15T07:00:00Z"
@@ -42,7 +42,7 @@ def layout(tmp_path: Path) -> Layout:
     found = Layout(tmp_path / "state")
     found.create()
     spec = Spec("tsk-0000000000001", "look at the build", "builder", created_at=AT)
-    taskfiles.add(found, spec)
+    task_files.add(found, spec)
     session = session_id(spec, 1)
     line = {"type": "user", "cwd": f"{found.task(spec.id)}/files", "sessionId": session}
     files.append(found.transcript(session), msgspec.json.encode(line) + b"\n")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from lumen_stage import Stage, until
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
 from lumen_tui.model import whytrace as shape
@@ -16,12 +16,12 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.tasks import Exit, Spec, Usage
 from lumen_tui.model.text import is_safe
+from lumen_tui.queries.lineage.trace import resolve, trace
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.people import approvals
-from lumen_tui.store.store import Store
-from lumen_tui.store.tasks import taskfiles
-from lumen_tui.store.why.whytrace import resolve, trace
-from lumen_tui.tui.screens.why_screen import WhyScreen
+from lumen_tui.store.tasks import task_files
+from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
 
 AT = "2027-01-15T07:00:00Z"
 NOW = times.epoch(AT) + 3600
@@ -38,12 +38,12 @@ class Chain:
         self.task, self.again = "tsk-0000000000001", "tsk-0000000000002"
         self.signal, self.answer = "sig-0000000000001", "sig-0000000000002"
         self.node, self.asked = "mem-0000000000001", "apr-0000000000001"
-        taskfiles.add(layout, Spec(self.task, f"look {EVIL}", created_at=AT, wu_id="WU-001"))
+        task_files.add(layout, Spec(self.task, f"look {EVIL}", created_at=AT, wu_id="WU-001"))
         ended = Exit(self.task, "failed", AT, usage=Usage(900, 100, 0.5))
         (layout.task(self.task) / "exit.json").write_bytes(msgspec.json.encode(ended))
         event = msgspec.json.encode({"at": AT, "kind": "waiting", "data": {"approval": self.asked}})
         (layout.task(self.task) / "events.jsonl").write_bytes(event + b"\n")
-        taskfiles.add(layout, Spec(self.again, "look again", created_at=AT, retry_of=self.task))
+        task_files.add(layout, Spec(self.again, "look again", created_at=AT, retry_of=self.task))
         self.store.signals.append(Signal(self.signal, f"found it {EVIL}", AT, sender="researcher", task_id=self.task))
         self.store.signals.append(Signal(self.answer, "thanks", AT, sender="ana", reply_to=self.signal))
         self.store.nodes.append(Node(self.node, "discovery", "a leak", AT, metadata={"task_id": self.task}))
@@ -105,8 +105,8 @@ def test_a_beginning_of_several_names_them(chain):
 
 def test_a_ring_ends(chain):
     one, two = "tsk-000000000000a", "tsk-000000000000b"
-    taskfiles.add(chain.layout, Spec(one, "a", depends_on=(two,)))
-    taskfiles.add(chain.layout, Spec(two, "b", depends_on=(one,)))
+    task_files.add(chain.layout, Spec(one, "a", depends_on=(two,)))
+    task_files.add(chain.layout, Spec(two, "b", depends_on=(one,)))
     found = trace(chain.layout, one, NOW)
     assert found.up[0].id == two
     assert found.up[0].steps[0].again

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from lumen_program import Child, start_worker
 
-from lumen_tui.store import files, locks
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from lumen_tui.engine.actions.registry import perform
-from lumen_tui.store import files
-from lumen_tui.store.store import Store
+from lumen_tui.actions.registry import perform
+from lumen_tui.storage import files
+from lumen_tui.storage.store import Store
 
 KEY = "sk-ant-0123456789abcdef"
 BUILDER = """+++

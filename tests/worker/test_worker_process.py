@@ -12,7 +12,7 @@ import time
 import pytest
 from lumen_tree import endless, long_walk
 
-from lumen_tui.store import files, locks
+from lumen_tui.storage import files, locks
 
 SLOW_ROLE = """+++
 purpose = "p"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from lumen_tui.engine.doctor import folders, journals, references, state, unfinished
 from lumen_tui.engine.doctor.finding import Finding, Report
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 
 Check = Callable[[Layout, float, bool], Iterator[Finding]]
 

@@ -11,9 +11,9 @@ from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.engine.doctor.journals import kinds
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
-from lumen_tui.store import filing, mending, misplaced, sweeping
-from lumen_tui.store.layout import Layout
-from lumen_tui.tools.paths import OWN_FILES
+from lumen_tui.storage import directories, misplaced, repair, sweeping
+from lumen_tui.storage.layout import Layout
+from lumen_tui.tools.files.paths import OWN_FILES
 
 
 def places(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Every file 0600 or stricter, folders 0700; folders and journals writable; nothing linked, nothing foreign."""
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     shared = frozenset(kinds(layout))
-    if above := filing.shared_above(layout.root):
+    if above := directories.shared_above(layout.root):
         what = f"stands in {one_line(above, 200)}, which other users can write: they can put another in its place"
         yield Finding("modes", ".", what, f"`chmod o-w {one_line(above, 200)}`, or move it")
     for path in _everything(layout.root):
@@ -84,7 +84,7 @@ def _open_to_others(path: Path, where: str, found: os.stat_result, fix: bool) ->
     if not fix:
         return Finding("modes", where, what, "doctor --fix closes it", mendable=True)
     try:
-        mending.make_private(path, wanted)
+        repair.make_private(path, wanted)
     except OSError as error:
         return Finding("modes", where, what, f"could not be closed: {error.strerror}", mendable=True)
     return Finding("modes", where, what, mendable=True, mended=f"mode is {wanted:04o} now")
@@ -92,9 +92,9 @@ def _open_to_others(path: Path, where: str, found: os.stat_result, fix: bool) ->
 
 def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Temporary files and half-made task folders of writers that were killed: in nobody's way, so notes."""
-    for path in list(mending.leftovers(layout.root, now - sweeping.OLD_SECONDS)):
+    for path in list(repair.leftovers(layout.root, now - sweeping.OLD_SECONDS)):
         what = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
         if fix:
-            mending.sweep(path)
+            repair.sweep(path)
         where = str(path.relative_to(layout.root))
         yield Finding("leftovers", where, what, level=NOTE, mendable=True, mended="removed" if fix else "")

@@ -22,17 +22,17 @@ from lumen_tui.model.spendbook import Entry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, mending
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.learning.evolved import Rejection
-from lumen_tui.store.learning.versions import Version
-from lumen_tui.store.memory import relay
-from lumen_tui.store.mending import Damaged, Judge
+from lumen_tui.storage import files, repair
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.repair import Damaged, Judge
+from lumen_tui.store.evolution.evolved import Rejection
+from lumen_tui.store.evolution.versions import Version
+from lumen_tui.store.memory import relays
 from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path
-from lumen_tui.store.signals.readstate import decode_receipt, slim
-from lumen_tui.store.tasks.taskread import has_worker
+from lumen_tui.store.signals.read_state import decode_receipt, slim
+from lumen_tui.store.tasks.task_records import has_worker
 
 _MOST_NAMED = 20  # damaged lines of one file that are named one by one
 
@@ -71,7 +71,7 @@ def kinds(layout: Layout) -> dict[Path, Any]:
 def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
     """Every journal that nobody but the store writes; of tasks those that do not run."""
     yield from kinds(layout).items()
-    yield from ((relay.path_of(layout, name), Submission) for name in relay.names(layout))
+    yield from ((relays.path_of(layout, name), Submission) for name in relays.names(layout))
     for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
         if path.parent != layout.archive and not has_worker(path.parent):
             yield path, TaskEvent
@@ -89,19 +89,19 @@ def lines(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def _torn(path: Path, name: str, fix: bool) -> Iterator[Finding]:
-    if not mending.is_torn(path):
+    if not repair.is_torn(path):
         return
     if fix:
-        mending.close_tail(path)
+        repair.close_tail(path)
     what = "the last line was cut off"
     yield Finding("torn ends", name, what, mendable=True, mended="closed, so that it stands alone" if fix else "")
 
 
 def _damaged(layout: Layout, path: Path, name: str, why: Judge, now: float, fix: bool) -> Iterator[Finding]:
-    found = mending.look(path, why)
+    found = repair.look(path, why)
     if not found:
         return
-    moved = mending.quarantine(layout, path, why, iso(now)) if fix else 0
+    moved = repair.quarantine(layout, path, why, iso(now)) if fix else 0
     if moved and path == layout.signals:
         receipts.tidy(layout, moved=True)
     mended = "moved to quarantine/quarantine.jsonl" if moved else ""

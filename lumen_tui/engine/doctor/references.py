@@ -11,9 +11,9 @@ from lumen_tui.engine.doctor.finding import NOTE, Finding
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Relationship
 from lumen_tui.model.text import one_line
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory.nodescan import newest_nodes
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.memory.node_scan import newest_nodes
 
 _MOST_NAMED = 20
 _edge = msgspec.json.Decoder(Relationship).decode

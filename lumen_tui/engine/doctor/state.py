@@ -14,14 +14,14 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.session import WorkSession
 from lumen_tui.model.snapshot import EngineLife, Problem
 from lumen_tui.model.tasks import Status
-from lumen_tui.store import files, filing, lease, process
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.process import ProcessId
+from lumen_tui.storage import directories, files, lease, process
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.process import ProcessId
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
-from lumen_tui.store.tasks.taskindex import TaskIndex
-from lumen_tui.store.tasks.taskread import read_json
-from lumen_tui.store.units.work import list_units
+from lumen_tui.store.tasks.task_index import TaskIndex
+from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.work.work_units import list_units
 
 _SQLITE = b"SQLite format 3\x00"
 
@@ -92,7 +92,7 @@ def indexes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             continue
         if why:
             if fix:
-                filing.remove(path)
+                directories.remove(path)
             mended = "removed; it is made anew" if fix else ""
             yield Finding("index", f"index/{path.name}", why, mendable=True, mended=mended)
 

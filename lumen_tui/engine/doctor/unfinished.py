@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lumen_tui.engine.actions import kinds, registry, turning
+from lumen_tui.actions import kinds, registry, turning
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor.finding import Finding
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.records import Action, Change, Stage
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, locks
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.people import history
-from lumen_tui.store.people.history import Entry
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.audit.journal import Entry
 
 _VERBS = registry.VERBS  # what undo needs of a verb stands beside it, and is known once all of them are
 
@@ -21,7 +21,7 @@ _VERBS = registry.VERBS  # what undo needs of a verb stands beside it, and is kn
 def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Each is done as a whole, or it is taken back."""
     store = Store(layout.root)
-    for entry in history.open_entries(layout):
+    for entry in journal.open_entries(layout):
         said = one_line(entry.first.summary or entry.first.verb, 80)
         what = f"an action of {one_line(entry.first.by, 40)} was cut off: {said}"
         hint = f"`undo {entry.first.id}` takes back what stands of it, doctor --fix finishes or clears it"
@@ -40,15 +40,15 @@ def _mend(store: Store, entry: Entry, now: float) -> str:
 
 
 def _mend_one(store: Store, action: Action, now: float) -> str:
-    lines = history.begun_lines(action)
+    lines = journal.begun_lines(action)
     stands = [_stands(store, change) for change in action.changes]
     if stands and all(stands):
-        history.tell_end(store.layout, lines, Stage.DONE)
+        journal.tell_end(store.layout, lines, Stage.DONE)
         return "all of it stands: it counts as done"
     if any(stands):
         turned = [Change(one.kind, one.key, one.after, one.before) for one in reversed(action.changes)]
         turning.put_back(store, turned, by=action.by, now=now)
-    history.tell_end(store.layout, lines, Stage.DROPPED)
+    journal.tell_end(store.layout, lines, Stage.DROPPED)
     return "taken back" if any(stands) else "nothing of it stands: it does not count"
 
 

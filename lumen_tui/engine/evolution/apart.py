@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from lumen_tui.engine.workers import worker_env
+from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.opinions import Judgement

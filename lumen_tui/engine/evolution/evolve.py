@@ -7,20 +7,20 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.actions.evolution import learning
-from lumen_tui.engine.evolution import factual, writing
+from lumen_tui.actions.evolution import learning
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.evolution import factual
 from lumen_tui.engine.evolution.factual import Linked
 from lumen_tui.engine.evolution.pipeline import Evolving
-from lumen_tui.engine.evolution.writing import Written
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.sessionlog import Report
-from lumen_tui.store import locks
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.learning import claudemd, evolved
-from lumen_tui.store.learning.constitution import read_standing
+from lumen_tui.storage import locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import claude_md, evolved, writing
+from lumen_tui.store.evolution.constitution import read_standing
+from lumen_tui.store.evolution.writing import Written
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.store import Store
 
 
 class Outcome(msgspec.Struct):
@@ -93,7 +93,7 @@ def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True)
     )
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         if evolved.observations(store.layout):
-            claudemd.write(store.layout, config.evolution, now)
+            claude_md.write(store.layout, config.evolution, now)
     return done
 
 

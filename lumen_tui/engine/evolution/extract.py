@@ -10,7 +10,7 @@ from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.phrases import learn_said, statement
 from lumen_tui.model.evolution import DOMAIN, Kind, Trust
 from lumen_tui.model.sessionlog import Entry, Open
-from lumen_tui.store.transcripts.sessionfiles import is_question
+from lumen_tui.store.sessions.transcripts import is_question
 
 _ANSWER = re.compile(r'"(?P<question>[^"\n]{4,300})"="(?P<answer>[^"\n]{1,200})"')
 _NO_CHOICE = re.compile(r"^(?:other|skip|none|n/?a|i don't know|not sure)\W*$", re.I)

@@ -7,19 +7,19 @@ from contextlib import closing
 
 from msgspec import Struct, field
 
-from lumen_tui.engine.actions import edits, fields
-from lumen_tui.engine.actions import facts as verbs
-from lumen_tui.engine.actions.nodes import BACK_TO_OPEN
+from lumen_tui.actions import edits, fields
+from lumen_tui.actions import facts as verbs
+from lumen_tui.actions.nodes import BACK_TO_OPEN
 from lumen_tui.model import facts, times
 from lumen_tui.model.evolution import Kind, Observation, Status, Trust, normal
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.ids import short_hash
-from lumen_tui.store.learning import evolved
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import evolved
 from lumen_tui.store.memory import facts as kept
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.nodes import Raw
-from lumen_tui.store.store import Store
 from lumen_tui.tools.probes import batch
 from lumen_tui.tools.probes.batch import Job
 from lumen_tui.tools.probes.suggest import suggest

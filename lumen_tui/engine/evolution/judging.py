@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lumen_tui.engine.actions.evolution import learning
+from lumen_tui.actions.evolution import learning
+from lumen_tui.actions.gate_rules import gate_rules
 from lumen_tui.engine.evolution import merge, opinion
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.merge import Known
 from lumen_tui.engine.evolution.opinion import Weighs
-from lumen_tui.engine.evolution.rules import gate_rules
 from lumen_tui.model import gate, ids
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import OBJECTION, Observation, Status, Trust, objected
@@ -19,10 +19,10 @@ from lumen_tui.model.gate import Rules
 from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.learning.evolved import Rejection
-from lumen_tui.store.stamped import stamp
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import stamp
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.evolution.evolved import Rejection
 
 
 class _Sitting(msgspec.Struct):

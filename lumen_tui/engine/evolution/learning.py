@@ -9,18 +9,18 @@ import time
 
 import msgspec
 
-from lumen_tui.engine.actions import acting
+from lumen_tui.actions import acting
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.outcome import ActionError
 from lumen_tui.model.config import EvolutionConfig
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.learning.constitution import read_standing
-from lumen_tui.store.stamped import Stamped, stamp
-from lumen_tui.store.store import Store
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import Stamped, stamp
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution.constitution import read_standing
+from lumen_tui.store.sessions.transcript_lines import own_sessions
 from lumen_tui.store.tasks import pauses
-from lumen_tui.store.tasks.killfile import is_thrown
-from lumen_tui.store.transcripts.sessionlines import own_sessions
+from lumen_tui.store.tasks.kill_file import is_thrown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from lumen_tui.actions.gate_rules import gate_rules
 from lumen_tui.engine.evolution import apart
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.judging import Judging
 from lumen_tui.engine.evolution.opinion import Key, Opinion, Passed, key_of
-from lumen_tui.engine.evolution.rules import gate_rules
 from lumen_tui.model import evolvedfiles, opinions
 from lumen_tui.model.config import Config, EvolutionConfig
 from lumen_tui.model.evolution import Observation
 from lumen_tui.model.opinions import MOST_CASES, Case, Judgement, Trial
 from lumen_tui.model.sessionlog import Open, Report
 from lumen_tui.model.text import one_line
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.learning.constitution import read_standing
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.evolution.constitution import read_standing
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.store import Store
 
 MODEL = "model"  # [evolution] judge
 NOT_ASKED = "the model that judges was not asked"

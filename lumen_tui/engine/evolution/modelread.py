@@ -24,13 +24,13 @@ from lumen_tui.model.reading import Answer, Order, Passage
 from lumen_tui.model.sessionlog import MODEL_PLACE, Entry, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks
-from lumen_tui.store.learning import evolved
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.stamped import stamp
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.sessions import transcript_lines
+from lumen_tui.store.sessions.transcripts import SessionParser
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.stamped import stamp
-from lumen_tui.store.store import Store
-from lumen_tui.store.transcripts import sessionlines
-from lumen_tui.store.transcripts.sessionfiles import SessionParser
 
 MODEL = "model"  # [evolution] extractor
 _STRETCH = 24_000  # characters that one call gets
@@ -102,7 +102,7 @@ class _Stretch(msgspec.Struct):
 
 def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) -> Iterator[_Stretch]:
     try:
-        fd = sessionlines.open_session(path)
+        fd = transcript_lines.open_session(path)
     except (OSError, files.StoreError):
         return  # the extractor has told of it
     try:
@@ -112,12 +112,12 @@ def _stretches(places: dict[str, Place], path: Path, own: bool, report: Report) 
 
 
 def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -> Iterator[_Stretch]:
-    key = f"{MODEL_PLACE}{parser.session}:{sessionlines.head_hash(fd)}"
+    key = f"{MODEL_PLACE}{parser.session}:{transcript_lines.head_hash(fd)}"
     known = places.get(key)
-    fits = known and known.offset <= os.fstat(fd).st_size and sessionlines.tail_hash(fd, known.offset) == known.tail
+    fits = known and known.offset <= os.fstat(fd).st_size and transcript_lines.tail_hash(fd, known.offset) == known.tail
     offset, line = (known.offset, known.line) if known and fits else (0, 0)
     begun, entries, size = offset, list[Entry](), 0
-    for behind, data in sessionlines.lines_from(fd, offset):
+    for behind, data in transcript_lines.lines_from(fd, offset):
         line, offset = line + 1, behind
         said = [entry for entry in parser.entries(line, data) if entry.kind == "said"]
         entries += said
@@ -131,7 +131,7 @@ def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -
 
 def _place(key: str, path: Path, fd: int, offset: int, line: int) -> Place:
     found = os.fstat(fd)
-    tail = sessionlines.tail_hash(fd, offset)
+    tail = transcript_lines.tail_hash(fd, offset)
     return Place(key, str(path), offset, line, found.st_size, found.st_mtime_ns, tail, "")
 
 

@@ -24,12 +24,12 @@ from lumen_tui.model.opinions import MOST_CASES
 from lumen_tui.model.sessionlog import MODEL_PLACE, Open, Place, Report
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
-from lumen_tui.store import files, locks
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.learning import evolved
-from lumen_tui.store.stamped import stamp
-from lumen_tui.store.transcripts import sessionlines
-from lumen_tui.store.transcripts.sessionfiles import SessionParser
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import stamp
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.sessions import transcript_lines
+from lumen_tui.store.sessions.transcripts import SessionParser
 
 if TYPE_CHECKING:
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
@@ -63,7 +63,7 @@ class Evolving:
         report = Report(one_line(str(path), 300))
         began = time.perf_counter()
         try:
-            fd = sessionlines.open_session(path)
+            fd = transcript_lines.open_session(path)
         except (OSError, files.StoreError) as error:
             report.problem = f"cannot be read: {error}"
             return report
@@ -76,7 +76,7 @@ class Evolving:
 
     def _read(self, fd: int, path: Path, report: Report, now: float, own: bool) -> None:
         report.session = one_line(path.stem, 80)
-        key = f"{report.session}:{sessionlines.head_hash(fd)}"
+        key = f"{report.session}:{transcript_lines.head_hash(fd)}"
         if any(run.key == key for run in self._waiting):
             self.settle(now)
         place = self._place(key, fd)
@@ -90,7 +90,7 @@ class Evolving:
         place = self.place_on_disk(key)
         if place is None or os.fstat(fd).st_size < place.offset:
             return None
-        return place if sessionlines.tail_hash(fd, place.offset) == place.tail else None
+        return place if transcript_lines.tail_hash(fd, place.offset) == place.tail else None
 
     def place_on_disk(self, key: str) -> Place | None:
         """What the last write of anybody says."""
@@ -149,7 +149,7 @@ class _Run:
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
         self.held = extractor.held
-        for offset, line in sessionlines.lines_from(self._fd, self._offset):
+        for offset, line in transcript_lines.lines_from(self._fd, self._offset):
             self._line += 1
             for entry in parser.entries(self._line, line):
                 self.buffer.extend(extractor.take(entry))
@@ -213,5 +213,5 @@ class _Run:
         found = os.fstat(self._fd)
         return Place(
             self.key, str(self._path), self._offset, self._line, found.st_size, found.st_mtime_ns,
-            sessionlines.tail_hash(self._fd, self._offset), iso(now), self.held,
+            transcript_lines.tail_hash(self._fd, self._offset), iso(now), self.held,
         )  # fmt: skip

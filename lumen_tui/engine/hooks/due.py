@@ -6,9 +6,9 @@ Loaded by a hook only where `[memory.progress_signals]` asks for such signals.
 from __future__ import annotations
 
 from lumen_tui.model import progresswords, times
-from lumen_tui.store import backwards
-from lumen_tui.store.rawjson import decode
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.storage import backwards
+from lumen_tui.storage.raw_json import decode
+from lumen_tui.store.sessions import hook_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ _COMPLETION = "wu_completion"  # told by the program itself
 def said(root: str, record: Raw, rule: Raw) -> str:
     """What is due since this hook, which stands in the journal; empty where nothing is, or was told before."""
     wu_id = record.get("wu")
-    if not wu_id or record["event"] not in hookjournal.CALLS:
+    if not wu_id or record["event"] not in hook_journal.CALLS:
         return ""
     since = list(_since(root, record, _signalled(root, wu_id)))
-    every, calls = rule["frequency"], sum([one.get("event") in hookjournal.CALLS for one in since])
+    every, calls = rule["frequency"], sum([one.get("event") in hook_journal.CALLS for one in since])
     found = []
     if every > 0 and calls and calls % every == 0:
         found.append(progresswords.calls(calls, every))
@@ -41,7 +41,7 @@ def said(root: str, record: Raw, rule: Raw) -> str:
 def _since(root: str, record: Raw, signalled: float) -> Iterator[Raw]:
     """What the same session did on the same work unit since it was last signalled about."""
     needle = record["session"].encode()
-    for line in _lines(f"{root}/{hookjournal.NAME}"):
+    for line in _lines(f"{root}/{hook_journal.NAME}"):
         found = decode(line) if needle in line else None
         if not found or found.get("session") != record["session"] or found.get("wu") != record["wu"]:
             continue

@@ -17,15 +17,15 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.engine.actions.registry import perform
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.registry import perform
 from lumen_tui.engine.hooks import outcome
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files, locks
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.rawjson import decode
-from lumen_tui.store.store import Store
-from lumen_tui.store.transcripts import hookjournal
-from lumen_tui.store.units import sessions
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.raw_json import decode
+from lumen_tui.storage.store import Store
+from lumen_tui.store.sessions import hook_journal
+from lumen_tui.store.work import sessions
 
 Raw = dict[str, Any]
 _ROTATE_AT, _KEEP = 8 * 1024 * 1024, 2 * 1024 * 1024  # bytes of the journal
@@ -38,7 +38,7 @@ _NOTES = {
 def work(store: Store, now: float) -> int:
     """Answer every request there is, one checkpoint for each work session; returns how many requests those were."""
     by_session: dict[str, list[Raw]] = {}
-    for request in hookjournal.pending(str(store.root), now):
+    for request in hook_journal.pending(str(store.root), now):
         by_session.setdefault(str(request.get("ses") or ""), []).append(request)
     for ses, requests in by_session.items():
         _answer(store, ses, requests, now)
@@ -82,7 +82,7 @@ def _words(requests: list[Raw]) -> str:
 
 def shorten(store: Store) -> None:
     """Keep the newest part of a journal that has grown large, with a line on what was there before."""
-    path = store.root / hookjournal.NAME
+    path = store.root / hook_journal.NAME
     if os.stat(path).st_size > _ROTATE_AT:
         Journal(path).rewrite(_newest)
 
@@ -100,15 +100,15 @@ def _newest(lines: Iterator[bytes]) -> Iterable[bytes]:
             found = decode(gone) or {}
             first = first or str(found.get("first") or found.get("at") or "")
             dropped += _counts(found)
-    head = {"at": first, "event": hookjournal.EARLIER, "first": first, "count": dropped, "schema": 1}
+    head = {"at": first, "event": hook_journal.EARLIER, "first": first, "count": dropped, "schema": 1}
     return [msgspec.json.encode(head), *kept] if dropped else kept
 
 
 def _counts(record: Raw) -> int:
     count = record.get("count")
-    if record.get("event") == hookjournal.EARLIER and isinstance(count, int):
+    if record.get("event") == hook_journal.EARLIER and isinstance(count, int):
         return count
-    return record.get("event") != hookjournal.OUTCOME
+    return record.get("event") != hook_journal.OUTCOME
 
 
 def main(root: str, lock: int) -> None:
@@ -124,9 +124,9 @@ def main(root: str, lock: int) -> None:
             shorten(store)
         finally:
             os.close(held)
-        if not hookjournal.pending(root, time.time()):
+        if not hook_journal.pending(root, time.time()):
             return
-        held = locks.try_lock(f"{root}/{hookjournal.LOCK}")
+        held = locks.try_lock(f"{root}/{hook_journal.LOCK}")
 
 
 if __name__ == "__main__":

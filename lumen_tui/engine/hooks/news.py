@@ -8,12 +8,12 @@ from typing import Any
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
-from lumen_tui.store.journal import Follower
-from lumen_tui.store.lines import split_lines
-from lumen_tui.store.rawjson import decode
-from lumen_tui.store.store import Store
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.storage.raw_json import decode
+from lumen_tui.storage.store import Store
+from lumen_tui.store.sessions import hook_journal
 
 _MOST = 1024 * 1024  # bytes of one look
 
@@ -23,10 +23,10 @@ class HookNews:
 
     def __init__(self, store: Store, log: EventLog, now: float) -> None:
         self._log, self._after = log, now
-        self._follower = Follower(store.root / hookjournal.NAME)
+        self._follower = Follower(store.root / hook_journal.NAME)
         self._generation = self._follower.generation
         try:
-            found = os.stat(store.root / hookjournal.NAME, follow_symlinks=False)
+            found = os.stat(store.root / hook_journal.NAME, follow_symlinks=False)
             self._follower.resume((found.st_dev, found.st_ino, found.st_size))
         except OSError:
             pass  # there is none yet: it is read from its first line on
@@ -48,7 +48,7 @@ class HookNews:
     def _tell(self, record: dict[str, Any], now: float, until: float) -> None:
         """One outcome. A journal that was shortened begins anew: what it holds `until` then was told before."""
         at = times.epoch(str(record.get("at")))
-        if record.get("event") != hookjournal.OUTCOME or at <= until:
+        if record.get("event") != hook_journal.OUTCOME or at <= until:
             return
         self._after = max(at, self._after)
         said = one_line(str(record.get("said")), 300)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files
-from lumen_tui.store.journal import encode
-from lumen_tui.store.store import Store
-from lumen_tui.store.transcripts import hookjournal
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import encode
+from lumen_tui.storage.store import Store
+from lumen_tui.store.sessions import hook_journal
 
 
 def note(
@@ -17,7 +17,7 @@ def note(
     node_id: str = "",
 ) -> None:  # fmt: skip
     """Record it durably; StoreError where that cannot be done."""
-    record = {"at": times.iso(now), "event": hookjournal.OUTCOME, "session": session, "ok": ok, "wu": wu_id}
+    record = {"at": times.iso(now), "event": hook_journal.OUTCOME, "session": session, "ok": ok, "wu": wu_id}
     record |= {"node": node_id} if node_id else {}
     record |= {"said": one_line(said, 500), "answers": list(answers), "schema": 1}
-    files.append(store.root / hookjournal.NAME, encode(record))
+    files.append(store.root / hook_journal.NAME, encode(record))

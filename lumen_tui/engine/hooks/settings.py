@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store import files, filing
-from lumen_tui.store.transcripts.hookjournal import CALLS, EVENTS
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.storage import directories, files
+from lumen_tui.store.sessions.hook_journal import CALLS, EVENTS
 
 Settings = dict[str, Any]
 _TIMEOUT = 10  # seconds after which the agent's program goes on without an answer
@@ -79,7 +79,7 @@ def uninstall(path: Path) -> bool:
     earlier = _parse(_backup(path), saved.decode()) if saved and saved.strip() else {}
     after = _without_ours(before, earlier)
     if not after and saved is None:
-        filing.remove(path)  # it held nothing but ours
+        directories.remove(path)  # it held nothing but ours
     else:
         _write(path, saved.decode() if saved and after == earlier else _dump(after, text))
     return True
@@ -227,7 +227,7 @@ def _back_up(path: Path, text: str) -> None:
     if path.exists():
         _write(_backup(path), text, like=path)
     else:
-        filing.remove(_backup(path)) if _backup(path).exists() else None
+        directories.remove(_backup(path)) if _backup(path).exists() else None
 
 
 def _write(path: Path, text: str, like: Path | None = None) -> None:

@@ -10,9 +10,9 @@ import msgspec
 
 from lumen_tui.model.archive import WITHDRAWN, Passage
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.store import files
-from lumen_tui.store.journal import Journal, encode
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import Journal, encode
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import nodes
 
 decode = msgspec.json.Decoder(Passage).decode

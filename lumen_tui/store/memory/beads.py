@@ -14,8 +14,8 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import short_hash
-from lumen_tui.store import files
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import importing
 from lumen_tui.store.memory.importing import Report, Source
 

@@ -26,11 +26,11 @@ from lumen_tui.model.blocks import (
     shown_difference,
 )
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.store import files, filing, locks
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.memory import blockfiles
-from lumen_tui.store.memory.blockfiles import Damaged, OnDisk
+from lumen_tui.storage import directories, files, locks
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.memory import block_files
+from lumen_tui.store.memory.block_files import Damaged, OnDisk
 
 LOCK = "blocks"
 HAND = "a person"  # who edited a file by hand
@@ -60,25 +60,25 @@ Decide = Callable[[Block], Write]
 
 def read_all(layout: Layout) -> list[Block]:
     """Every block there is, as its file says it. Nothing is written: an edit by hand is only marked as such."""
-    found = blockfiles.history(layout)
-    all_seen = [_seen(layout, name, found.get(name, [])) for name in blockfiles.names(layout, found)]
+    found = block_files.history(layout)
+    all_seen = [_seen(layout, name, found.get(name, [])) for name in block_files.names(layout, found)]
     return [one for one in all_seen if one.at or one.by_hand or one.problem or one.name in STANDARD]
 
 
 def read(layout: Layout, name: str) -> Block:
     """One block, in the same way."""
-    return _seen(layout, name, blockfiles.history(layout).get(name, []))
+    return _seen(layout, name, block_files.history(layout).get(name, []))
 
 
 def steps(layout: Layout, name: str) -> list[Step]:
     """What became of a block, oldest first."""
-    return blockfiles.history(layout).get(name, [])
+    return block_files.history(layout).get(name, [])
 
 
 def _seen(layout: Layout, name: str, known: list[Step]) -> Block:
     last = known[-1] if known else None
     try:
-        there = blockfiles.read_file(layout, name, last)
+        there = block_files.read_file(layout, name, last)
     except (BadFile, files.StoreError, OSError) as error:
         return msgspec.structs.replace(_recorded(layout, name, last), problem=_why(name, error))
     block = as_block(last, name, there.text if there else "")
@@ -101,7 +101,7 @@ def _why(name: str, error: Exception) -> str:
 def _recorded(layout: Layout, name: str, last: Step | None) -> Block:
     """The block of the last step; without a text where even that is gone."""
     try:
-        return as_block(last, name, blockfiles.kept_text(layout, last) if last else "")
+        return as_block(last, name, block_files.kept_text(layout, last) if last else "")
     except Damaged:
         return as_block(last, name)
 
@@ -117,11 +117,11 @@ def _same(there: OnDisk, last: Step | None) -> bool:
 @contextmanager
 def locked(layout: Layout, now: float) -> Iterator[History]:
     """The history, with everything in it that was cut off or edited by hand, while nobody else writes."""
-    filing.make_folder(layout.blocks)
+    directories.make_folder(layout.blocks)
     with locks.waiting_lock(layout.lock(LOCK)):
-        found = blockfiles.history(layout)
+        found = block_files.history(layout)
         _finish(layout, found)
-        for name in blockfiles.names(layout, found):
+        for name in block_files.names(layout, found):
             _take_in(layout, name, found, now)
         yield found
 
@@ -148,24 +148,24 @@ def _finish(layout: Layout, found: History) -> None:
         return
     with contextlib.suppress(Damaged):  # else it was never begun: its text is kept before, and the note written whole
         if (step := pending(layout)) is not None:
-            _carry_out(layout, step, blockfiles.kept_text(layout, step), found)
-    filing.remove(layout.block_pending)
+            _carry_out(layout, step, block_files.kept_text(layout, step), found)
+    directories.remove(layout.block_pending)
 
 
 def _carry_out(layout: Layout, step: Step, text: str, found: History) -> None:
     known = found.setdefault(step.name, [])
     if not any(one.step == step.step for one in known):
-        blockfiles.append_step(layout, step)
+        block_files.append_step(layout, step)
         known.append(step)
     if known[-1] == step:
-        blockfiles.write_file(layout, step, text, lambda: _is_untouched(layout, step, known))
+        block_files.write_file(layout, step, text, lambda: _is_untouched(layout, step, known))
 
 
 def _is_untouched(layout: Layout, step: Step, known: list[Step]) -> bool:
     """Whether the file is still that of the step before. What a person saved this moment stays, and is taken in."""
     last = known[-2] if len(known) > 1 else None
     try:
-        there = blockfiles.read_file(layout, step.name, last)
+        there = block_files.read_file(layout, step.name, last)
     except BadFile:
         return False
     return step.how == "hand" or (not _is_live(last) if there is None else _same(there, last))
@@ -176,7 +176,7 @@ def _take_in(layout: Layout, name: str, found: History, now: float) -> None:
     known = found.get(name, [])
     last = known[-1] if known else None
     try:
-        there = blockfiles.read_file(layout, name, last)
+        there = block_files.read_file(layout, name, last)
     except (BadFile, files.StoreError, OSError):
         return
     if there is None and _is_live(last):
@@ -219,7 +219,7 @@ def write(
 
 
 def _current(layout: Layout, name: str, found: History) -> Block:
-    blockfiles.path_of(layout, name)
+    block_files.path_of(layout, name)
     known = found.get(name, [])
     block = _seen(layout, name, known)
     if block.problem:
@@ -260,7 +260,7 @@ def _check_base(layout: Layout, now: Block, base: int | None, found: History) ->
 
 def _text_of(layout: Layout, step: Step) -> str:
     try:
-        return blockfiles.kept_text(layout, step)
+        return block_files.kept_text(layout, step)
     except Damaged:
         return ""
 
@@ -272,7 +272,7 @@ def _write(
     text = wanted.text if wanted.text is not None else ""
     step = Step(
         name=name, step=known[-1].step + 1 if known else 1, at=times.iso(now), by=wanted.by, how=wanted.how,
-        text=blockfiles.keep_text(layout, text), chars=len(text), trust=wanted.trust, fields=wanted.fields,
+        text=block_files.keep_text(layout, text), chars=len(text), trust=wanted.trust, fields=wanted.fields,
         source=wanted.source, note=wanted.note, key=wanted.key,
     )  # fmt: skip
     if wanted.text is None:
@@ -280,7 +280,7 @@ def _write(
     begin(step)
     files.replace(layout.block_pending, msgspec.json.encode(step))
     _carry_out(layout, step, text, found)
-    filing.remove(layout.block_pending)
+    directories.remove(layout.block_pending)
     return step
 
 

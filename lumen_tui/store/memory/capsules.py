@@ -10,10 +10,10 @@ import msgspec
 from lumen_tui.model.capsule import Capsule
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Packet
-from lumen_tui.store import backwards, files, filing
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.redaction import clean_line
-from lumen_tui.store.tasks.taskread import decode_safe
+from lumen_tui.storage import backwards, directories, files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.redaction import clean_line
+from lumen_tui.store.tasks.task_records import decode_safe
 
 _MOST = 1024 * 1024  # bytes of a capsule that are read
 
@@ -25,11 +25,11 @@ def path(layout: Layout, loop: int) -> Path:
 
 def write(layout: Layout, capsule: Capsule, keep: int) -> None:
     """Write a capsule durably, and only then take away those beyond the newest `keep`."""
-    filing.make_folder(layout.capsules)
+    directories.make_folder(layout.capsules)
     files.replace(path(layout, capsule.loop), msgspec.json.format(clean_line(msgspec.json.encode(capsule)), indent=1))
     for loop in listed(layout)[: -max(1, keep)]:
         if loop < capsule.loop:
-            filing.remove(path(layout, loop))
+            directories.remove(path(layout, loop))
 
 
 def read(layout: Layout, loop: int) -> Capsule | None:

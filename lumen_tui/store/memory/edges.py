@@ -9,8 +9,8 @@ import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Relationship
-from lumen_tui.store.journal import Journal
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.layout import Layout
 
 
 class Edge(NamedTuple):

@@ -14,12 +14,12 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, fact_of
 from lumen_tui.model.freshness import FactState, FactsView
 from lumen_tui.model.text import one_line, safe, safe_all
-from lumen_tui.store import files
-from lumen_tui.store.damage import Damage
-from lumen_tui.store.journal import PIECE, Follower, encode
-from lumen_tui.store.layout import Layout, from_home
-from lumen_tui.store.lines import split_lines
-from lumen_tui.store.memory.nodeviews import decode_node
+from lumen_tui.storage import files
+from lumen_tui.storage.damage import Damage
+from lumen_tui.storage.journal import PIECE, Follower, encode
+from lumen_tui.storage.layout import Layout, from_home
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.store.memory.node_views import decode_node
 from lumen_tui.store.settings.config import load_config
 
 _MARK = b'"fact"'

@@ -16,12 +16,12 @@ import msgspec
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.reconcile import Settled, settle
-from lumen_tui.store import files, filing
-from lumen_tui.store.damage import Quarantined, known_lines
-from lumen_tui.store.journal import Journal, whole_lines
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.damage import Quarantined, known_lines
+from lumen_tui.storage.journal import Journal, whole_lines
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.redaction import clean, clean_foreign
 from lumen_tui.store.memory import nodes
-from lumen_tui.store.redaction import clean, clean_foreign
 
 _CHUNK = 1024 * 1024
 _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
@@ -182,7 +182,7 @@ def _quarantine(layout: Layout, part: Part, bad: list[Source], now: str) -> None
             text = one.line[:_KEPT_BYTES].decode(errors="backslashreplace")
             records.append(Quarantined(where, 0, one.reason, digest, text, now))
     if records:
-        filing.make_folder(layout.quarantine.parent)
+        directories.make_folder(layout.quarantine.parent)
         Journal(layout.quarantine).append_all(records)
 
 

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable
 
 from lumen_tui.model.ids import Ambiguous as Ambiguous
-from lumen_tui.store import backwards, files, rawjson, stages
+from lumen_tui.storage import backwards, files, raw_json, stages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from lumen_tui.store.layout import Layout
+    from lumen_tui.storage.layout import Layout
 
 Raw = dict[str, "Any"]
 Edit = Callable[[dict[str, Raw]], tuple[list[Raw], bytes]]
@@ -36,7 +36,7 @@ def newest(fd: int, wanted: Iterable[str]) -> dict[str, tuple[int, Raw]]:
         if not missing:
             break
         for identifier, at in _mentions(block, missing):
-            record = rawjson.decode(_line_around(block, at)) if identifier in missing else None
+            record = raw_json.decode(_line_around(block, at)) if identifier in missing else None
             if record and record.get("id") == identifier.decode():
                 found[record["id"]] = start + block.rfind(b"\n", 0, at) + 1, record
                 missing.discard(identifier)
@@ -86,7 +86,7 @@ def _with_prefix(fd: int, text: str, kind: str) -> set[str]:
             identifier = match.group(1).decode(errors="replace")
             if identifier in found:
                 continue
-            record = rawjson.decode(_line_around(block, match.start()))
+            record = raw_json.decode(_line_around(block, match.start()))
             if not record or record.get("id") != identifier:
                 continue
             if identifier in (text, f"{kind}-{text}"):
@@ -133,12 +133,12 @@ def change(layout: Layout, node_ids: Iterable[str], edit: Edit) -> None:
     """
     with files.locked_log(layout.memory) as fd:
         changed, actions = edit({one: copy.deepcopy(node) for one, (_, node) in newest(fd, node_ids).items()})
-        append_both(layout, fd, b"".join([rawjson.line(node) for node in changed]), actions)
+        append_both(layout, fd, b"".join([raw_json.line(node) for node in changed]), actions)
 
 
 def append_once(path: files.StrPath, record: Raw) -> bool:
     """Append a record unless its id is in the journal; whether it was appended. Two at once append one."""
-    line = rawjson.line(record)
+    line = raw_json.line(record)
     with files.locked_log(path) as fd:
         if newest(fd, [str(record["id"])]):
             return False
@@ -150,7 +150,7 @@ def append_new(path: files.StrPath, record: Raw, *, once: bool) -> bool:
     """Append a record, with `once` unless its id is there, which costs a look through the journal; whether it was."""
     if once:
         return append_once(path, record)
-    files.append(path, rawjson.line(record))
+    files.append(path, raw_json.line(record))
     return True
 
 

@@ -9,10 +9,10 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.modelsconfig import ModelsConfig, doubtful, settings, stranger
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, filing, frontmatter, locks
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings import closing, granting, lastgood
+from lumen_tui.storage import directories, files, frontmatter, locks
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings import fail_closed, granting, last_good
 from lumen_tui.store.settings.holding import CLOSABLE
 from lumen_tui.store.settings.layering import layered
 
@@ -28,10 +28,10 @@ def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
 
 def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
     """As `load_config`; what protects is kept for the time when it cannot be read. For the engine alone."""
-    lastgood.keep(layout)
+    last_good.keep(layout)
     loaded = _load(layout)
     if loaded.whole:
-        lastgood.keep_limits(layout, loaded.config)
+        last_good.keep_limits(layout, loaded.config)
     return loaded.config, _all_problems(layout, loaded)
 
 
@@ -55,12 +55,12 @@ def _load(layout: Layout) -> _Loaded:
     config, slips = layered(Config(), tables)
     kept = None
     if wrong := {section for slip in slips for section in slip.policy}:
-        kept = lastgood.limits(layout)
-        config, slips = layered(lastgood.beneath(kept, wrong), tables)
+        kept = last_good.limits(layout)
+        config, slips = layered(last_good.beneath(kept, wrong), tables)
     known = kept is not None
-    shut = CLOSABLE if any(table is None for _, table, _ in tables) else closing.shut(slips, known=known)
-    problems = [*broken, *(closing.problem(slip, known=known) for slip in slips)]
-    return _Loaded(closing.closed(config, shut), problems, whole=not broken and not wrong)
+    shut = CLOSABLE if any(table is None for _, table, _ in tables) else fail_closed.shut(slips, known=known)
+    problems = [*broken, *(fail_closed.problem(slip, known=known) for slip in slips)]
+    return _Loaded(fail_closed.closed(config, shut), problems, whole=not broken and not wrong)
 
 
 def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[str, Any] | None, str]:
@@ -74,8 +74,8 @@ def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[st
         where, what = path.name, f"not UTF-8 at byte {error.start}"
     except (files.StoreError, OSError) as error:
         where, what = path.name, str(error)
-    kept = lastgood.protecting(layout, path)
-    problems.append(Problem(where=where, what=what, hint=closing.STRICT if kept is None else closing.KEPT))
+    kept = last_good.protecting(layout, path)
+    problems.append(Problem(where=where, what=what, hint=fail_closed.STRICT if kept is None else fail_closed.KEPT))
     return (None, "") if kept is None else kept
 
 
@@ -98,7 +98,7 @@ def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
         return []
     import difflib  # only where roles are named: the hot verbs read settings too
 
-    from lumen_tui.store.shipped import shipped
+    from lumen_tui.storage.shipped import shipped
 
     known = sorted(
         {path.stem for folder in (shipped("roles"), layout.roles, layout.retired_roles) for path in folder.glob("*.md")}
@@ -125,7 +125,7 @@ def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
         if table:
             files.replace(layout.operator, tomli_w.dumps(table).encode())
         else:
-            filing.remove(layout.operator)
+            directories.remove(layout.operator)
 
 
 def _set(table: dict[str, Any], names: list[str], value: Any) -> None:

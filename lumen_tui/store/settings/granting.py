@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage.layout import Layout
 
 _NEVER = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
           "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var")  # noqa: S108  # fmt: skip

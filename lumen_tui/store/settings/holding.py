@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumen_tui.model.config import Config
-from lumen_tui.store.settings import plainly
+from lumen_tui.store.settings import config_errors
 
 WHOLE = ("sandbox", "budget", "approvals", "web", "allow")  # sections of which every setting holds something back
 _ANY = "*"  # a name that the operator chose
@@ -31,11 +31,11 @@ def closes(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 def _meant(keys: tuple[str, ...]) -> tuple[str, ...]:
     """The keys with the first unknown one as the known one that is nearest to it, or cut before it."""
-    known = next((depth for depth in range(1, len(keys) + 1) if not plainly.is_known(Config, keys[:depth])), 0)
+    known = next((depth for depth in range(1, len(keys) + 1) if not config_errors.is_known(Config, keys[:depth])), 0)
     if not known:
         return keys
     above = keys[: known - 1]
-    near = plainly.close(keys[known - 1], plainly.fields(Config, above))
+    near = config_errors.close(keys[known - 1], config_errors.fields(Config, above))
     return (*above, near, *keys[known:]) if near else above
 
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from lumen_tui.model.config import Config
 from lumen_tui.model.text import one_line
-from lumen_tui.store import frontmatter
-from lumen_tui.store.settings import holding, plainly
+from lumen_tui.storage import frontmatter
+from lumen_tui.store.settings import config_errors, holding
 
 _SECTIONS = Config.__struct_fields__
 _NEAR = 0.6  # likeness from which the name of a section counts as a misspelling of another
@@ -51,7 +51,7 @@ def _take(config: Config, keys: tuple[str, ...], value: Any, source: Source, sli
     try:
         return msgspec.convert(_with(config, keys, value), Config)
     except msgspec.ValidationError as error:
-        slips.append(_slip(keys, plainly.of_value(error, Config, keys, value), source))
+        slips.append(_slip(keys, config_errors.of_value(error, Config, keys, value), source))
         return config
 
 
@@ -69,9 +69,9 @@ def _with(config: Config, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
 
 def _slip(keys: tuple[str, ...], what: str, source: Source) -> Slip:
     """Make the slip of a setting in a section that there is."""
-    unknown = not plainly.is_known(Config, keys)
+    unknown = not config_errors.is_known(Config, keys)
     if unknown:
-        what = f"there is no such setting{plainly.instead(Config, keys)}"
+        what = f"there is no such setting{config_errors.instead(Config, keys)}"
     return Slip(keys, unknown, holding.closes(keys), _where(keys, source), f"{_dotted(keys)}: {what}")
 
 
@@ -98,21 +98,23 @@ def _held_back(meant: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]
 
 def meant_by(section: str, value: Any) -> tuple[str, ...]:
     """The sections that an unknown one may stand for: by its name, else by what is in it. Empty: nobody knows."""
-    if near := plainly.close(section, _SECTIONS, _NEAR):
+    if near := config_errors.close(section, _SECTIONS, _NEAR):
         return (near,)
     inside = {key.casefold() for key in value} if isinstance(value, dict) else {section.casefold()}
-    return tuple(known for known in _SECTIONS if inside & {*plainly.fields(Config, (known,))})
+    return tuple(known for known in _SECTIONS if inside & {*config_errors.fields(Config, (known,))})
 
 
 def _instead(keys: tuple[str, ...], meant: tuple[str, ...]) -> str:
     """What to write in the place of a setting in an unknown section."""
     if not meant:
         return f"take it out, or put it under one of {', '.join(_SECTIONS)}"
-    dotted = [
-        f"{section}.{key}" if (key := plainly.close(keys[-1], plainly.fields(Config, (section,)))) else section
-        for section in meant
-    ]  # fmt: skip
-    return f"did you mean {' or '.join(dotted)}?"
+    return f"did you mean {' or '.join(_nearest(section, keys[-1]) for section in meant)}?"
+
+
+def _nearest(section: str, key: str) -> str:
+    """Return the section with the setting in it that is spelt like `key`; without one, the section alone."""
+    near = config_errors.close(key, config_errors.fields(Config, (section,)))
+    return f"{section}.{near}" if near else section
 
 
 def _dotted(keys: tuple[str, ...]) -> str:

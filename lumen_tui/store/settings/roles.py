@@ -11,11 +11,11 @@ from lumen_tui.model import agent, ids, times
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import TIERS
-from lumen_tui.store import files, frontmatter
-from lumen_tui.store.frontmatter import BadFile
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.settings import granting, plainly, rulelines
-from lumen_tui.store.shipped import shipped
+from lumen_tui.storage import files, frontmatter
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.shipped import shipped
+from lumen_tui.store.settings import config_errors, granting, rule_lines
 
 
 def parse_role(name: str, text: str, source: str) -> Role:
@@ -25,8 +25,8 @@ def parse_role(name: str, text: str, source: str) -> Role:
     try:
         role = msgspec.convert({**fields, "name": name, "prompt": prompt, "source": source}, Role)
     except msgspec.ValidationError as error:
-        line = rulelines.place(error, text) or frontmatter.line_of(text, plainly.place(error))
-        raise BadFile(plainly.in_words(error, Role, fields), line) from error
+        line = rule_lines.place(error, text) or frontmatter.line_of(text, config_errors.place(error))
+        raise BadFile(config_errors.in_words(error, Role, fields), line) from error
     _check(role, text)
     return role
 
@@ -43,7 +43,7 @@ def _check(role: Role, text: str) -> None:
         said = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
         raise BadFile(said, frontmatter.line_of(text, "until"))
     own = agent.TOOLS if role.name == agent.ROLE else ()
-    rulelines.check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
+    rule_lines.check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
 
 
 def render_role(role: Role) -> str:

@@ -16,10 +16,10 @@ import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Receipt
-from lumen_tui.store import files, filing, locks, rewriting
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import directories, files, locks, rewriting
+from lumen_tui.storage.layout import Layout
 from lumen_tui.store.signals.judging import NO_SIGNAL, Counts, Judged
-from lumen_tui.store.signals.readstate import decode_receipt, slim
+from lumen_tui.store.signals.read_state import decode_receipt, slim
 
 MOST = 5  # cleanups that are kept
 MOST_BYTES = 32 * 1024 * 1024  # of both journals, beside one cleanup; of all together twice as much
@@ -62,8 +62,8 @@ class Keeping:
         self._told = True
         _make_room(self._layout, self.copies)
         if self.copies:
-            filing.make_folder(self._layout.cleanups)
-            filing.make_folder(self._folder)
+            directories.make_folder(self._layout.cleanups)
+            directories.make_folder(self._folder)
             self._kept.number = max([one.number for one in kept(self._layout)], default=0) + 1
             self._write()
         self._tell(counts)
@@ -147,8 +147,8 @@ def _bytes(layout: Layout, one: Kept) -> int:
 
 def _forget(path: Path) -> None:
     for name in (_RECORD, _SIGNALS, _RECEIPTS):
-        filing.remove(path / name)
-    filing.remove_folder(path)
+        directories.remove(path / name)
+    directories.remove_folder(path)
 
 
 def put_back(layout: Layout, name: str) -> None:
@@ -164,7 +164,7 @@ def put_back(layout: Layout, name: str) -> None:
         locks.overwrite_locked(held, b"")  # copies that a killed run left in the archive are gone as well
         files.replace(there / _RECORD, msgspec.json.encode(Kept(found.id, found.at, found.number, undone=True)))
         for one in (_SIGNALS, _RECEIPTS):
-            filing.remove(there / one)
+            directories.remove(there / one)
 
 
 def _lines(data: bytes) -> list[bytes]:

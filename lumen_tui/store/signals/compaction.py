@@ -19,14 +19,14 @@ import msgspec
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Receipt
-from lumen_tui.store import files, filing, locks, rewriting
-from lumen_tui.store.journal import Follower, encode
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.linemap import whole_blocks
+from lumen_tui.storage import directories, files, locks, rewriting
+from lumen_tui.storage.journal import Follower, encode
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_numbers import whole_blocks
 from lumen_tui.store.signals import judging, receipts
 from lumen_tui.store.signals.cleanups import Keeping
 from lumen_tui.store.signals.judging import NO_SIGNAL, REASONS, Counts, Judged, Rule, Watch, unwatched
-from lumen_tui.store.signals.readstate import decode_receipt, slim
+from lumen_tui.store.signals.read_state import decode_receipt, slim
 
 _BATCH = 512 * 1024  # bytes of one append to the archive: a kill does not tear it
 _ATTEMPTS = 5  # another rewrite came between the judgement and the lock
@@ -221,13 +221,13 @@ class _Archive:
         self._unsynced += self._size
         self._batch, self._size = [], 0
         if self._unsynced >= _SYNC:
-            filing.make_durable(self._path)
+            directories.make_durable(self._path)
             self._unsynced = 0
 
     def flush(self) -> None:
         """Make everything durable that was added."""
         self._write()
-        filing.make_durable(self._path)
+        directories.make_durable(self._path)
 
     def forget(self) -> None:
         """The journal was rewritten: the next run has nothing to look for."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.store import backwards, files
-from lumen_tui.store.rawjson import decode
+from lumen_tui.storage import backwards, files
+from lumen_tui.storage.raw_json import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

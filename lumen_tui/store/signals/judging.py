@@ -11,11 +11,11 @@ import msgspec
 from lumen_tui.model import lanes as names
 from lumen_tui.model.records import Receipt
 from lumen_tui.model.times import DAY
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.linemap import LineMap, whole_blocks
-from lumen_tui.store.signals.readstate import ReadState, Slim, locate, slim, slims
-from lumen_tui.store.units import lanes
-from lumen_tui.store.units.work import list_units
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_numbers import LineMap, whole_blocks
+from lumen_tui.store.signals.read_state import ReadState, Slim, locate, slim, slims
+from lumen_tui.store.work import lanes
+from lumen_tui.store.work.work_units import list_units
 
 # One byte a line. What is greater than NO_SIGNAL leaves.
 READ, UNREAD, ACTIVE_READ, ACTIVE_UNREAD, TO_ALL, NO_SIGNAL, OLD_READ, OLD_UNREAD, OVER = range(9)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from lumen_tui.model.decoding import decoded
 from lumen_tui.model.records import Receipt
-from lumen_tui.store import files, rewriting
-from lumen_tui.store.journal import Journal, encode
-from lumen_tui.store.layout import Layout
-from lumen_tui.store.signals.readstate import decode_receipt, locate
+from lumen_tui.storage import files, rewriting
+from lumen_tui.storage.journal import Journal, encode
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.signals.read_state import decode_receipt, locate
 
 
 def anchor(layout: Layout, anchors: dict[str, str]) -> None:

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
-from lumen_tui.store import files
-from lumen_tui.store.tasks.taskread import read_json
+from lumen_tui.storage import files
+from lumen_tui.store.tasks.task_records import read_json
 
 _NAME = "begun.json"
 

@@ -13,8 +13,8 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Pause, Pauses
 from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, filing, locks
-from lumen_tui.store.layout import Layout
+from lumen_tui.storage import directories, files, locks
+from lumen_tui.storage.layout import Layout
 
 ENGINE = "engine"  # who paused a role whose workers kept dying
 EVERYTHING, LOOP = "everything", "the loop"
@@ -35,7 +35,7 @@ def paused(layout: Layout) -> Pause | None:
 def pause_all(layout: Layout, pause: Pause | None) -> None:
     """Pause everything, or let it go on."""
     if pause is None:
-        filing.remove(layout.pause)
+        directories.remove(layout.pause)
     else:
         files.replace(layout.pause, msgspec.json.encode(pause))
 
@@ -114,7 +114,7 @@ def hold(folder: Path, pause: Pause) -> None:
 
 def let_go(folder: Path) -> None:
     """Let the worker go on."""
-    filing.remove(folder / HOLD_FILE)
+    directories.remove(folder / HOLD_FILE)
 
 
 def stopped_roles(found: Pauses) -> list[Problem]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lumen_tui.model import times
 from lumen_tui.model.tasks import TaskEvent
-from lumen_tui.store.tasks.taskread import tail_events
+from lumen_tui.store.tasks.task_records import tail_events
 
 _EVENTS, _BYTES = 100_000, 16 * 1024 * 1024
 

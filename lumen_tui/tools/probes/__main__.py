@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.store.store import Store
+from lumen_tui.storage.store import Store
 from lumen_tui.tools.probes import place
 from lumen_tui.tools.probes.batch import Order, Said
 from lumen_tui.tools.probes.look import look

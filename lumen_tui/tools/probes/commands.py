@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.text import one_line
-from lumen_tui.tools import gitread, process, shell, web
 from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.net import web_fetch
 from lumen_tui.tools.probes.files import compared, reading, searched
-from lumen_tui.tools.process import Ran
-from lumen_tui.tools.sandbox import admission, cell
+from lumen_tui.tools.sandbox import admission, sandboxed_command
+from lumen_tui.tools.shell import git_read, process, tool
+from lumen_tui.tools.shell.process import Ran
 
 _KEEP = 64 * 1024  # bytes of output
 _LISTENS = "0A"  # a state in /proc/net/tcp
@@ -46,11 +47,11 @@ def look_exit(context: Context, probe: Probe, seconds: float) -> Reading:
 def _run(context: Context, command: str, seconds: float) -> Ran:
     """A command of the read-only shell; any other in walls that let it write nothing and reach nobody."""
     cwd, checked = str(context.folder), True
-    env = {**process.environment(context), **gitread.environment()}
+    env = {**process.environment(context), **git_read.environment()}
     try:
-        commands, cwd = shell.checked(context, command, cwd)
+        commands, cwd = tool.checked(context, command, cwd)
     except ToolError as error:
-        if admission.choice(context).tier not in (cell.BUBBLEWRAP, cell.LANDLOCK):
+        if admission.choice(context).tier not in (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK):
             raise ToolError(f"{error}; other commands need a sandbox, and none holds here") from error
         commands, checked = [["/bin/sh", "-c", command]], False
     ran = process.run(context, commands, cwd, env, seconds=seconds, keep=_KEEP, checked=checked)
@@ -72,8 +73,8 @@ def _ended(ran: Ran, seconds: float) -> Ran:
 def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
     """The revision that a name stands for in a repository."""
     argv = ["git", "-C", os.path.expanduser(probe.target), "rev-parse", "--verify", probe.at or "HEAD"]
-    command, where = gitread.prepare(context, argv, str(context.folder))
-    env = {**process.environment(context), **gitread.environment()}
+    command, where = git_read.prepare(context, argv, str(context.folder))
+    env = {**process.environment(context), **git_read.environment()}
     ran = _ended(process.run(context, [command], where, env, seconds=seconds, keep=4096, checked=True), seconds)
     text = ran.output.decode("utf-8", "replace").strip()
     if ran.exit_code:
@@ -85,7 +86,7 @@ def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
 def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
     """The status that an allowed host answers with, after redirects. A refused connection is an answer too."""
     try:
-        status = web.status_of(context, web.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
+        status = web_fetch.status_of(context, web_fetch.FetchArguments(url=probe.target, seconds=max(0.1, seconds)))
     except ToolError as error:
         if _REFUSED in str(error):
             return reading(False, f"{probe.target}: the connection is refused")

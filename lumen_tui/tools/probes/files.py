@@ -10,9 +10,9 @@ from typing import Any
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.text import one_line
-from lumen_tui.tools import opening
 from lumen_tui.tools.base import Context, ToolError, size_text
-from lumen_tui.tools.paths import forbidden, special
+from lumen_tui.tools.files import opening
+from lumen_tui.tools.files.paths import forbidden, special
 
 TEXT_LIMIT = 4 * 1024 * 1024  # bytes of a file that is searched
 HASH_LIMIT = 256 * 1024 * 1024

@@ -8,10 +8,10 @@ import time
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
+from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.store import Store
 from lumen_tui.tools.base import Context
-from lumen_tui.tools.rules import Rules
+from lumen_tui.tools.policy.rules import Rules
 from lumen_tui.tools.sandbox import secrets
 
 NAME = "probe"

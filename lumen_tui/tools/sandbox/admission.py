@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Request, ToolError
-from lumen_tui.tools.sandbox import cell, guarded, tiers
+from lumen_tui.tools.sandbox import protected_paths, sandboxed_command, tiers
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy
 
@@ -56,11 +56,11 @@ def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admissi
         raise ToolError(found.why)
     if context.rules.write:
         ready_workspace(context)
-    if found.tier == cell.ASK and not checked:
+    if found.tier == sandboxed_command.ASK and not checked:
         _ask(context, command, cwd, found.why)
     walls = policy(context, settings(context), os.path.realpath(cwd))
-    if found.tier != cell.ASK:
-        guarded.begins(context)
+    if found.tier != sandboxed_command.ASK:
+        protected_paths.begins(context)
     return Admission(found.tier, walls)
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from lumen_tui.tools.below import is_below, is_below_any
+from lumen_tui.tools.files.below import is_below, is_below_any
 from lumen_tui.tools.sandbox.disks import MIB, OWN
 from lumen_tui.tools.sandbox.policy import Policy
 

@@ -11,8 +11,8 @@ import os
 import sys
 from typing import Any
 
-from lumen_tui.tools.below import is_below_any
-from lumen_tui.tools.sandbox import launcher, modes, seccomp
+from lumen_tui.tools.files.below import is_below_any
+from lumen_tui.tools.sandbox import chmod_broker, launcher, seccomp
 from lumen_tui.tools.sandbox.policy import Policy
 
 LEAST_ABI = 6  # below it a command could send signals to the engine, and reach abstract UNIX sockets
@@ -37,7 +37,7 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
         "writable": roots, "kept": [*kept, *(cover.folder for cover in policy.covers)],
         "devices": [f"/dev/{name}" for name in _DEVICES],
         "processes": 4 * policy.caps.processes, "parent": os.getpid(),
-        "filter": seccomp.program(families(policy), asked=modes.calls(os.uname().machine)).hex(),
+        "filter": seccomp.program(families(policy), asked=chmod_broker.calls(os.uname().machine)).hex(),
     }  # fmt: skip
     return _launcher(order)
 

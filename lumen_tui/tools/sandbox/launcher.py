@@ -123,9 +123,9 @@ def _modes() -> ModuleType:
         top = os.path.dirname(top)
     if top not in sys.path:
         sys.path.append(top)
-    from lumen_tui.tools.sandbox import modes
+    from lumen_tui.tools.sandbox import chmod_broker
 
-    return modes
+    return chmod_broker
 
 
 def _first_to_go() -> None:

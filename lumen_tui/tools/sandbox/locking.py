@@ -4,7 +4,7 @@ lock it holds would seem to live. The kernel lets everybody lock what they can o
 from __future__ import annotations
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.files.below import is_below
 from lumen_tui.tools.sandbox.descriptors import Open, lines, told
 
 

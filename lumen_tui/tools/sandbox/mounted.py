@@ -13,7 +13,7 @@ import time
 
 from msgspec import Struct
 
-from lumen_tui.tools.below import is_below, is_below_any
+from lumen_tui.tools.files.below import is_below, is_below_any
 
 READY = "/dev/.lumen"  # mounted last, in a folder that is the command's own
 _CLOSED = ("--remount-ro", "/dev")  # or it would be memory without a limit

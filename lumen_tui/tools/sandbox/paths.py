@@ -1,7 +1,7 @@
 """Which files the tools that work inside the worker may change.
 
 A check of a path and its use later are two moments, and a command of the same task can put a link in between.
-So whoever writes opens the folders of the real path one by one without following links (`tools/writing.py`).
+So whoever writes opens the folders of the real path one by one without following links (`tools/files/writing.py`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import stat
 
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.store import filing
+from lumen_tui.storage import directories
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Context, ToolError
-from lumen_tui.tools.below import is_below
+from lumen_tui.tools.files.below import is_below
 from lumen_tui.tools.sandbox import secrets
 from lumen_tui.tools.sandbox.policy import RUN_LATER, obeyed_by_git, own_code, workspace, writable_roots
 
@@ -26,7 +26,7 @@ def settings(context: Context) -> SandboxConfig:
 
 def ready_workspace(context: Context) -> str:
     """The folder of the task in which it may always write, made where it is missing."""
-    filing.make_folder(workspace(context))
+    directories.make_folder(workspace(context))
     return workspace(context)
 
 

@@ -13,10 +13,10 @@ import lumen_tui
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.store.settings.granting import grant
-from lumen_tui.tools.below import is_below, is_below_any
-from lumen_tui.tools.sandbox import guarded, secrets
-from lumen_tui.tools.sandbox.aside import leads
+from lumen_tui.tools.files.below import is_below, is_below_any
+from lumen_tui.tools.sandbox import protected_paths, secrets
 from lumen_tui.tools.sandbox.limits import Caps, caps
+from lumen_tui.tools.sandbox.quarantine import leads
 
 if TYPE_CHECKING:
     from lumen_tui.tools.base import Context
@@ -31,7 +31,7 @@ _SHOWN = (
 _OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
 _OF_A_TREE = ("commondir", "config.worktree")
 # In a folder that may be changed: what the operator's own programs run when they are started there.
-RUN_LATER = (*guarded.OF_ANY_FOLDER, ".gitmodules", ".pre-commit-config.yaml", ".husky")
+RUN_LATER = (*protected_paths.OF_ANY_FOLDER, ".gitmodules", ".pre-commit-config.yaml", ".husky")
 _MOST_GUARDED = 600  # folders and files: each is a mount, and more of them take seconds
 _MOST_IN_PARTS = 30  # repositories of which only what git obeys is kept, and not all
 
@@ -69,7 +69,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
-    env, repositories, obeyed = guarded.look(context, roots, cwd, scratch)
+    env, repositories, obeyed = protected_paths.look(context, roots, cwd, scratch)
     hidden = sorted({*secrets.standing(home, settings.hidden), *env})
     guards, pinned = _guards(roots, _nearest_first(repositories, cwd), obeyed)
     kept = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]

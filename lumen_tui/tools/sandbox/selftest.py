@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.text import one_line
-from lumen_tui.store import files, filing
-from lumen_tui.tools.sandbox import bubblewrap, cell, landlock, limits, probe
+from lumen_tui.storage import directories, files
+from lumen_tui.tools.sandbox import bubblewrap, landlock, limits, probe, sandboxed_command
 from lumen_tui.tools.sandbox.policy import Policy
 
 FOLDER = "sandbox-test"  # below index/
@@ -74,9 +74,9 @@ def _seen(outside: Path) -> list[str]:
 
 
 def _missing(tier: str, path: str) -> str:
-    if tier == cell.BUBBLEWRAP and not bubblewrap.program(path):
+    if tier == sandboxed_command.BUBBLEWRAP and not bubblewrap.program(path):
         return "bubblewrap is not installed (Debian, Ubuntu, Fedora, Arch: the package `bubblewrap`)"
-    if tier == cell.LANDLOCK and (found := landlock.abi()) < landlock.LEAST_ABI:
+    if tier == sandboxed_command.LANDLOCK and (found := landlock.abi()) < landlock.LEAST_ABI:
         has = f"has version {found} of it" if found else "has none"
         return f"this kernel {has}; version {landlock.LEAST_ABI} is needed (Linux 6.12)"
     return ""
@@ -87,16 +87,16 @@ def _targets(folder: Path) -> Iterator[dict[str, Any]]:
     """Files and sockets to try on."""
     folder = Path(os.path.realpath(folder))
     inside, secret, outside = folder / "inside", folder / "secret", folder / "outside"
-    filing.make_folder(inside)
-    filing.make_folder(secret)
+    directories.make_folder(inside)
+    directories.make_folder(secret)
     files.replace(secret / "key", _KEY)
     files.replace(outside, _KEY)
     left = [inside / "made", inside / "link", inside / "setuid", folder / "service", folder / "log"]
     name = f"lumen-{os.getpid()}-{os.urandom(4).hex()}"
     with contextlib.ExitStack() as open_ones:
         for path in left:
-            filing.remove(path)
-            open_ones.callback(filing.remove, path)
+            directories.remove(path)
+            open_ones.callback(directories.remove, path)
         port = open_ones.enter_context(contextlib.closing(socket.create_server(("127.0.0.1", 0))))
         abstract = open_ones.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)))
         abstract.bind("\0" + name)
@@ -136,7 +136,7 @@ def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
         writable=(order["inside"],), hidden=(os.path.dirname(order["secret"]),), scratch=order["inside"]
     )  # fmt: skip
     argv = [sys.executable, "-I", "-S", "-c", inspect.getsource(probe), json.dumps(order)]
-    began = cell.start(
+    began = sandboxed_command.start(
         tier, policy, argv, order["inside"], {"PATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, group=0,
     )  # fmt: skip

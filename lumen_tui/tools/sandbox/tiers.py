@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.store import files
-from lumen_tui.tools.sandbox import cell, selftest
+from lumen_tui.storage import files
+from lumen_tui.tools.sandbox import sandboxed_command, selftest
 from lumen_tui.tools.sandbox.selftest import Tested
 
 RESULTS = "sandbox.json"  # below index/: a copy of the last tests, made anew where the machine is another
@@ -48,15 +48,19 @@ class Choice(Struct, frozen=True):
 
 def choose(settings: SandboxConfig, results: Results) -> Choice:
     """The tier in force. Never a weaker one than the settings name."""
-    if settings.require not in ("", *cell.TIERS):
+    if settings.require not in ("", *sandboxed_command.TIERS):
         return Choice(REFUSED, _UNREADABLE)
-    wanted = cell.TIERS if settings.tier == "auto" else (settings.tier,)
-    allowed = cell.TIERS[: cell.TIERS.index(settings.require) + 1] if settings.require else cell.TIERS
+    wanted = sandboxed_command.TIERS if settings.tier == "auto" else (settings.tier,)
+    allowed = (
+        sandboxed_command.TIERS[: sandboxed_command.TIERS.index(settings.require) + 1]
+        if settings.require
+        else sandboxed_command.TIERS
+    )
     failed: list[str] = []
     for tier in wanted:
         if tier not in allowed:
             continue
-        if tier == cell.ASK or results.holds(tier):
+        if tier == sandboxed_command.ASK or results.holds(tier):
             return Choice(tier, "; ".join(failed))
         failed.append(f"{tier} does not hold here: {results.why(tier)}")
     asked = f"require = {settings.require!r}" if settings.require else f"tier = {settings.tier!r}"
@@ -68,8 +72,8 @@ def choose(settings: SandboxConfig, results: Results) -> Choice:
 
 def test_all(index: Path, path: str, settings: SandboxConfig) -> Results:
     """Test the tiers that may be used, and keep what came of it for the workers."""
-    wanted = (cell.BUBBLEWRAP, cell.LANDLOCK) if settings.tier == "auto" else (settings.tier,)
-    tested = [selftest.test(tier, index, path) for tier in wanted if tier != cell.ASK]
+    wanted = (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK) if settings.tier == "auto" else (settings.tier,)
+    tested = [selftest.test(tier, index, path) for tier in wanted if tier != sandboxed_command.ASK]
     results = Results(_machine(path), tuple(tested))
     data = msgspec.json.encode(results)
     try:
@@ -91,8 +95,8 @@ def kept(index: Path, path: str, settings: SandboxConfig) -> Results | None:
         results = msgspec.json.decode(files.read(index / RESULTS) or b"", type=Results)
     except (*UNDECODABLE, files.StoreError, OSError):
         return None
-    there = {one.tier for one in results.tested} | {cell.ASK}
-    wanted = {*cell.TIERS} if settings.tier == "auto" else {settings.tier}
+    there = {one.tier for one in results.tested} | {sandboxed_command.ASK}
+    wanted = {*sandboxed_command.TIERS} if settings.tier == "auto" else {settings.tier}
     if results.machine == _machine(path) and wanted <= there:
         return results
     return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.store.files import StoreError
+from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.handlers.reasons import Reasons
-from lumen_tui.tui.widgets.line_list import LineList
+from lumen_tui.tui.kit.line_list import LineList
 
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
@@ -80,7 +80,7 @@ class Handler:
 
     def show_task(self, task_id: str, model: str = "") -> None:
         """Open a task in full; `model` is the one or the tier that its role gives it."""
-        from lumen_tui.tui.screens.task_detail_screen import TaskDetailScreen
+        from lumen_tui.tui.screens.tasks.detail_screen import TaskDetailScreen
 
         lumen, standing = self.room.lumen, self.snapshot.standing
         lumen.push_screen(TaskDetailScreen(lumen.port, task_id, model=model, refusal=self.refusal, standing=standing))
@@ -90,8 +90,8 @@ class Handler:
         self.room.run_worker(self._show_node(node_id))
 
     async def _show_node(self, node_id: str) -> None:
-        from lumen_tui.tui.screens.jobs import looked
-        from lumen_tui.tui.screens.node_detail import NodeDetail
+        from lumen_tui.tui.kit.jobs import looked
+        from lumen_tui.tui.screens.memory.node_detail import NodeDetail
 
         port = self.room.lumen.port
         try:

@@ -9,7 +9,7 @@ class BlocksHandler(Handler):
     """The screen of the memory blocks."""
 
     def do_blocks(self) -> None:
-        from lumen_tui.tui.screens.blocks_screen import BlocksScreen
+        from lumen_tui.tui.screens.blocks.screen import BlocksScreen
 
         lumen = self.room.lumen
         lumen.push_screen(BlocksScreen(lumen.port, self.snapshot, self.refusal))

@@ -10,8 +10,8 @@ from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.facts import FactsHandler
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.screens.digest_screen import DigestRow
-    from lumen_tui.tui.screens.rows import ListSheet
+    from lumen_tui.tui.kit.rows_sheet import ListSheet
+    from lumen_tui.tui.screens.audit.digest_screen import DigestRow
 
 # Where what has no thing of its own is told of: group -> command.
 _ELSEWHERE = {
@@ -28,7 +28,7 @@ class ContinuityHandler(Handler):
 
     def show_packets(self, at: int) -> None:
         """The packets, with the cursor on that of loop `at` where it is given."""
-        from lumen_tui.tui.screens.packets_screen import PacketsScreen
+        from lumen_tui.tui.screens.loops.packets_screen import PacketsScreen
 
         self.room.lumen.push_screen(PacketsScreen(self.room.lumen.port, self.snapshot, at))
 
@@ -36,7 +36,7 @@ class ContinuityHandler(Handler):
         return "" if self.room.lumen.presence.ready else "the state folder is not read yet"
 
     def do_since(self) -> None:
-        from lumen_tui.tui.screens.digest_screen import DigestScreen
+        from lumen_tui.tui.screens.audit.digest_screen import DigestScreen
 
         self.room.lumen.push_screen(DigestScreen(self.room.lumen.presence.digest, self._go))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler
-from lumen_tui.tui.widgets.leaving import step_past
+from lumen_tui.tui.kit.leaving import step_past
 
 
 class DecayHandler(Handler):
@@ -39,7 +39,7 @@ class DecayHandler(Handler):
         return "" if self.snapshot.decay.archived else "nothing is archived"
 
     def do_archived_nodes(self) -> None:
-        from lumen_tui.tui.screens.nodes_screen import ArchivedScreen
+        from lumen_tui.tui.screens.memory.nodes_screen import ArchivedScreen
 
         self._list_nodes(ArchivedScreen)
 
@@ -47,7 +47,7 @@ class DecayHandler(Handler):
         return "" if self.snapshot.decay.protected else "nothing is protected"
 
     def do_protected_nodes(self) -> None:
-        from lumen_tui.tui.screens.nodes_screen import ProtectedScreen
+        from lumen_tui.tui.screens.memory.nodes_screen import ProtectedScreen
 
         self._list_nodes(ProtectedScreen)
 

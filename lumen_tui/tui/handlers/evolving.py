@@ -9,7 +9,7 @@ class EvolvingHandler(Handler):
     """The evolution screen."""
 
     def do_evolution(self) -> None:
-        from lumen_tui.tui.screens.evolution_screen import EvolutionScreen
+        from lumen_tui.tui.screens.evolution.screen import EvolutionScreen
 
         lumen = self.room.lumen
         lumen.push_screen(EvolutionScreen(lumen.port, self.snapshot, self.refusal))

@@ -17,9 +17,9 @@ class FactsHandler(Handler):
 
     def show_facts(self, at: str) -> None:
         """The screen, with the cursor on the fact `at` where it is named."""
-        from lumen_tui.store.layout import Layout
+        from lumen_tui.storage.layout import Layout
         from lumen_tui.store.memory.facts import FactIndex
-        from lumen_tui.tui.screens.freshness_screen import FreshnessScreen
+        from lumen_tui.tui.screens.facts.screen import FreshnessScreen
 
         lumen, index = self.room.lumen, FactIndex(Layout(Path(self.snapshot.root)))
 

@@ -16,7 +16,7 @@ class LoopHandler(Handler):
 
     def open(self) -> None:
         """The packet of the last loop."""
-        from lumen_tui.tui.screens.packets_screen import PacketSheet
+        from lumen_tui.tui.screens.loops.packets_screen import PacketSheet
 
         if why := self.why_open():
             self.room.say(why)

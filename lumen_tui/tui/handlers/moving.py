@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.kit.filter_bar import FilterBar
 from lumen_tui.tui.layout import arrange
-from lumen_tui.tui.widgets.filter_bar import FilterBar
 
 
 class PanesHandler(Handler):

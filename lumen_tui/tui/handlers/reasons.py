@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lumen_tui.engine.outcome import ActionError
-from lumen_tui.store.files import StoreError
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.storage.files import StoreError
 
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room
@@ -21,7 +21,7 @@ class Reasons:
 
     def ask(self, title: str, verb: str, then: Callable[[str], None]) -> None:
         """Ask for a reason; `then` gets it, and is not called where the prompt was left."""
-        from lumen_tui.tui.screens.reason_prompt import ReasonPrompt
+        from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
 
         def answered(reason: str | None) -> None:
             if reason:

@@ -20,9 +20,9 @@ class RelayHandler(Handler):
 
     def show_relays(self, at: str) -> None:
         """The screen, with the cursor on the submission `at` where it is named."""
-        from lumen_tui.store.layout import Layout
-        from lumen_tui.store.memory.relay import RelayIndex
-        from lumen_tui.tui.screens.relay_screen import RelayScreen
+        from lumen_tui.storage.layout import Layout
+        from lumen_tui.store.memory.relays import RelayIndex
+        from lumen_tui.tui.screens.relays.screen import RelayScreen
 
         lumen, index = self.room.lumen, RelayIndex(Layout(Path(self.snapshot.root)))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from lumen_tui.engine.outcome import ActionError
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.decay import DecayRule, DecayView
-from lumen_tui.store.files import StoreError
+from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler
@@ -77,7 +77,7 @@ class RuleHandler(Handler):
         """Ask the disk in a thread, then go on."""
 
         async def run() -> None:
-            from lumen_tui.tui.screens.jobs import looked
+            from lumen_tui.tui.kit.jobs import looked
 
             try:
                 found = await looked(self.room, ask)
@@ -89,7 +89,7 @@ class RuleHandler(Handler):
         self.room.run_worker(run(), group="look", exclusive=True)
 
     def _confirm(self, title: str, lines: list[str], verb: str, then: Callable[[], Any]) -> None:
-        from lumen_tui.tui.screens.confirm import ConfirmKey
+        from lumen_tui.tui.kit.confirm import ConfirmKey
 
         def answered(yes: bool | None) -> None:
             if yes:

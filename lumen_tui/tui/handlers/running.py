@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.launch import start_engine
-from lumen_tui.engine.outcome import Done
 from lumen_tui.model import agent
 from lumen_tui.model.ids import short
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
-from lumen_tui.store.files import StoreError
+from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.bridge import reason_first
 from lumen_tui.tui.commands import COMMANDS, WORKERS
@@ -43,7 +43,7 @@ class EngineHandler(Handler):
 
     def do_pause(self) -> None:
         """Ask what to pause; what is paused as a whole goes on at once."""
-        from lumen_tui.tui.screens.pause_form import PauseForm
+        from lumen_tui.tui.screens.engine.pause_form import PauseForm
 
         beat = self.snapshot.engine.heartbeat
         if beat is not None and beat.phase == "paused":
@@ -82,7 +82,7 @@ class EngineHandler(Handler):
 
     async def _offer_older(self, why: str) -> None:
         """An action that cannot be taken back any more need not hold up those before it: the journal has them."""
-        from lumen_tui.tui.screens.journal_screen import JournalScreen
+        from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
 
         lumen = self.room.lumen
         try:
@@ -98,7 +98,7 @@ class EngineHandler(Handler):
         self.submit("redo")
 
     def do_new_task(self) -> None:
-        from lumen_tui.tui.screens.task_form import TaskForm
+        from lumen_tui.tui.screens.tasks.form import TaskForm
 
         workers = [role for role in self.snapshot.roles if role.name != agent.ROLE]
         form = TaskForm(workers, self.draft)
@@ -132,29 +132,29 @@ class ScreensHandler(Handler):
     """Roles, log, help, palette, the editor, the clipboard."""
 
     def do_roles(self) -> None:
-        from lumen_tui.tui.screens.roles_screen import RolesScreen
+        from lumen_tui.tui.screens.roles.screen import RolesScreen
 
         self.room.lumen.push_screen(RolesScreen(self.room.lumen.port, self.snapshot))
 
     def do_log(self) -> None:
-        from lumen_tui.tui.screens.log_screen import LogScreen
+        from lumen_tui.tui.screens.engine.log_screen import LogScreen
 
         self.room.lumen.push_screen(LogScreen(self.room.lumen.port, self.room.snapshot.taken))
 
     def do_journal(self) -> None:
-        from lumen_tui.tui.screens.journal_screen import JournalScreen
+        from lumen_tui.tui.screens.audit.journal_screen import JournalScreen
 
         lumen = self.room.lumen
         lumen.push_screen(JournalScreen(lumen.port, lumen.operator, lumen.clock(), self.refusal))
 
     def do_help(self) -> None:
-        from lumen_tui.tui.screens.help_screen import HelpScreen
+        from lumen_tui.tui.screens.help.screen import HelpScreen
 
         keys, front = dict(self.snapshot.config.keys), self.room.current.scope
         self.room.lumen.push_screen(HelpScreen(COMMANDS, keys, self.room.why_not, front), self._chosen)
 
     def do_palette(self) -> None:
-        from lumen_tui.tui.screens.palette import Palette
+        from lumen_tui.tui.screens.help.palette import Palette
 
         keys, front = self.snapshot.config.keys, self.room.current.scope
         self.room.lumen.push_screen(Palette(COMMANDS, self.room.why_not, keys, front), self._chosen)
@@ -203,19 +203,19 @@ class ScreensHandler(Handler):
             self._edit_settings(Path(self.snapshot.root) / "lumen.toml")
 
     def _edit_task(self, task_id: str, objective: str) -> None:
-        from lumen_tui.tui.screens import editor
+        from lumen_tui.tui.kit import editor
 
         changed = self._tried(lambda: editor.edit(self.room.lumen, objective))
         if changed is not None and changed.strip():
             self.submit("task.edit", task_id=task_id, changes={"objective": changed.strip()})
 
     def _edit_settings(self, path: Path) -> None:
-        from lumen_tui.tui.screens import editor
+        from lumen_tui.tui.kit import editor
 
         self._tried(lambda: editor.edit_file(self.room.lumen, path))
 
     def _tried(self, run: Callable[[], str | None]) -> str | None:
-        from lumen_tui.tui.screens import editor
+        from lumen_tui.tui.kit import editor
 
         try:
             return run()
@@ -234,7 +234,7 @@ class QuitHandler(Handler):
         if how != "ask":
             self._leave(how)
             return
-        from lumen_tui.tui.screens.quit_ask import QuitAsk
+        from lumen_tui.tui.screens.engine.quit_ask import QuitAsk
 
         self.room.lumen.push_screen(QuitAsk(engine_started_here=True), self._leave)
 

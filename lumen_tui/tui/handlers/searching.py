@@ -13,9 +13,9 @@ class SearchHandler(Handler):
     """The search screen."""
 
     def do_search(self) -> None:
-        from lumen_tui.store.index.search import Searcher
-        from lumen_tui.store.layout import Layout
-        from lumen_tui.tui.screens.search_screen import SearchScreen
+        from lumen_tui.queries.search.search import Searcher
+        from lumen_tui.storage.layout import Layout
+        from lumen_tui.tui.screens.search.screen import SearchScreen
 
         lumen = self.room.lumen
         searcher = Searcher(Layout(Path(self.snapshot.root)), talk_bytes=_TALK_BYTES)

@@ -8,9 +8,9 @@ from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.times import DAY
 from lumen_tui.tui.commands import DECAY
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.kit.jobs import Loader
 from lumen_tui.tui.panes.decay import DecayPane
 from lumen_tui.tui.panes.travel import Foresight, Travel
-from lumen_tui.tui.screens.jobs import Loader
 
 if TYPE_CHECKING:
     from lumen_tui.tui.room import Room

@@ -15,7 +15,7 @@ class WhyHandler(Handler):
         return "there is no row" if self.room.current.rows is not None else "no loop has ended yet"
 
     def do_why(self) -> None:
-        from lumen_tui.tui.screens.why_screen import WhyScreen
+        from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
 
         self.room.lumen.push_screen(WhyScreen(self.room.lumen.port, self._name(), self.room.lumen.clock()))
 

@@ -16,10 +16,10 @@ from textual.widget import Widget
 from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION, shown_key
+from lumen_tui.tui.kit.cells import spread
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.theme import NO_LOOK, Look
-from lumen_tui.tui.widgets.cells import spread
-from lumen_tui.tui.widgets.line_list import LineList
-from lumen_tui.tui.widgets.lines import ScrolledLines
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and pictures may come a hundred times as often
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)

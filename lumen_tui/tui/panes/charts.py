@@ -12,8 +12,8 @@ from lumen_tui.model.decay import DecayRule, DecayView, score
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.times import DAY
 from lumen_tui.tui import words
+from lumen_tui.tui.kit.cells import spread
 from lumen_tui.tui.theme import Look
-from lumen_tui.tui.widgets.cells import spread
 
 Piece = tuple[str, Style]
 _LABEL = 6  # cells for the labels of the upright axis

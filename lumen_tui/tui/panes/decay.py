@@ -15,14 +15,14 @@ from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.times import DAY, iso
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, DECAY, shown_key
+from lumen_tui.tui.kit.bindings import bindings
+from lumen_tui.tui.kit.cells import Cell, line, spread, wrap
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 from lumen_tui.tui.panes.charts import Charts
 from lumen_tui.tui.panes.travel import Foresight, Travel
 from lumen_tui.tui.theme import Look
-from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.cells import Cell, line, spread, wrap
-from lumen_tui.tui.widgets.line_list import LineList
-from lumen_tui.tui.widgets.lines import Lines
 
 _STALE = 60.0  # seconds after which time alone has changed what is foreseen
 _CHART = 6  # lines from which the head holds the two charts

@@ -9,10 +9,10 @@ from textual.content import Content
 
 from lumen_tui.model.humanize import humanize
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.tui.kit.cells import spread, wrap
+from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.panes.base import Detail
 from lumen_tui.tui.theme import NO_LOOK, Look
-from lumen_tui.tui.widgets.cells import spread, wrap
-from lumen_tui.tui.widgets.lines import Lines
 
 _LIMIT = 20_000  # characters that are laid out
 _NOTHING = "Select a row: it is shown here in full."

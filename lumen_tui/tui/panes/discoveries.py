@@ -16,11 +16,11 @@ from lumen_tui.model.records import PRIORITIES, Node
 from lumen_tui.model.snapshot import DiscoveryRow, Revisions
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import DISCOVERIES
+from lumen_tui.tui.kit.bindings import bindings
+from lumen_tui.tui.kit.cells import Cell, line, spread
+from lumen_tui.tui.kit.leaving import Leaving
+from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
-from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.cells import Cell, line, spread
-from lumen_tui.tui.widgets.leaving import Leaving
-from lumen_tui.tui.widgets.line_list import LineList
 
 _EMPTY = "Nothing to judge. Workers put here what they notice on the way; from a shell: lumen-tui create"
 _PRIORITY, _WU, _AGE = 2, 7, 6

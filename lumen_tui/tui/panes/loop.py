@@ -13,11 +13,11 @@ from lumen_tui.model import packets as packet_words
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import LOOP
+from lumen_tui.tui.kit.bindings import bindings
+from lumen_tui.tui.kit.cells import spread, wrap
+from lumen_tui.tui.kit.lines import ScrolledLines
 from lumen_tui.tui.panes.base import Detail, Pane
 from lumen_tui.tui.panes.loop_rows import loop_rows
-from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.cells import spread, wrap
-from lumen_tui.tui.widgets.lines import ScrolledLines
 
 
 class LoopPane(Pane):

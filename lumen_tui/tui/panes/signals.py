@@ -14,10 +14,10 @@ from lumen_tui.model import times
 from lumen_tui.model.snapshot import Revisions, SignalRow
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import SIGNALS
+from lumen_tui.tui.kit.bindings import bindings
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
-from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.cells import Cell, line
-from lumen_tui.tui.widgets.line_list import LineList
 
 _LOOKED_AT = 50  # rows that decide which columns are shown
 _WU, _LANE, _SENDER, _AGE = 7, 6, 8, 6

@@ -20,12 +20,12 @@ from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_word
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import WORKERS
+from lumen_tui.tui.kit.bindings import bindings
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Lines
 from lumen_tui.tui.panes.base import Detail, Pane, place_of
 from lumen_tui.tui.theme import Ink, Shapes
-from lumen_tui.tui.widgets.bindings import bindings
-from lumen_tui.tui.widgets.cells import Cell, line
-from lumen_tui.tui.widgets.line_list import LineList
-from lumen_tui.tui.widgets.lines import Lines
 
 _SUCH_AS = "the 5 largest files in /usr/lib"
 _TAIL_FROM = 7  # lines of the pane from which the last words have room

@@ -1,0 +1,214 @@
+"""An agent file taken in: its blocks, passages and messages. Nothing is written before all of it was checked.
+
+The same file a second time changes nothing: a block that says the same stays as it is, passages have the id of their
+text, messages the file name of theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import blocks as verbs
+from lumen_tui.actions import edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import archive as notes
+from lumen_tui.model import times
+from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile, BadAgentFile
+from lumen_tui.model.blocks import LIMIT, MOST_LIMIT, STANDARD, BadEdit, Block, Fields, check_fields
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import agent_files, archive, blocks
+from lumen_tui.store.memory.agent_files import Clean
+from lumen_tui.store.memory.blocks import Write
+
+KIND = "imported"  # passages, in the journal of actions
+TAKEN, SAME, KEPT, NEW = "replaced", "the same already", "kept as it is", "new"
+
+
+class BlockPlan(msgspec.Struct, frozen=True):
+    """What becomes of one block."""
+
+    name: str
+    label: str
+    text: str
+    fields: Fields
+    outcome: str
+    why: str = ""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What an import does, or would do."""
+
+    name: str
+    shape: str
+    blocks: tuple[BlockPlan, ...]
+    passages: tuple[notes.Passage, ...]
+    new_passages: int
+    all_passages: int  # with those that stand in the archive under an id of their own
+    session: str  # the transcript; empty where there are no messages
+    messages: int
+    new_session: bool
+    tools: tuple[str, ...]
+    left_out: tuple[str, ...]
+    transcript: bytes = b""
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is new."""
+        written = any(one.outcome in (NEW, TAKEN) for one in self.blocks)
+        return written or bool(self.new_passages) or self.new_session
+
+
+def plan(
+    store: Store, found: AgentFile, clean: Clean, *, by: str, now: float, replace: bool = False,
+    raise_limits: bool = False, origin: str = "",
+) -> Plan:  # fmt: skip
+    """What an import of this file does. ActionError where it cannot be taken in; nothing is written."""
+    layout = store.layout
+    made = tuple(_block(store, one, clean, replace, raise_limits) for one in found.blocks)
+    if twice := {one.name for one in made if [other.name for other in made].count(one.name) > 1}:
+        raise ActionError(f"two blocks of the file would both be called {sorted(twice)[0]} here")
+    name = _import_name(found)
+    kept = {one.id: one for passage in found.passages for one in _notes(passage, clean, by, now, origin, name)}
+    count = len(kept)
+    kept = _unknown(store, kept)
+    there = archive.find(layout, list(kept))
+    fresh = [name for name in kept if name not in there or there[name].status == notes.WITHDRAWN]
+    session = agent_files.session_id(found) if found.messages else ""
+    data = agent_files.transcript(found, clean) if session else b""
+    return Plan(
+        name=one_line(found.name, 100), shape=found.shape, blocks=made, passages=tuple(kept.values()),
+        new_passages=len(fresh), all_passages=count, session=session, messages=len(found.messages),
+        new_session=bool(session) and files.read(layout.transcript(session), len(data) + 1) != data,
+        tools=tuple(one_line(tool, 80) for tool in found.tools),
+        left_out=tuple(one_line(line, 200) for line in found.left_out), transcript=data,
+    )  # fmt: skip
+
+
+def _unknown(store: Store, kept: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
+    """Those that do not stand in the archive already as somebody's own: an export that comes home adds nothing."""
+    standing = {(one.content, one.tags): one.id for one in archive.passages(store.layout)} if kept else {}
+    return {name: one for name, one in kept.items() if standing.get((one.content, one.tags), name) == name}
+
+
+def _block(store: Store, one: AfBlock, clean: Clean, replace: bool, raise_limits: bool) -> BlockPlan:
+    name, text = agent_files.block_name(one.label), clean(one.value)
+    limit = max(one.limit or LIMIT, len(text) if raise_limits else 0)
+    label = one_line(one.label, 100)
+    fields = Fields(
+        description=one_line(one.description, 1000), limit=min(limit, MOST_LIMIT),
+        read_only=one.read_only, label=label if label != name else "",
+    )  # fmt: skip
+    try:
+        check_fields(name, text, fields)
+    except BadEdit as error:
+        hint = " (--raise-limits gives each block the limit that it needs)" if len(text) <= MOST_LIMIT else ""
+        raise BadAgentFile(f"block {label}: {error}{hint}") from error
+    outcome, why = _outcome(blocks.read(store.layout, name), text, replace)
+    return BlockPlan(name, label, text, fields, outcome, why)
+
+
+def _outcome(there: Block, text: str, replace: bool) -> tuple[str, str]:
+    if there.text == text and (there.at or there.name in STANDARD):
+        return SAME, ""
+    if there.problem or there.fields.locked or there.fields.read_only:
+        return KEPT, there.problem or f"it is {'locked' if there.fields.locked else 'read-only'}"
+    if there.text.strip() and not replace:
+        return KEPT, "yours says something else: --replace takes the file's"
+    return (TAKEN if there.text.strip() else NEW), ""
+
+
+def _import_name(found: AgentFile) -> str:
+    """What the passages of one file have in common, so that undo finds them."""
+    return f"af-{hashlib.sha256(msgspec.json.encode(found.passages)).hexdigest()[:16]}"
+
+
+def _notes(
+    passage: AfPassage, clean: Clean, by: str, now: float, origin: str, name: str
+) -> list[notes.Passage]:  # fmt: skip
+    """One passage as notes: several where it is long."""
+    tags = [one_line(clean(tag), 100).strip() for tag in passage.tags][: notes.MOST_TAGS]
+    good = tuple(dict.fromkeys(tag for tag in tags if tag and tag.isprintable()))
+    made = _when(passage.at, now)
+    source = one_line(" ".join(filter(None, (origin, clean(passage.source)))), 300)
+    return [
+        notes.passage(
+            text, by=by, now=made, tags=good, source=source, trust="imported", session_id=name,
+            kind=passage.kind or "semantic",
+            importance=passage.importance if passage.importance >= 0 else notes.USUAL,
+            key="af:" + hashlib.sha256("\0".join((text, *good)).encode("utf-8", "replace")).hexdigest(),
+        )
+        for text in notes.parts(clean(passage.text))
+    ]  # fmt: skip
+
+
+def _when(text: str, now: float) -> float:
+    seconds = times.epoch(text)
+    return seconds if 0 < seconds <= now else now
+
+
+def take_in(store: Store, *, by: str, now: float, made: Plan) -> Done:
+    """Carry an import out, each part so that a second try after a kill does what is missing."""
+    if not made.changes:
+        raise ActionError(f"all of {made.name or 'the agent'} is here already: nothing was changed", missing=True)
+    new = [one for one in made.blocks if one.outcome in (NEW, TAKEN)]
+    said = f"{made.name or 'an agent'} imported: {_many(len(new), 'block')}, {_many(made.new_passages, 'passage')}"
+    final = "" if new or made.new_passages else "only its messages came: the transcript stays"
+    action = edits.new_action("af.import", [], summary=said, by=by, now=now, target=made.session, final=final)
+    journal.record(store.layout, action)  # what follows belongs to it
+    for one in new:
+        _write(store, one, by, now, made.name)
+    if made.new_session:
+        files.replace(store.layout.transcript(made.session), made.transcript)
+    if made.new_passages:
+        change = _passage_change(made.passages[0].session_id)
+        passages = edits.new_action("af.import", [change], summary="its passages", by=by, now=now)
+        archive.append(store.layout, made.passages, journal.begun_lines(passages))
+    return Done(summary=said, target=made.session, action_id=action.id)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _write(store: Store, one: BlockPlan, by: str, now: float, origin: str) -> None:
+    def decide(before: Block) -> Write:
+        limit = max(before.fields.limit, one.fields.limit) if before.at else one.fields.limit
+        fields = msgspec.structs.replace(one.fields, limit=limit)
+        source = one_line(f"agent file of {origin}", 200)
+        return Write(one.text, fields, by, "import", "imported", source=source, person=False)
+
+    verbs.told(store, one.name, decide, verb="af.import", said=f"block {one.name}", by=by, now=now)
+
+
+def _passage_change(name: str) -> Change:
+    return Change(KIND, name, {"status": notes.WITHDRAWN}, {"status": ""})
+
+
+def _of_import(store: Store, name: str) -> list[notes.Passage]:
+    """The newest line of each passage that an import added."""
+    found = {}
+    for line in Journal(store.layout.archival).lines():
+        if one := archive.read(line):
+            found[one.id] = one
+    return [one for one in found.values() if one.session_id == name]
+
+
+def passages_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: whether the passages of an import stand or were withdrawn. None where some do and some do not."""
+    standing = {one.status for one in _of_import(store, change.key)}
+    return {"status": standing.pop()} if len(standing) == 1 else None
+
+
+def put_passages(store: Store, change: Change) -> None:
+    """For undo: withdraw the passages of an import, or bring them back."""
+    status = str((change.after or {}).get("status", ""))
+    turned = [msgspec.structs.replace(one, status=status) for one in _of_import(store, change.key)]
+    Journal(store.layout.archival).append_all(turned)

@@ -1,0 +1,274 @@
+"""A person's word on calls that wait: yes, no, and yes for good. Each can be taken back until a worker acted on it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import checks, edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.model import ids, times
+from lumen_tui.model.approvals import (
+    Acted,
+    AllowRule,
+    Approval,
+    Decision,
+    allows,
+    also_covered,
+    no_rule,
+    preview_rule,
+    rule_words,
+    too_wide,
+)  # fmt: skip
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import one_line, plain
+from lumen_tui.storage import files, frontmatter
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.audit import journal
+from lumen_tui.store.settings.config import change_operator, load_config
+
+_MOST_REASON = 2000
+
+
+def allow(
+    store: Store, *, by: str, now: float, approval_ids: str | Iterable[str], reason: str = "", hash: str = ""
+) -> Done:
+    """Say yes to these calls, once. `hash` is that of the call as it was shown, where one is answered."""
+    return _answer(store, _open(store, approval_ids, hash, now), True, reason, by=by, now=now)
+
+
+def deny(
+    store: Store, *, by: str, now: float, approval_ids: str | Iterable[str], reason: str = "", hash: str = ""
+) -> Done:
+    """Say no; the reason goes back to the worker."""
+    return _answer(store, _open(store, approval_ids, hash, now), False, reason, by=by, now=now)
+
+
+def allow_always(
+    store: Store, *, by: str, now: float, approval_id: str, pattern: str = "", reason: str = "", hash: str = ""
+) -> Done:
+    """Say yes, and save the rule that `model.approvals.preview_rule` shows; other questions that it covers are
+    answered with it. Each answer and the rule are undone by themselves, the rule first.
+    """
+    (request,) = _open(store, approval_id, hash, now)
+    rule = rule_for(request, pattern, by=by, now=now)
+    answered = _answer(store, [request], True, reason, by=by, now=now, always=True)
+    also = _answer_others(store, rule, by=by, now=now)
+    change = Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule))
+    said = f"saved: {preview_rule(request, pattern)}"
+    action = edits.new_action("approval.rule", [change], summary=said, by=by, now=now, reason=reason, apart=True)
+    with journal.carrying_out(store.layout, action):
+        put_rule(store, change)
+    return Done(summary=f"{answered.summary}{also}; {said}", target=request.id, action_id=action.id)
+
+
+def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str:
+    """Say yes to what waits and is covered by the rule; how many, in words. What another answered is left so."""
+    count = 0
+    for one in also_covered(rule, approvals.undecided(store.layout)):
+        with contextlib.suppress(ActionError):
+            _answer(store, [one], True, f"always: {rule.pattern}", by=by, now=now)
+            count += 1
+    return f", and {count} more that wait{'s' if count == 1 else ''}" if count else ""
+
+
+def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") -> Done:
+    """Take a rule out again, by its place in the list of those in force, from 1: the same calls ask from then on."""
+    rules = load_config(store.layout)[0].allow
+    if not 1 <= number <= len(rules):
+        raise ActionError(f"there is no rule {number}: `approvals rules` numbers them", missing=True)
+    rule = rules[number - 1]
+    change = Change(kind="allow", key=_key(rule), before=msgspec.to_builtins(rule), after=None)
+    said = f"taken out: {rule_words(rule)}"
+    action = edits.new_action("approval.forget", [change], summary=said, by=by, now=now, reason=plain(reason).strip())
+    with journal.carrying_out(store.layout, action):
+        put_rule(store, change)
+    return Done(summary=said, target=str(number), action_id=action.id)
+
+
+def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:
+    """The rule for a call. ActionError where there is none that is narrow, or where it would not cover the call."""
+    wanted = plain(pattern).strip() or request.rule
+    if why := no_rule(request, wanted):
+        raise ActionError(why)
+    if too_wide(wanted):
+        raise ActionError(f"{wanted!r} allows nearly everything: name more of the command, path or address")
+    rule = AllowRule(
+        request.tool, request.role, wanted, request.folder, request.unwalled, by=by, at=times.iso(now)
+    )  # fmt: skip
+    if not allows(
+        rule, tool=request.tool, role=request.role, target=_target(request), folder=request.folder,
+        unwalled=request.unwalled,
+    ):  # fmt: skip
+        raise ActionError(_beside(wanted, request))
+    return rule
+
+
+def _beside(wanted: str, request: Approval) -> str:
+    """Why a pattern is not about the call; a beginning that fits covers no second command and no other file."""
+    said = f"{wanted!r} does not cover the call itself ({one_line(_target(request), 100)})"
+    if wanted.endswith(" *") and _target(request).startswith(wanted[:-1]):
+        return f"{said}: what ` *` stands for may hold none of ; & | < > $ ( ) {{ }} ` and no line break"
+    return said
+
+
+def _target(request: Approval) -> str:
+    """What the rule is matched against: the command, the address, or what the worker took as the narrow rule."""
+    field = {"web_fetch": "url", "shell": "command", "shell_start": "command"}.get(request.tool, "")
+    found = request.arguments.get(field)
+    return found.strip() if isinstance(found, str) else request.rule
+
+
+def _key(rule: AllowRule) -> str:
+    key = f"{rule.role} {rule.tool} {rule.folder} {rule.pattern}"
+    return f"{key} unwalled" if rule.unwalled else key
+
+
+def resolve(layout: Layout, text: str) -> str:
+    """The full id of an approval, from any unique beginning of it."""
+    name = ids.check_name(text, "approval id")
+    known = list(dict.fromkeys(approvals.all_ids(layout)))
+    if name in known:
+        return name
+    found = [one for one in known if one.startswith((name, f"apr-{name}"))]
+    if len(found) > 1:
+        raise ambiguous(text, found)
+    if not found:
+        open_ones = [one.id for one in approvals.undecided(layout)]
+        raise checks.no_such(f"there is no approval {text!r}", name, known, open_ones)
+    return found[0]
+
+
+def _open(store: Store, given: str | Iterable[str], shown: str, now: float) -> list[Approval]:
+    """The questions, all of them still open; ActionError names the first that is not, and nothing is written."""
+    names = list(dict.fromkeys(resolve(store.layout, text) for text in checks.as_ids(given)))
+    found = [_readable(store.layout, name) for name in names]
+    if shown and [one.hash for one in found] != [shown]:
+        raise ActionError("the call is not the one that was shown: look at it again")
+    for request in found:
+        if there := approvals.decision(store.layout, request.id):
+            raise _answered(request, there, now)
+        if now >= request.expires:
+            approvals.expire(store.layout, request, now)
+            raise _over(request)
+    return found
+
+
+def _over(request: Approval) -> ActionError:
+    when = times.said(request.expires_at)
+    return ActionError(f"{ids.short(request.id)} ran out ({when}), which counts as no; the worker may ask anew")
+
+
+def _readable(layout: Layout, approval_id: str) -> Approval:
+    request = approvals.read(layout, approval_id)
+    if request is None:
+        raise ActionError(f"approvals/{approval_id}.json cannot be read: look at the file, or cancel the task")
+    return request
+
+
+def _answered(request: Approval, there: Decision, now: float) -> ActionError:
+    said = "allowed" if there.allowed else "refused"
+    age = times.ago(now - times.epoch(there.at, now))
+    return ActionError(f"{ids.short(request.id)} has its answer: {said} by {there.by} ({age}). Undo that first")
+
+
+def _answer(
+    store: Store, requests: list[Approval], allowed: bool, reason: str, *, by: str, now: float, always: bool = False
+) -> Done:
+    """Write the answers and record them, one action for each, so that each is taken back by itself."""
+    why = plain(reason).strip()
+    if len(why) > _MOST_REASON:
+        raise ActionError(f"a reason of {len(why):,} characters is too long: {_MOST_REASON:,} at most")
+    verb = "approval.allow" if allowed else "approval.deny"
+    actions = []
+    for request in requests:
+        answer = Decision(allowed, request.hash, times.iso(now), by, why, always)
+        change = Change(kind="approval", key=request.id, before=None, after=msgspec.to_builtins(answer))
+        said = f"{'allowed' if allowed else 'refused'}: {request.role}: {one_line(request.summary, 80)}"
+        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=why, apart=True))
+        with journal.carrying_out(store.layout, actions[-1]):
+            _decide(store, request, answer, now)
+    word = "allowed" if allowed else "refused"
+    summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} calls {word}"
+    return Done(summary=summary, target=requests[0].id, action_id=actions[-1].id)
+
+
+def _decide(store: Store, request: Approval, answer: Decision, now: float) -> None:
+    try:
+        approvals.decide(store.layout, request, answer, now)
+    except approvals.Answered as error:
+        raise _answered(request, error.decision, now) from error
+    except approvals.Overdue as error:
+        raise _over(request) from error
+
+
+def approval_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: the answer as it stands."""
+    found = approvals.decision(store.layout, change.key)
+    return None if found is None else msgspec.to_builtins(found)
+
+
+def may_answer(store: Store, change: Change) -> None:
+    """For undo: refuse where a worker has acted on the answer."""
+    if acted := approvals.acted(store.layout, change.key):
+        raise _acted_on(acted)
+
+
+def _acted_on(acted: Acted) -> ActionError:
+    when = f" at {times.stamp(times.epoch(acted.at))}" if acted.at else ""
+    return ActionError(f"a worker has acted on this answer already{when}: it cannot be taken back")
+
+
+def put_approval(store: Store, change: Change) -> None:
+    """For undo: take the answer away, or give it again. Refused once a worker has acted on it."""
+    answer = None if change.after is None else msgspec.convert(change.after, Decision)
+    try:
+        approvals.set_decision(store.layout, change.key, answer)
+    except approvals.ActedOn as error:
+        raise _acted_on(error.acted) from error
+
+
+def _saved(store: Store) -> list[dict[str, Any]]:
+    """The rules of operator.toml as they stand there; without any there, those of lumen.toml, which it would hide."""
+    text = (files.read(store.layout.operator) or b"").decode()
+    there = frontmatter.parse_toml(text).get("allow")
+    if isinstance(there, list):
+        return [rule for rule in there if isinstance(rule, dict)]
+    return [msgspec.to_builtins(rule) for rule in load_config(store.layout)[0].allow]
+
+
+def _is(rule: dict[str, Any], key: str) -> bool:
+    try:
+        return _key(msgspec.convert(rule, AllowRule)) == key
+    except msgspec.ValidationError:
+        return False
+
+
+def rule_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: the rule as it stands."""
+    found = next((rule for rule in _saved(store) if _is(rule, change.key)), None)
+    return None if found is None else msgspec.to_builtins(msgspec.convert(found, AllowRule))
+
+
+def put_rule(store: Store, change: Change) -> None:
+    """Save a rule or take it out, without touching the others. One that comes back has its number again."""
+    rules = [rule for rule in _saved(store) if not _is(rule, change.key)]
+    if change.after is not None:
+        at = str(change.after.get("at", ""))
+        younger = (place for place, rule in enumerate(rules) if at and str(rule.get("at", "")) > at)
+        rules.insert(next(younger, len(rules)), change.after)
+    change_operator(store.layout, {"allow": rules or ([] if _has_rules_below(store) else None)})
+
+
+def _has_rules_below(store: Store) -> bool:
+    """Whether lumen.toml may have rules: an empty list in operator.toml must go on hiding them."""
+    try:
+        return "allow" in frontmatter.parse_toml((files.read(store.layout.config) or b"").decode())
+    except (frontmatter.BadFile, UnicodeDecodeError):
+        return True

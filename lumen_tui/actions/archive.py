@@ -1,0 +1,91 @@
+"""Notes put into the archive by hand or by an agent, each of which can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lumen_tui.actions import checks, edits
+from lumen_tui.actions.facts import is_agent
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.model import ids
+from lumen_tui.model.archive import USUAL, WITHDRAWN, Passage, passage
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import archive
+from lumen_tui.store.tasks import task_files
+
+KIND = "archival"  # of a change
+
+
+def insert(
+    store: Store, *, by: str, now: float, text: str, tags: Sequence[str] = (), importance: float = USUAL,
+    kind: str = "semantic", source: str = "", trust: str = "", wu_id: str = "", lane: str = "", key: str = "",
+    task_id: str = "",
+) -> Done:  # fmt: skip
+    """Keep a note for good. The same `key` again is the same note, and nothing is written then."""
+    writer = _writer(store, by, task_id)
+    note = passage(
+        text, by=by, now=now, tags=tuple(tags), importance=importance, kind=kind, source=source, lane=lane, key=key,
+        trust=trust or ("agent" if writer or is_agent(store.layout, by) else "person"), task_id=writer,
+        wu_id=checks.known_unit(store.layout, wu_id),
+    )  # fmt: skip
+    said = f"kept {_quoted(note)} in the archive"
+    change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
+    action = edits.new_action("archive.insert", [change], summary=said, by=by, now=now)
+    if not archive.append(store.layout, [note], journal.begun_lines(action)):
+        return Done(summary=f"{note.id} is in the archive already: nothing was written", target=note.id)
+    return Done(summary=said, target=note.id, action_id=action.id)
+
+
+def _writer(store: Store, by: str, task_id: str) -> str:
+    """The task that a note is from: the one named, or the author where that is one."""
+    if task_id:
+        return checks.task_id(store, task_id)
+    return by if by.startswith(("tsk-", "loop-")) and task_files.folder_of(store.layout, by) else ""
+
+
+def withdraw(store: Store, *, by: str, now: float, passage_id: str, reason: str = "") -> Done:
+    """Take a note out of the archive and of every search; undo brings it back."""
+    found = _found(store, passage_id)
+    if found.status == WITHDRAWN:
+        raise ActionError(f"{found.id} is withdrawn already")
+    said = f"took {_quoted(found)} out of the archive"
+    change = Change(KIND, found.id, before={"status": ""}, after={"status": WITHDRAWN})
+    action = edits.new_action("archive.withdraw", [change], summary=said, by=by, now=now, reason=reason)
+    archive.set_status(store.layout, found.id, WITHDRAWN, journal.begun_lines(action))
+    return Done(summary=said, target=found.id, action_id=action.id)
+
+
+def _quoted(note: Passage) -> str:
+    return f"“{one_line(note.content.partition(chr(10))[0], 60)}”"
+
+
+def _found(store: Store, text: str) -> Passage:
+    """The note that an id or its beginning means."""
+    try:
+        name = archive.resolve(store.layout, ids.check_file_name(text, "archive id"))
+    except ids.Ambiguous as error:
+        raise ambiguous(text, error.candidates) from error
+    except LookupError:
+        raise ActionError(f"there is no note {text!r} in the archive", missing=True) from None
+    if note := archive.find(store.layout, [name]).get(name):
+        return note
+    raise ActionError(f"the note {name} cannot be read: what stands in its line is no note")
+
+
+def passage_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """One side of a change as it stands now; a note that is not there counts as withdrawn."""
+    found = archive.find(store.layout, [change.key]).get(change.key)
+    return {"status": found.status if found else WITHDRAWN}
+
+
+def put_passage(store: Store, change: Change) -> None:
+    """Bring a note to the side that the change leads to."""
+    try:
+        archive.set_status(store.layout, change.key, str((change.after or {}).get("status", "")))
+    except LookupError:
+        raise ActionError(f"the note {change.key} is not there: insert it again") from None

@@ -1,0 +1,285 @@
+"""What operators do with memory blocks. Each is one step in the block's history and one action that undo takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.blocks import (
+    STANDARD,
+    BadEdit,
+    Block,
+    Fields,
+    Step,
+    appended,
+    check_fields,
+    replaced,
+    weaker,
+    with_fields,
+)
+from lumen_tui.model.records import Change
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import block_files, blocks
+from lumen_tui.store.memory.blocks import Write
+from lumen_tui.tools.files import patching
+
+KIND = "block"
+Decide = Callable[[Block], Write]
+
+
+def new(
+    store: Store, *, by: str, now: float, name: str, text: str = "", description: str = "", limit: int = 0,
+    read_only: bool = False, agent: bool = False,
+) -> Done:  # fmt: skip
+    """Make a block. Fields that are not given have their defaults."""
+
+    def decide(before: Block) -> Write:
+        if before.at:
+            raise ActionError(f"there is a block {name} already: append, replace, patch or rethink it")
+        fields = with_fields(
+            before.fields, description=description or None, limit=limit or None, read_only=read_only or None
+        )
+        return Write(text, check_fields(name, text, fields), by, "new", _word(agent), person=not agent)
+
+    return _write(store, name, decide, verb="block.new", said=f"block {name} made", by=by, now=now)
+
+
+def append(store: Store, *, by: str, now: float, name: str, text: str, agent: bool = False) -> Done:
+    """Put a text on a line of its own behind what is there."""
+
+    def decide(before: Block) -> Write:
+        return _part(before, appended(before.text, text), "append", by, agent)
+
+    return _write(store, name, decide, verb="block.append", said=f"appended to {name}", by=by, now=now)
+
+
+def replace(store: Store, *, by: str, now: float, name: str, old: str, new: str, agent: bool = False) -> Done:
+    """Replace one piece of text, which must stand there exactly once."""
+
+    def decide(before: Block) -> Write:
+        return _part(before, replaced(name, before.text, old, new), "replace", by, agent)
+
+    return _write(store, name, decide, verb="block.replace", said=f"replaced a text in {name}", by=by, now=now)
+
+
+def patch(store: Store, *, by: str, now: float, name: str, diff: str, agent: bool = False) -> Done:
+    """Apply a unified diff. A hunk that does not fit is an error, and nothing is written."""
+
+    def decide(before: Block) -> Write:
+        return _part(before, patched(name, before.text, diff), "patch", by, agent)
+
+    return _write(store, name, decide, verb="block.patch", said=f"patched {name}", by=by, now=now)
+
+
+def patched(name: str, text: str, diff: str) -> str:
+    """The text after a diff; its file names do not matter, as long as there is one file in it."""
+    headed = diff if diff.startswith("--- ") or "\n--- " in diff[:2000] else f"--- {name}\n+++ {name}\n{diff}"
+    try:
+        found = patching.parse("\n".join(_head_alike(headed.replace("\r\n", "\n").split("\n"), name)))
+        if len(found) != 1:
+            raise BadEdit(f"the patch is about {len(found)} files, a block is one")
+        return _applied(found[0], text)
+    except patching.BadPatch as error:
+        raise BadEdit(f"{error}; nothing was changed") from error
+
+
+def _applied(patch: patching.FilePatch, text: str) -> str:
+    """As `patching.apply`; a patch that says nothing of a missing last newline fits a text without one."""
+    try:
+        return patching.apply(patch, text)
+    except patching.BadPatch:
+        if text.endswith("\n") or not text:
+            raise
+        return patching.apply(patch, text + "\n").removesuffix("\n")
+
+
+def _head_alike(lines: list[str], name: str) -> list[str]:
+    """The first file header made one of this block, whatever the two sides were called."""
+    at = next((n for n, line in enumerate(lines[:-1]) if line.startswith("--- ") and lines[n + 1][:4] == "+++ "), None)
+    if at is not None:
+        lines[at : at + 2] = [f"--- {name}", f"+++ {name}"]
+    return lines
+
+
+def rethink(
+    store: Store, *, by: str, now: float, name: str, text: str, base: int | None = None, agent: bool = False
+) -> Done:
+    """Give a block another text as a whole. `base` is the step that was read: refused where there is a newer one."""
+
+    def decide(before: Block) -> Write:
+        if text == before.text and before.at:
+            raise ActionError(f"{name} says exactly that already", missing=True)
+        trust = weaker(before.trust, "agent") if agent and before.text.strip() else _word(agent)
+        return Write(text, before.fields, by, "rethink", trust, person=not agent)
+
+    return _write(store, name, decide, verb="block.rethink", said=f"{name} written anew", by=by, now=now, base=base)
+
+
+def adjust(
+    store: Store, *, by: str, now: float, name: str, limit: int | None = None, description: str | None = None,
+    read_only: bool | None = None,
+) -> Done:  # fmt: skip
+    """Change what is said of a block beside its text."""
+
+    def decide(before: Block) -> Write:
+        _must_be(before)
+        fields = with_fields(before.fields, limit=limit, description=description, read_only=read_only)
+        if fields == before.fields:
+            raise ActionError(f"{name} is like that already", missing=True)
+        return _as_is(before, check_fields(name, before.text, fields), "set", by)
+
+    return _write(store, name, decide, verb="block.adjust", said=f"{name} adjusted", by=by, now=now)
+
+
+def lock(store: Store, *, by: str, now: float, name: str) -> Done:
+    """Let nobody write a block, agent or person, until it is unlocked."""
+
+    def decide(before: Block) -> Write:
+        _must_be(before)
+        return _as_is(before, with_fields(before.fields, locked=by), "lock", by)
+
+    return _write(store, name, decide, verb="block.lock", said=f"{name} locked", by=by, now=now)
+
+
+def unlock(store: Store, *, by: str, now: float, name: str) -> Done:
+    """Let a block be written again."""
+
+    def decide(before: Block) -> Write:
+        if not before.fields.locked:
+            raise ActionError(f"{name} is not locked", missing=True)
+        return _as_is(before, with_fields(before.fields, locked=""), "unlock", by)
+
+    return _write(store, name, decide, verb="block.unlock", said=f"{name} unlocked", by=by, now=now)
+
+
+def restore(store: Store, *, by: str, now: float, name: str, step: int = 0, at: str = "") -> Done:
+    """Put a text back byte for byte: that of a step, or the one that held at a time. Limit and lock stay."""
+    wanted = _wanted(store, name, step, at)
+
+    def decide(before: Block) -> Write:
+        text = block_files.kept_text(store.layout, wanted)
+        if text == before.text and before.at:
+            raise ActionError(f"{name} is as at step {wanted.step} already", missing=True)
+        fields = before.fields if before.at else with_fields(wanted.fields, locked="")
+        return Write(text, fields, by, "restore", wanted.trust, note=f"as at step {wanted.step}", source=wanted.source)
+
+    said = f"{name} put back to step {wanted.step}"
+    return _write(store, name, decide, verb="block.restore", said=said, by=by, now=now)
+
+
+def _wanted(store: Store, name: str, step: int, at: str) -> Step:
+    known = blocks.steps(store.layout, ids.check_name(name, "block"))
+    if not known:
+        raise ActionError(f"{name} has no history", missing=True)
+    if bool(step) == bool(at):
+        raise ActionError("name one of them: a step, or a time")
+    found = blocks.at_time(known, _moment(at)) if at else next((one for one in known if one.step == step), None)
+    if found is None or found.how == "removed":
+        what = f"text at {at}" if at else f"step {step} with a text"
+        raise ActionError(f"{name} has no {what}: `blocks history {name}` lists its steps", missing=True)
+    return found
+
+
+def _moment(text: str) -> float:
+    try:
+        return times.parse_iso(text)
+    except ValueError as error:
+        raise ActionError(f"{text!r} is no time: write it as 2026-03-01T07:30:00Z") from error
+
+
+def _word(agent: bool) -> str:
+    return "agent" if agent else "person"
+
+
+def _part(before: Block, text: str, how: str, by: str, agent: bool) -> Write:
+    """A write that leaves some of the text: its trust is that of the weakest part."""
+    trust = weaker(before.trust, _word(agent)) if before.text.strip() else _word(agent)
+    source = before.source if trust == before.trust else ""
+    return Write(text, before.fields, by, how, trust, source=source, person=not agent)
+
+
+def _as_is(before: Block, fields: Fields, how: str, by: str) -> Write:
+    return Write(before.text, fields, by, how, before.trust, source=before.source)
+
+
+def _must_be(before: Block) -> None:
+    if not before.at and before.name not in STANDARD:
+        raise ActionError(f"there is no block {before.name}: make it with `blocks new {before.name}`", missing=True)
+
+
+def _write(
+    store: Store, name: str, decide: Decide, *, verb: str, said: str, by: str, now: float, base: int | None = None
+) -> Done:
+    """Write a block as an action."""
+
+    def known(before: Block) -> Write:
+        if verb not in ("block.new", "block.restore"):
+            _must_be(before)
+        return decide(before)
+
+    action_id = told(store, name, known, verb=verb, said=said, by=by, now=now, base=base)
+    return Done(summary=said, target=name, action_id=action_id)
+
+
+def told(
+    store: Store, name: str, decide: Decide, *, verb: str, said: str, by: str, now: float, base: int | None = None
+) -> str:
+    """Write a block as an action, and give the action's id; empty where the step stands under its key already."""
+    ids_made: list[str] = []
+
+    def begin(before: Block, step: Step) -> None:
+        action = edits.new_action(verb, [change_of(before, step)], summary=said, by=by, now=now)
+        begun.tell(action)
+        ids_made.append(action.id)
+
+    with journal.Begun(store.layout) as begun:
+        blocks.write(store.layout, name, decide, now=now, base=base, begin=begin)
+    return next(iter(ids_made), "")
+
+
+def change_of(before: Block, step: Step) -> Change:
+    """What a step changed, for the journal of actions."""
+    return Change(KIND, before.name, block_side(before), _step_side(step))
+
+
+def block_side(block: Block) -> dict[str, Any] | None:
+    """What a Change says of a block; None where there is none."""
+    if not block.at:
+        return None
+    return _side(block_files.digest_of(block.text), block.fields, block.trust)
+
+
+def _step_side(step: Step) -> dict[str, Any] | None:
+    return None if step.how == "removed" else _side(step.text, step.fields, step.trust)
+
+
+def _side(text: str, fields: Fields, trust: str) -> dict[str, Any]:
+    return {"text": text, "trust": trust, "fields": msgspec.to_builtins(fields)}
+
+
+def block_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: the block as it stands, or as the next writer makes it stand where one was killed in a step."""
+    if (step := blocks.pending(store.layout)) is not None and step.name == change.key:
+        return _step_side(step)
+    return block_side(blocks.read(store.layout, change.key))
+
+
+def put_block(store: Store, change: Change) -> None:
+    """For undo: bring a block to the change's `after`."""
+    last = blocks.steps(store.layout, change.key)[-1:]
+    _put(store, change.key, change.after, times.epoch(last[0].at) if last else 0.0)
+
+
+def _put(store: Store, name: str, side: dict[str, Any] | None, now: float) -> None:
+    if side is None:
+        blocks.write(store.layout, name, lambda before: Write(None, before.fields, "undo", "undo"), now=now)
+        return
+    text = block_files.text_at(store.layout, side["text"])
+    fields = msgspec.convert(side["fields"], Fields)
+    blocks.write(store.layout, name, lambda _: Write(text, fields, "undo", "undo", side["trust"]), now=now)

@@ -1,0 +1,95 @@
+"""More room for today: a grant in the ledger, dated and taken back by undo. Tomorrow the settings hold again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumen_tui.actions import checks, edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import budget, ids, times
+from lumen_tui.model.budget import Limit
+from lumen_tui.model.config import BudgetConfig
+from lumen_tui.model.records import Change
+from lumen_tui.model.spendbook import GRANT, REVOKE, Book, Entry
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.ledger.ledger import Ledger
+from lumen_tui.store.settings.config import load_config
+
+_NUMBERS = ("tokens", "usd", "seconds")
+_FIELDS = ("day", "role", *_NUMBERS)
+
+
+def raise_cap(
+    store: Store, *, by: str, now: float, tokens: int = 0, usd: float = 0.0, minutes: float = 0.0, role: str = "",
+    reason: str = "",
+) -> Done:  # fmt: skip
+    """Add to today's cap, or to that of one role."""
+    if min(tokens, usd, minutes) < 0 or not (tokens or usd or minutes):
+        raise ActionError("name how much more there shall be today: tokens, dollars or minutes, above 0")
+    if why := budget.out_of_range(tokens=tokens, usd=usd, minutes=minutes):
+        raise ActionError(why)
+    config = load_config(store.layout)[0].budget
+    ledger = Ledger(store.layout)
+    more = Limit(tokens, usd, minutes * 60)
+    day = budget.day_of(now, config.day_starts)
+    if role and role not in config.roles:
+        checks.role_name(store.layout, role)
+    _must_bind(ledger.refresh(), config, day, role, more)
+    grant = Entry(
+        ids.new_id("grn"), GRANT, times.iso(now), day, role=role, tokens=tokens, usd=usd, seconds=minutes * 60, by=by,
+        text=one_line(reason, 400),
+    )  # fmt: skip
+    change = Change(kind="grant", key=grant.id, before=None, after=_side(grant))
+    said = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_words(more)}"
+    action = edits.new_action("budget.raise", [change], summary=said, by=by, now=now, reason=reason)
+    with journal.carrying_out(store.layout, action):
+        ledger.append(grant)
+    return Done(summary=said, target=grant.id, action_id=action.id)
+
+
+def _cap(book: Book, config: BudgetConfig, day: str, role: str) -> budget.Cap:
+    return budget.role_cap(book, config, day, role) if role else budget.day_cap(book, config, day)
+
+
+def _must_bind(book: Book, config: BudgetConfig, day: str, role: str, more: Limit) -> None:
+    """Refuse to raise what has no limit: it would change nothing."""
+    cap = _cap(book, config, day, role)
+    names = {"tokens": "tokens", "usd": "dollars", "seconds": "minutes"}
+    for name, word in names.items():
+        if getattr(more, name) and not getattr(cap.limit, name):
+            raise ActionError(f"{cap.name} has no limit in {word}: there is nothing to raise")
+
+
+def _words(more: Limit) -> str:
+    said = [f"{more.tokens:,} tokens"] if more.tokens else []
+    said += [budget.dollars(more.usd)] if more.usd else []
+    said += [f"{more.seconds / 60:g} minutes"] if more.seconds else []
+    return ", ".join(said)
+
+
+def _side(grant: Entry) -> dict[str, Any]:
+    return {name: getattr(grant, name) for name in _FIELDS}
+
+
+def grant_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: the grant as it stands."""
+    found = Ledger(store.layout).refresh().grants.get(change.key)
+    if found is None:
+        return None
+    there = _side(found)
+    sides = (side for side in (change.before, change.after) if side is not None)
+    return next((side for side in sides if _sound(side) == there), there)
+
+
+def _sound(side: dict[str, Any]) -> dict[str, Any]:
+    """A side as the ledger has it: a number that JSON cannot say is null in the journal, and counts as 0."""
+    return {name: side[name] or 0 if name in _NUMBERS else side[name] for name in _FIELDS}
+
+
+def put_grant(store: Store, change: Change) -> None:
+    """For undo: take the grant back, or give it again."""
+    side = _sound(change.after or change.before or {})
+    kind = REVOKE if change.after is None else GRANT
+    Ledger(store.layout).append(Entry(id=change.key, kind=kind, at="", **side))

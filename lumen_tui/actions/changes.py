@@ -1,0 +1,65 @@
+"""What changed in the folder where an agent works, and why nothing is known where that is so."""
+
+from __future__ import annotations
+
+import os
+
+from lumen_tui.model.worktree import Changes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def look(folder: str, *, base: str, without: str) -> Changes:
+    """What is different from `base` (a commit, else HEAD) in the repository around `folder`; never raises.
+
+    git is started only where there is a repository: its start alone costs more than a checkpoint may.
+    """
+    if not folder or not os.path.isdir(folder):
+        return Changes(why="no folder")
+    if not _has_repository(os.path.realpath(folder)):
+        return Changes(why="not a git repository")
+    from lumen_tui.tools.shell import git_status
+
+    return git_status.look(folder, base=base, without=without, environ=os.environ)
+
+
+def _has_repository(folder: str) -> bool:
+    while not os.path.lexists(f"{folder.rstrip('/')}/.git"):
+        if folder == "/":
+            return False
+        folder = os.path.dirname(folder)
+    return True
+
+
+def marks(found: Changes) -> dict[str, str]:
+    """What is changed, each file with when its content or its place changed last."""
+    return {name: _changed_at(found.root, name) for name in found.files}
+
+
+def since(found: Changes, before: dict[str, str]) -> Changes:
+    """Without the files that are as they were then: somebody else had changed them."""
+    if found.why or not before:
+        return found
+    files = tuple([name for name in found.files if before.get(name) != _changed_at(found.root, name)])
+    return Changes(**{**found.__dict__, "files": files})
+
+
+def _changed_at(root: str, name: str) -> str:
+    """In nanoseconds; `gone` for a file that is not there."""
+    try:
+        return str(os.lstat(os.path.join(root, name)).st_ctime_ns)
+    except OSError:
+        return "gone"
+
+
+def facts(found: Changes, said: str) -> dict[str, Any]:
+    """What git said, or what the agent says that it said, or why nothing is known, as fields of a checkpoint."""
+    stat = said.strip() or found.stat
+    if found.why:
+        return {"gitDiffStat": stat} if stat else {"git": {"why": found.why}}
+    git = {"root": found.root, "branch": found.branch, "head": found.head, "base": found.base}
+    made: dict[str, Any] = {"git": {key: value for key, value in git.items() if value}}
+    more = {"files": list(found.files), "more_files": found.more_files, "gitDiffStat": stat}
+    return made | {key: value for key, value in more.items() if value}

@@ -1,0 +1,202 @@
+"""Checkpoints: a saved point in the work, with what changed found out here and not asked of the agent."""
+
+from __future__ import annotations
+
+from lumen_tui.actions import changes, fields, places
+from lumen_tui.actions.places import Place
+from lumen_tui.model import times
+from lumen_tui.model.text import one_line
+from lumen_tui.model.worktree import Changes
+from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, NODES, PENDING, Trail
+from lumen_tui.storage import files, raw_json, stages
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.sessions import hook_settings
+from lumen_tui.store.work import open_sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from lumen_tui.actions.outcome import Done
+    from lumen_tui.model.config import MemoryConfig
+    from lumen_tui.model.views import NodeView, SessionView
+    from lumen_tui.storage.folder import Folder
+    from lumen_tui.store.memory.nodes import Raw
+
+INTERVAL = "interval"  # the trigger of a checkpoint that the engine makes
+_DECISIONS = 5
+MOST_TOUCHED = 500  # files of one session; the oldest leave first
+_WHY = "an older checkpoint of this work unit"
+
+
+def save(
+    store: Folder, *, by: str, now: float, note: str = "", wu_id: str = "", session: str = "", progress: str = "",
+    next_steps: str = "", trigger: str = "manual", folder: str = "", git_diff_stat: str = "", key: str = "",
+) -> Done:  # fmt: skip
+    """Append a checkpoint; `folder` is where changes are looked for, else the folder of the session.
+
+    The same `key` saves one.
+    """
+    from lumen_tui.actions import acting
+    from lumen_tui.actions.outcome import Done
+
+    texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
+    where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
+    kept = keep(
+        store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat,
+        key=key, client=acting.word().client,
+    )  # fmt: skip
+    return Done(summary=kept[1], target=kept[0], action_id=kept[2])
+
+
+def keep(
+    store: Folder, where: Place, texts: dict[str, str], *, by: str, now: float, note: str = "", folder: str = "",
+    git_diff_stat: str = "", key: str = "", client: str = "",
+) -> tuple[str, str, str]:  # fmt: skip
+    """The same at a known place, without loading what a `Done` needs: the id of the node, what to say, and
+    the id of the action.
+
+    It counts as saved from the durable append on; the session's list of files and the archiving of older
+    checkpoints follow, and a failure there is only told.
+    """
+    with Trail(store.layout, (NODES,)) as trail:
+        last = next(iter(trail.newest(where.wu_id, (CHECKPOINT,), 1)), None)
+        decisions = trail.newest(where.wu_id, (PENDING, DECISION), _DECISIONS)
+    found = _look(store, where, folder, last)
+    node = fields.keyed(_node(where, found, note, by=by, now=now), key, "checkpoint")
+    node["metadata"] = {
+        **{key: value.strip() for key, value in texts.items() if value.strip()},
+        **changes.facts(found, git_diff_stat),
+        **({"decisions": [_decision(one) for one in decisions]} if decisions else {}),
+    }
+    raw_json.line(node)  # too long for a journal: nothing is made then
+    if key and nodes.find(store.layout.memory, [node["id"]]):
+        return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
+    about = where.wu_id or "no work unit (`start --wu` begins one)"
+    said = f"checkpoint on {about}, {found.count} changed file{'' if found.count == 1 else 's'}"
+    action = fields.noted("checkpoint.save", node["id"], said, by=by, now=now, client=client)
+    action["group"] = action["id"]  # older ones that are archived below come back with it
+    after = _activity(where.session, found, now)
+    begun = stages.begun(action, [fields.made_node(node), *_session_change(where, after)])
+    made = places.make_sure(store.root, where.wu_id, by=by, now=now, client=client)
+    files.append(store.layout.actions, begun)
+    if not nodes.append_new(store.layout.memory, node, once=bool(key)):
+        files.append(store.layout.actions, stages.end_of(begun, "dropped"), durable=False)
+        return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
+    trouble = _follow_up(store, where, found, action["id"], by=by, now=now, client=client)
+    files.append(store.layout.actions, stages.end_of(begun, "done"), durable=False)
+    return node["id"], said + (f"; {made}" if made else "") + (f" ({trouble})" if trouble else ""), action["id"]
+
+
+def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:
+    """What changed since the last checkpoint, or since the last commit where there is none."""
+    session = where.session
+    git = last.metadata.get("git") if last else None
+    base = git.get("head", "") if isinstance(git, dict) else ""
+    if session and session.head_at_start and last and last.session_id != session.session_id:
+        base = session.head_at_start  # what came between is another session's
+    begun = session.folder if session else ""
+    found = Changes(why="no folder")
+    for place in dict.fromkeys([folder or begun, begun]):
+        found = changes.look(place, base=str(base), without=str(store.root))
+        if not found.why:
+            break
+    return changes.since(found, session.dirty_at_start) if session else found
+
+
+def _node(where: Place, found: Changes, note: str, *, by: str, now: float) -> dict[str, Any]:
+    text = note.strip() or f"{found.count} files changed"
+    node = fields.node(f"Checkpoint: {text}", by=by, now=now, type="checkpoint", wu_id=where.wu_id)
+    if where.session:
+        node["session_id"] = where.session_id
+    return node
+
+
+def _decision(node: NodeView) -> dict[str, str]:
+    answer = node.metadata.get("answer")
+    asked = node.metadata.get("question") or node.title
+    return {"id": node.id, "question": one_line(str(asked), 200), "answer": one_line(str(answer or ""), 200)}
+
+
+def with_files(touched: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The files of a session with `names` added, each once, the newest last."""
+    new = dict.fromkeys(names)
+    return [*(name for name in touched if name not in new), *new][-MOST_TOUCHED:]
+
+
+def _activity(session: SessionView | None, found: Changes, now: float) -> Raw:
+    """What the checkpoint changes in its session."""
+    if session is None:
+        return {}
+    at = times.iso(now)
+    touched = with_files(session.files_touched, found.files)
+    return {"files_touched": touched, "last_activity": at, "last_checkpoint": at}
+
+
+def _session_change(where: Place, after: Raw) -> list[Raw]:
+    if where.session is None:
+        return []
+    before = {name: getattr(where.session, name) for name in after}
+    return [fields.made("session", where.session_id, before, after)]
+
+
+def _follow_up(store: Folder, where: Place, found: Changes, action_id: str, *, by: str, now: float, client: str) -> str:
+    """What comes after the append; returns what went wrong with it, or nothing."""
+    try:
+        if where.session:
+            open_sessions.change(store.root, where.session_id, lambda session: _activity(session, found, now))
+        _archive_old(store, where.wu_id, action_id, by=by, now=now, client=client)
+    except (files.StoreError, ValueError, OSError) as error:
+        return str(error)
+    return ""
+
+
+def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: float, client: str) -> None:
+    """Keep the newest `max_checkpoints` active; `node.unarchive` brings the others back."""
+    with Trail(store.layout, (NODES,)) as trail:
+        old = trail.ids(wu_id, CHECKPOINT, after=max(1, hook_settings.rule(str(store.root))["max_checkpoints"]))
+    marks = fields.archived(_WHY, by=by, now=now)
+
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        changes = []
+        for node in records.values():
+            before = {key: nodes.get_field(node, key) for key in marks}
+            changes.append(fields.made("node", node["id"], before, marks))
+            nodes.set_fields(node, {**marks, "updated_at": times.iso(now), "updated_by": by})
+        of = wu_id or "no work unit"
+        said = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {of} archived"
+        action = fields.noted("checkpoint.retire", wu_id, said, by=by, now=now, client=client, group=action_id)
+        return list(records.values()), stages.begun(action, changes)
+
+    if old:
+        nodes.change(store.layout, old, edit)
+
+
+def due(store: Folder, config: MemoryConfig, *, now: float) -> Sequence[SessionView]:
+    """Open sessions whose last checkpoint (or beginning) is `checkpoint_interval` minutes ago or more."""
+    if not config.auto_checkpoint or config.checkpoint_interval <= 0:
+        return ()
+    latest = now - config.checkpoint_interval * times.MINUTE
+    return [
+        one
+        for one in open_sessions.live(store.root)
+        if times.epoch(one.last_checkpoint or one.started_at, now) <= latest
+    ]
+
+
+def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
+    """Make the checkpoints that are due, under the agent's name; a session whose files stand still gets none."""
+    from lumen_tui.actions import acting
+
+    made = []
+    for session in due(store, config, now=now):
+        with Trail(store.layout, (NODES,)) as trail:
+            last = next(iter(trail.newest(session.active_wu, (CHECKPOINT,), 1)), None)
+        found = _look(store, Place(wu_id=session.active_wu, session=session), "", last)
+        before = last.metadata.get("gitDiffStat", "") if last else ""
+        if found.why or not (found.stat or found.files) or found.stat == before:
+            continue
+        with acting.on_the_word_of(session.agent, acting.ENGINE, now):
+            made.append(save(store, by=session.agent, now=now, session=session.session_id, trigger=INTERVAL))
+    return made

@@ -1,0 +1,159 @@
+"""What the verbs share: names from outside looked up, and refusals that name the nearest thing there is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.model import ids, lanes
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.settings import roles
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.work import lane_names
+
+_NEAR = 0.6  # likeness, of 1, from which a word may be meant by another
+_SHOWN = 4  # names of what there is, where nothing is near
+_ALIKE = 80  # percent of likeness from which an id may be meant by another
+
+
+def nearest(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """The known words that `word` may stand for: those that it begins, and those that are nearly the same.
+
+    A long option stands for long options, and one of a letter for that letter alone.
+    """
+    bare = word.lstrip("-").lower()
+    alike = {name.lstrip("-").lower(): name for name in known if _dashes(name) == _dashes(word)}
+    if _dashes(word) == 1:
+        return (alike[bare],) if bare in alike else ()
+    begun = [name for name in alike if len(bare) > 1 and name.startswith(bare)]
+    near = dict.fromkeys([*begun, *difflib.get_close_matches(bare, alike, count, _NEAR)])
+    return tuple([alike[name] for name in near][:count])
+
+
+def _dashes(word: str) -> int:
+    """0 for a word, 1 for an option of a letter, 2 for a long one, also where a dash is missing."""
+    return 0 if word[:1] != "-" else 1 if len(word) == 2 else 2
+
+
+def no_such(said: str, word: str, known: Sequence[str], there: Sequence[str] | None = None) -> ActionError:
+    """The refusal of a name that nothing has: with what is near, else with some of what is `there` (all known)."""
+    near, shown = nearest(word, known), (known if there is None else there)[:_SHOWN]
+    return ActionError(
+        f"{said}; there is {', '.join(shown)}" if shown and not near else said, candidates=near, missing=True
+    )
+
+
+def as_ids(given: str | Iterable[str]) -> list[str]:
+    """One id or several, each once."""
+    found = list(dict.fromkeys([given] if isinstance(given, str) else given))
+    if not found:
+        raise ActionError("nothing is selected: name at least one id")
+    return found
+
+
+def reason(text: str) -> str:
+    """A reason that says something."""
+    if not text.strip():
+        raise ActionError("a reason is needed: say in a few words why")
+    return text.strip()
+
+
+def _all_found(path: Path, given: str | Iterable[str], kind: str, what: str) -> dict[str, int]:
+    """Full ids and where their newest lines begin (-1 where a prefix was given)."""
+    texts = as_ids(given)
+    whole = nodes.find(path, texts)
+    return {
+        (text if text in whole else _found(path, text, kind, what)): whole[text][0] if text in whole else -1
+        for text in texts
+    }
+
+
+def _found(path: Path, text: str, kind: str, what: str) -> str:
+    try:
+        return nodes.resolve(path, ids.check_file_name(text, f"{what} id"), kind)
+    except nodes.Ambiguous as error:
+        raise ambiguous(text, error.candidates) from error
+    except LookupError:
+        raise ActionError(f"there is no {what} {text!r}", candidates=_alike(path, text), missing=True) from None
+
+
+def _alike(path: Path, text: str) -> tuple[str, ...]:
+    """The ids in a journal that `text` may stand for, all but a letter or two."""
+    from rapidfuzz import fuzz, process
+
+    known = nodes.all_ids(path)
+    return tuple([name for name, _, _ in process.extract(text, known, scorer=fuzz.ratio, limit=3, score_cutoff=_ALIKE)])
+
+
+def node_ids(store: Store, given: str | Iterable[str]) -> list[str]:
+    """The full ids of memory nodes."""
+    return list(_all_found(store.layout.memory, given, "mem", "node"))
+
+
+def signal_ids(store: Store, given: str | Iterable[str]) -> dict[str, int]:
+    """The full ids of signals, each with the offset of its line where that is known."""
+    return _all_found(store.layout.signals, given, "sig", "signal")
+
+
+def task_id(store: Store, text: str) -> str:
+    """The full id of a task, live or archived."""
+    name = ids.check_name(text, "task id")
+    if task_files.folder_of(store.layout, name):
+        return name
+    known = list(task_files.all_ids(store.layout))
+    found = [one for one in known if one.startswith((name, f"tsk-{name}"))]
+    if len(found) > 1:
+        raise ambiguous(text, found)
+    if not found:
+        raise ActionError(f"there is no task {text!r}", candidates=nearest(name, known), missing=True)
+    return found[0]
+
+
+def unit_names(layout: Layout) -> list[str]:
+    """The ids of the work units there are."""
+    return sorted(path.stem for path in layout.work.glob("WU-*.md"))
+
+
+def known_unit(layout: Layout, text: str) -> str:
+    """The id of a work unit that exists, or nothing where nothing was given."""
+    if not text:
+        return ""
+    name = ids.check_wu(text.upper())
+    if not layout.work_unit(name).exists():
+        near = nearest(name, unit_names(layout))
+        raise ActionError(f"there is no work unit {name}", candidates=near, missing=True)
+    return name
+
+
+def role_name(layout: Layout, text: str) -> str:
+    """The name of a role in force."""
+    known = [role.name for role in roles.list_roles(layout)[0]]
+    if text in known:
+        return text
+    if not nearest(text, known):
+        ids.check_name(text, "role")
+    raise no_such(f"there is no role {text!r} in force", text, known)
+
+
+def known_lanes(layout: Layout) -> list[str]:
+    """The lanes of all work units, and those that have a limit of their own in the settings."""
+    return sorted({*lane_names.known(layout.root), *load_config(layout)[0].lanes.limits})
+
+
+def lane(layout: Layout, text: str) -> str:
+    """A lane, new or known, in the spelling in which it is known; one that is nearly a known one is refused."""
+    name = ids.check_label(text.strip(), "lane")
+    known = known_lanes(layout)
+    if same := [one for one in known if lanes.key(one) == lanes.key(name)]:
+        return name if name in same else same[0]
+    near = tuple(one for one in known if lanes.is_slip(name, one))
+    if not near:
+        return name
+    hint = "use that; a lane that is really called so has its limit in lumen.toml, [lanes] limits"
+    raise ActionError(f"lane {name!r} is new and nearly {near[0]!r}: {hint}", candidates=near[:3])

@@ -1,0 +1,244 @@
+"""Cleanup: nodes archived when their lifecycle's time is over. Nothing is deleted; active work is left alone."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from lumen_tui.actions import checks, edits, fading, putaway
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.putaway import Leaving
+from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.model import ids, times
+from lumen_tui.model.ids import BadId, check_name
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE, Action, Change
+from lumen_tui.model.retention import Retention, is_pending_decision
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory.age_index import AgeIndex
+from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.nodes import Ambiguous, Raw
+from lumen_tui.store.signals import cleanups, compaction, judging
+from lumen_tui.store.signals.cleanups import Keeping
+from lumen_tui.store.signals.judging import Counts, Watch, unwatched
+from lumen_tui.store.work import sessions, work_units
+
+SIGNALS_KIND = "signal cleanup"  # of a change
+_ARCHIVED = "the signals stand in memory/archive.jsonl, where they can be read and searched"
+_TOO_LARGE = f"journals of more than {cleanups.MOST_BYTES >> 20} MiB are not kept to be put back"
+
+
+class Wish(NamedTuple):
+    """What one cleanup goes by. With a session id only that session's nodes are looked at, whatever their age."""
+
+    retention: Retention
+    session_id: str = ""
+
+
+def wish(ttl: str = "", session_id: str = "") -> Wish:
+    """From what the operator wrote: `30d` in place of every lifecycle's own time. ValueError where it is none."""
+    if not ttl:
+        return Wish(Retention(), session_id)
+    limit = times.parse_duration(ttl)
+    if limit < 0:
+        raise ValueError(f"--ttl {ttl!r} is below zero")
+    return Wish(Retention(ephemeral=limit, session=limit, wu=limit), session_id)
+
+
+class _Keep:
+    """What a cleanup leaves alone beside what decay protects."""
+
+    def __init__(self, layout: Layout) -> None:
+        units, _ = work_units.list_units(layout)
+        self.active = {unit.id for unit in units if unit.status != "done"}
+
+    def keeps(self, node: Raw, last_checkpoints: set[str], *, whole_unit: bool) -> bool:
+        if is_pending_decision(node):
+            return True
+        active = node.get("wu_id") in self.active
+        return active and (whole_unit or node["id"] in last_checkpoints)
+
+
+def lifecycle_of(node: Raw) -> str:
+    """The lifecycle that a node names, or that of its type."""
+    named = node.get("lifecycle")
+    return named if isinstance(named, str) and named else LIFECYCLE_BY_TYPE.get(str(node.get("type")), "session")
+
+
+def leaving(store: Store, index: AgeIndex, wanted: Wish, now: float) -> list[Leaving]:
+    """What a cleanup would archive now, the longest untouched first."""
+    keep = _Keep(store.layout)
+    rows = list(index.records(index.untouched_since(math.inf)))
+    last = _last_checkpoints([node for _, node in rows])
+    found = []
+    for row, node in rows:
+        if keep.keeps(node, last, whole_unit=not wanted.session_id):
+            continue
+        if why := _why(node, now - row.touched, wanted):
+            found.append(Leaving(row.node_id, row.touched, why, -1.0))
+    return found
+
+
+def _last_checkpoints(nodes: list[Raw]) -> set[str]:
+    """The newest checkpoint of each work unit: what a fresh agent goes on from."""
+    newest: dict[Any, tuple[str, str]] = {}
+    for node in nodes:
+        if node.get("type") == "checkpoint":
+            mine = (str(node.get("created_at")), str(node["id"]))
+            newest[node.get("wu_id")] = max(mine, newest.get(node.get("wu_id"), mine))
+    return {node_id for _, node_id in newest.values()}
+
+
+def _why(node: Raw, age: float, wanted: Wish) -> str:
+    """Why this node goes, empty where it stays."""
+    lifecycle = lifecycle_of(node)
+    if wanted.session_id:
+        mine = node.get("session_id") == wanted.session_id
+        return f"session {wanted.session_id} is over" if mine and lifecycle in ("ephemeral", "session") else ""
+    limit = wanted.retention.of(lifecycle)
+    if limit is None or age < limit:
+        return ""
+    kept = f"kept for {times.age(limit)}" if limit else "not kept"
+    return f"{lifecycle} node untouched for {times.age(age)}, {kept}"
+
+
+def known_session(store: Store, text: str) -> str:
+    """The id of a session, by its beginning too; of an imported one, which only its nodes name."""
+    try:
+        return sessions.resolve(store.layout, text)
+    except Ambiguous as error:
+        raise ambiguous(text, error.candidates) from error
+    except (LookupError, BadId):
+        pass
+    known = {str(node["session_id"]) for node in newest_nodes(store.layout, '"session_id"') if node.get("session_id")}
+    if text not in known:
+        near = checks.nearest(text, known)
+        if not near:
+            check_name(text, "session id")
+        raise ActionError(f"there is no session {text!r}", candidates=near, missing=True)
+    return text
+
+
+def _close(store: Store, session_id: str, *, by: str, now: float) -> Done | None:
+    """End the session where it is still open."""
+    from lumen_tui.actions import sessions as verbs
+
+    session = sessions.read(store.layout, session_id)
+    if session is None or session.ended_at:
+        return None
+    return verbs.end(store, by=by, now=now, session=session_id)
+
+
+def nodes(
+    store: Store, *, by: str, now: float, ttl: str = "", session_id: str = "", decay: bool = False, force: bool = False
+) -> Done:
+    """Archive what its lifecycle no longer keeps; with `decay` also what has faded.
+
+    With a session id that session is closed, and only its own nodes are looked at.
+    """
+    wanted = wish(ttl, known_session(store, session_id) if session_id else "")
+    if not force:
+        putaway.refuse_after_jump(store, now)
+    closed = _close(store, wanted.session_id, by=by, now=now) if session_id else None
+    rule = fading.rule_of(store)
+
+    def plan(index: AgeIndex) -> list[Leaving]:
+        found = leaving(store, index, wanted, now)
+        named = {one.node_id for one in found}
+        return found + [one for one in fading.due(index, rule, now) if decay and one.node_id not in named]
+
+    with closing(AgeIndex(store.layout)) as index:
+        done = putaway.carry_out(store, index.load(), plan, verb="cleanup.nodes", by=by, now=now)
+    if closed is None:
+        return done
+    said = f"{closed.summary}; {done.summary}"
+    return Done(summary=said, target=done.target or closed.target, action_id=done.action_id or closed.action_id)
+
+
+def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> judging.Rule:
+    """From what the operator wrote; ValueError where it is no duration or no number."""
+    if max_entries < 0:
+        raise ValueError(f"--max-entries {max_entries} is below zero")
+    return judging.Rule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
+
+
+def signal_plan(
+    store: Store, *, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
+    watch: Watch = unwatched,
+) -> Counts:  # fmt: skip
+    """What a cleanup of the signals would do."""
+    return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
+
+
+class Cleaned(Done, frozen=True, kw_only=True):
+    """A cleanup of the signals that was carried out."""
+
+    counts: Counts
+
+
+def signals(
+    store: Store, *, by: str, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
+    force: bool = False, watch: Watch = unwatched,
+) -> Cleaned:  # fmt: skip
+    """Move signals whose time is over to memory/archive.jsonl, and drop receipts that belong to nothing."""
+    if not force:
+        putaway.refuse_after_jump(store, now)
+    rule, name, made = signal_rule(ttl, unread_ttl, max_entries), ids.new_id("cln"), list[Action]()
+
+    def tell(counts: Counts) -> None:
+        changes = [_change(name, rule, now)] if keeping.copies else []
+        said = _moved(counts) if counts.removed else "orphaned receipts removed"
+        final = "" if keeping.copies else f"{_TOO_LARGE}: {_ARCHIVED}"
+        made.append(edits.new_action("cleanup.signals", changes, summary=said, by=by, now=now, final=final))
+        begun.tell(made[0])
+
+    keeping = Keeping(store.layout, name, times.iso(now), tell)
+    with journal.Begun(store.layout) as begun:
+        counts = compaction.compact(store.layout, rule, now, watch, keeping)
+    if not made:
+        return Cleaned(summary="nothing to clean up", counts=counts)
+    said = _moved(counts)
+    if counts.orphaned:
+        said += f"; {counts.orphaned} orphaned receipt{'' if counts.orphaned == 1 else 's'} removed"
+    return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts, action_id=made[0].id)
+
+
+def _moved(counts: Counts) -> str:
+    moved = counts.removed
+    return f"{moved} signal{'' if moved == 1 else 's'} moved to memory/archive.jsonl, {counts.kept} kept"
+
+
+def _change(name: str, rule: judging.Rule, now: float) -> Change:
+    after = {"at": times.iso(now), "read": rule.read, "unread": rule.unread, "most_read": rule.most_read}
+    return Change(SIGNALS_KIND, name, before=None, after=after)
+
+
+def signals_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: whether a cleanup of the signals stands. Refused where what it took out is not kept any more."""
+    found = cleanups.read(store.layout, change.key)
+    if found is None:
+        if change.after is None:
+            raise ActionError(f"only the last {cleanups.MOST} cleanups are kept to be taken back: {_ARCHIVED}")
+        return {}
+    return None if found.undone else change.after or change.before
+
+
+def may_signals(store: Store, change: Change) -> None:
+    """For undo: cleanups go back the last one first, so that each signal has its place again."""
+    if after := cleanups.later(store.layout, change.key):
+        by = journal.last_change(store.layout, SIGNALS_KIND, after.id)
+        who = f" by {by.by} (`undo {by.id}`)" if by else ""
+        raise ActionError(f"a later cleanup{who} stands: undo that first")
+
+
+def put_signals(store: Store, change: Change) -> None:
+    """For undo: bring back what a cleanup took out; redo takes out what its rule says of that moment."""
+    if change.after is None:
+        cleanups.put_back(store.layout, change.key)
+        return
+    side = change.after
+    rule = judging.Rule(side["read"], side["unread"], side["most_read"])
+    keeping = Keeping(store.layout, change.key, side["at"], lambda _: None)
+    compaction.compact(store.layout, rule, times.epoch(side["at"]), keeping=keeping)

@@ -1,0 +1,84 @@
+"""The constitution as a person approves it; undo approves what was approved before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumen_tui.actions import edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.constitution import DEFAULT
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import is_safe
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.evolution import constitution, evolved
+
+KIND, FILE_KIND = "constitution", "constitution file"  # of changes
+_SHIPPED = {"text": "shipped"}  # a file that an approval made
+_SHIPPED_KEY = "constitution and its file"  # of one change for both, in entries of earlier versions
+_MOST = 20_000  # bytes; both sides of a change must fit into one journal line
+Side = dict[str, Any] | None
+
+
+def approve(store: Store, *, by: str, now: float) -> Done:
+    """Approve the constitution as it stands in evolved/constitution.md; the shipped one where there is none."""
+    layout = store.layout
+    text = evolved.read_text(layout.constitution)
+    _check(text, constitution.approved_text(layout))
+    at = times.iso(now)
+    approval = Change(KIND, KIND, _side(store), {"text": text or DEFAULT, "by": by, "at": at})
+    file = [Change(FILE_KIND, "evolved/constitution.md", None, _SHIPPED)] if text is None else []
+    said = "constitution approved"
+    action = edits.new_action("constitution.approve", [*file, approval], summary=said, by=by, now=now)
+    with journal.carrying_out(layout, action):
+        if text is None:
+            files.replace(layout.constitution, DEFAULT.encode())
+        constitution.approve(layout, text or DEFAULT, by=by, at=at)
+    return Done(summary=said, target=KIND, action_id=action.id)
+
+
+def _check(text: str | None, before: str | None) -> None:
+    if text is not None and not text.strip():
+        raise ActionError("evolved/constitution.md is empty: write it first")
+    if text is not None and (len(text.encode("utf-8", "replace")) > _MOST or not is_safe(text)):
+        raise ActionError(f"the constitution has invisible characters or over {_MOST:,} bytes: mend it first")
+    if before is not None and before == text:
+        raise ActionError("the constitution is approved as it stands", missing=True)
+
+
+def _side(store: Store) -> Side:
+    there = constitution.approval(store.layout)
+    return {"text": there.text, "by": there.by, "at": there.at} if there else None
+
+
+def approved_now(store: Store, change: Change) -> Side:
+    """For undo: what is approved now. Entries of earlier versions name the text alone."""
+    there = _side(store)
+    return there and {name: there[name] for name in change.after or change.before or there}
+
+
+def file_now(store: Store, _: Change) -> Side:
+    """For undo: whether the shipped text stands in the file; None where there is none."""
+    there = evolved.read_text(store.layout.constitution)
+    return _SHIPPED if there == DEFAULT else None if there is None else {"text": "another"}
+
+
+def put_file(store: Store, change: Change) -> None:
+    """For undo: the file goes that the approval made, and comes again."""
+    if change.after is None:
+        directories.remove(store.layout.constitution)
+    else:
+        files.replace(store.layout.constitution, DEFAULT.encode())
+
+
+def put_approved(store: Store, change: Change) -> None:
+    """For undo: approve what was approved before."""
+    side = change.after or {}
+    text = side.get("text")
+    if change.key == _SHIPPED_KEY and text is None and evolved.read_text(store.layout.constitution) == DEFAULT:
+        directories.remove(store.layout.constitution)
+    elif change.key == _SHIPPED_KEY and text is not None and not store.layout.constitution.exists():
+        files.replace(store.layout.constitution, DEFAULT.encode())
+    constitution.approve(store.layout, text, by=side.get("by", "undo"), at=side.get("at", ""))

@@ -1,0 +1,181 @@
+"""Blocks of text for an agent's context: what a work unit is about, and what was going on before a break.
+
+Each has a budget in characters that is never exceeded, and says what it had no room for.
+"""
+
+from __future__ import annotations
+
+from lumen_tui.actions import places, ready
+from lumen_tui.actions.refusal import ActionError
+from lumen_tui.model import times
+from lumen_tui.model.page import Block, Cut
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.queries.trail.trail import DISCOVERY, SUMMARY, Trail
+from lumen_tui.store.work import unit_views
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lumen_tui.model.page import Page
+    from lumen_tui.model.views import NodeView
+    from lumen_tui.storage.folder import Folder
+
+CONTEXT_SIZE, RECOVERY_SIZE = 4096, 2048  # characters
+SMALLEST = 200
+_MOST_DISCOVERIES = 50
+_ENTRY = 600  # characters of one entry; a summary may have twice that
+_BODY_SHARE = 0.4  # of the budget, at most, for the description of the work unit
+
+
+class _Builder:
+    """Lines under headings, as long as there is room."""
+
+    def __init__(self, max_size: int) -> None:
+        if max_size < SMALLEST:
+            raise ActionError(f"a block of {max_size} characters says nothing: give at least {SMALLEST}")
+        self.max_size, self.size = max_size, 0
+        self.lines: list[str] = []
+        self.cut: list[Cut] = []
+
+    def add(self, line: str) -> bool:
+        """Add a line where it fits."""
+        if self.size + len(line) + 1 > self.max_size:
+            return False
+        self.lines.append(line)
+        self.size += len(line) + 1
+        return True
+
+    def section(self, name: str, entries: Iterable[str], more: int = 0) -> None:
+        """A heading with entries, the most important first; those after the first that does not fit are cut."""
+        waiting = list(entries)
+        heading = f"## {name}"
+        if waiting and self.size + len(heading) + len(waiting[0]) + 2 <= self.max_size:
+            self.add(heading)
+            while waiting and self.add(waiting[0]):
+                waiting.pop(0)
+        if waiting:
+            self._leave_out(name, len(waiting), "no room left")
+        if more > 0:
+            self._leave_out(name, more, "over the limit of entries")
+
+    def text_block(self, name: str, text: str, room: int) -> None:
+        """Prose, cut at `room` characters."""
+        whole = safe(text).strip()
+        room = min(room, self.max_size - self.size - 1)
+        if not whole or room < 1:
+            return
+        self.add(whole if len(whole) <= room else whole[: room - 1] + "…")
+        if len(whole) > room:
+            self._leave_out(name, len(whole) - room + 1, "characters of the text")
+
+    def _leave_out(self, section: str, count: int, why: str) -> None:
+        self.cut.append(Cut(section=section, left_out=count, why=why))
+
+    def block(self, wu_id: str) -> Block:
+        text = "\n".join(self.lines)
+        return Block(wu_id=wu_id, text=text, size=len(text), max_size=self.max_size, cut=tuple(self.cut))
+
+
+def context(
+    store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = CONTEXT_SIZE, lane: str = "",
+    max_recent_summaries: int = 5, max_project_nodes: int = 10,
+) -> Block:  # fmt: skip
+    """The work unit, then its summaries, its open discoveries, then what holds for the whole project.
+
+    `lane` keeps only the project-wide nodes that name this lane or none.
+    """
+    if max_recent_summaries < 0 or max_project_nodes < 0:
+        raise ActionError("a limit of entries is a number from 0 up")
+    where = places.place(store, by=by, wu_id=wu_id)
+    builder = _Builder(max_size)
+    _head(store, builder, where.wu_id, now)
+    builder.section("Not so any more", [f"- {text}" for text in ready.against(store, where.wu_id, now)])
+    with Trail(store.layout) as trail:
+        summaries = trail.newest(where.wu_id, (SUMMARY,), max_recent_summaries)
+        discoveries = trail.ready(where.wu_id, (DISCOVERY,), _MOST_DISCOVERIES)
+        project = [one for one in trail.project(4 * max_project_nodes) if _on_lane(one, lane)]
+        more = [
+            trail.count(where.wu_id, (SUMMARY,)) - len(summaries),
+            trail.count(where.wu_id, (DISCOVERY,)) - len(discoveries),
+            trail.project_count() - min(len(project), max_project_nodes),
+        ]
+    builder.section("Summaries", [_node_line(one, now, 2 * _ENTRY) for one in summaries], more[0])
+    builder.section("Open discoveries", [_node_line(one, now) for one in discoveries], more[1])
+    project = project[:max_project_nodes]
+    marks = _marks(store, project, now)
+    lines = [" ".join(filter(None, (_node_line(one, now), marks.get(one.id)))) for one in project]
+    builder.section("Project", lines, more[2])
+    return builder.block(where.wu_id)
+
+
+def _marks(store: Folder, shown: Iterable[NodeView], now: float) -> dict[str, str]:
+    """What goes beside the facts among these nodes that are not fresh."""
+    if not any("fact" in node.tags for node in shown):
+        return {}
+    from lumen_tui.store.memory import facts  # only here, where it is worth its import
+
+    return facts.marks(store.layout, now)
+
+
+def _on_lane(node: NodeView, lane: str) -> bool:
+    named = node.metadata.get("lane")
+    return not lane or named in (None, "", lane)
+
+
+def _head(store: Folder, builder: _Builder, wu_id: str, now: float) -> None:
+    found = unit_views.read(store.root, wu_id)
+    unit = ready.cleaned(found) if found else None
+    if unit is None:
+        builder.add(f"# {wu_id}")
+        return
+    room = max(20, builder.max_size // 2 - 100)
+    builder.add(one_line(f"# {unit.id}: {unit.title}", room))
+    age = times.ago(max(0.0, now - times.epoch(unit.created_at, now)))
+    facts = [unit.status, unit.type, unit.priority, unit.lane, f"by {unit.created_by or 'unknown'}, {age}"]
+    builder.add(one_line(" · ".join(fact for fact in facts if fact), 200))
+    builder.section("Acceptance", [f"- {one_line(line, _ENTRY)}" for line in unit.acceptance])
+    builder.text_block("Work unit", unit.body, int(builder.max_size * _BODY_SHARE))
+
+
+def _node_line(node: NodeView, now: float, limit: int = _ENTRY) -> str:
+    priority = f"[{node.priority}] " if node.priority else ""
+    age = times.ago(max(0.0, now - times.epoch(node.created_at, now)))
+    return f"- {priority}{one_line(node.content, limit)} ({node.author}, {age}, {node.id})"
+
+
+def recover(store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = RECOVERY_SIZE) -> Block:
+    """After a compaction or a crash: what was going on, the last checkpoint, the last signals, the files."""
+    found = ready.page(store, by=by, now=now, wu_id=wu_id)
+    builder = _Builder(max_size)
+    title = f": {found.unit.title}" if found.unit else ""
+    builder.add(one_line(f"# Recovery of {found.wu_id}{title}", max(20, max_size // 2 - 100)))
+    _going_on(builder, found)
+    waiting = [note for note in found.handoffs if "taken_by" not in note.extra]
+    builder.section("Hand-off", [f"- {ready.said(note)}" for note in waiting])
+    builder.section("Last checkpoint", _checkpoint(found))
+    builder.section("Last signals", [f"- {ready.said(one)}" for one in found.signals])
+    builder.section("Pending decisions", [f"- {ready.said(one)}" for one in found.pending_decisions])
+    builder.section("Files touched", [f"- {name}" for name in reversed(found.files_touched)])
+    builder.section("Go on", [f"- lumen-tui ready --wu {found.wu_id}"])
+    return builder.block(found.wu_id)
+
+
+def _going_on(builder: _Builder, found: Page) -> None:
+    facts = [found.unit.status, found.unit.lane] if found.unit else []
+    if found.unit and found.unit.claimed_by:
+        facts.append(f"claimed by {found.unit.claimed_by}")
+    if found.session:
+        facts.append(
+            f"session {found.session.session_id} of {found.session.agent}, {times.ago(found.session_age_seconds)}"
+        )
+    builder.add(one_line(" · ".join(fact for fact in facts if fact) or "no session is open", 300))
+
+
+def _checkpoint(found: Page) -> list[str]:
+    last = found.last_checkpoint
+    if last is None:
+        return ["- none"]
+    named = (("progress", "progress"), ("nextSteps", "next steps"), ("trigger", "trigger"))
+    facts = [f"- {title}: {one_line(last.extra[key], _ENTRY)}" for key, title in named if key in last.extra]
+    return [f"- {ready.said(last)}", *facts]

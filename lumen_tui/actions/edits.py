@@ -1,0 +1,140 @@
+"""Changes of memory nodes that can be taken back: made under the journal's lock, recorded with both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from lumen_tui.actions import acting
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import Action, Change
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import node_bulk, nodes
+from lumen_tui.store.memory.nodes import Raw
+
+Fields = dict[str, Any]  # dotted key -> value, None to take it out
+Decide = Callable[[Raw], Fields]
+
+
+def status_of(node: Raw) -> str:
+    """`open`, or what became of the node."""
+    value = nodes.get_field(node, "metadata.status")
+    return value if isinstance(value, str) and value else "open"
+
+
+def title_of(node: Raw) -> str:
+    """The first line of the content."""
+    return str(node.get("content", "")).partition("\n")[0]
+
+
+def patch(node: Raw, fields: Fields, *, by: str, now: float) -> Change:
+    """Set the fields and say who did; returns what changed."""
+    before = {key: nodes.get_field(node, key) for key in fields}
+    nodes.set_fields(node, {**fields, "updated_at": times.iso(now), "updated_by": by})
+    return Change(kind="node", key=str(node["id"]), before=before, after=fields)
+
+
+def made_node(record: Raw) -> Change:
+    """The change that makes a node: before, it counted as deleted."""
+    return Change("node", str(record["id"]), before={"metadata.status": "deleted"}, after={"metadata.status": None})
+
+
+def add_node(store: Store, record: Raw, action: Action, *, once: bool = False) -> bool:
+    """Append a new node with its action; with `once`, unless its id is there, which is answered with False."""
+    made = True
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal made
+        there = found.get(str(record["id"]))
+        made = not once or there is None or status_of(there) == "deleted"
+        return ([record], journal.begun_lines(action)) if made else ([], b"")
+
+    nodes.change(store.layout, [str(record["id"])] if once else [], edit)
+    return made
+
+
+def is_made(store: Store, record: Raw) -> bool:
+    """Whether a node of this id stands: it was made under the same key, and not taken back."""
+    found = nodes.find(store.layout.memory, [str(record["id"])]).get(str(record["id"]))
+    return found is not None and status_of(found[1]) != "deleted"
+
+
+def new_action(
+    verb: str, changes: Iterable[Change], *, summary: str, by: str, now: float, reason: str = "", target: str = "",
+    final: str = "", apart: bool = False, again: str = "",
+) -> Action:  # fmt: skip
+    """The record of what is being done.
+
+    `final` says why it cannot be undone and what to do instead. One that is `apart` is undone by itself, the others
+    with all that the same verb does. `again` is the id of the same action as it was prepared before, in vain.
+    """
+    found = tuple(changes)
+    action_id = again or ids.new_id("act")
+    return Action(
+        id=action_id, at=times.iso(now), by=by, verb=verb, target=target or (found[0].key if found else ""),
+        summary=summary, changes=found, reason=reason, client=acting.word().client, final=final,
+        group="" if apart else acting.group_of(action_id),
+    )  # fmt: skip
+
+
+def edit_nodes(
+    store: Store, node_ids: list[str], decide: Decide, *, verb: str, said: str, by: str, now: float, reason: str = ""
+) -> Done:
+    """Give each node the fields that `decide` names for it; ActionError from there stops all of them.
+
+    `said` becomes the summary, with `{}` for what was changed.
+    """
+    done = Done(summary="")
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal done
+        chosen = [here(found, node_id) for node_id in node_ids]
+        changes = [patch(node, decide(node), by=by, now=now) for node in chosen]
+        summary = said.replace("{}", named(chosen))
+        action = new_action(verb, changes, summary=summary, by=by, now=now, reason=reason, again=done.action_id)
+        done = Done(summary=summary, target=node_ids[0], action_id=action.id)
+        return chosen, journal.begun_lines(action)
+
+    node_bulk.change(store.layout, node_ids, edit)
+    return done
+
+
+def here(found: dict[str, Raw], node_id: str) -> Raw:
+    """The node, or the refusal that it is gone."""
+    if node_id not in found:
+        raise ActionError(f"there is no node {node_id!r}", missing=True)
+    return found[node_id]
+
+
+def named(chosen: list[Raw]) -> str:
+    """What a summary calls these nodes: the title of one, the number of several."""
+    if len(chosen) == 1:
+        return quoted(chosen[0])
+    return f"{len(chosen)} {'discoveries' if all(node.get('type') == 'discovery' for node in chosen) else 'nodes'}"
+
+
+def quoted(node: Raw) -> str:
+    """The title of a node, short and in quotes."""
+    return f"“{one_line(title_of(node), 60)}”"
+
+
+def must_be_open(node: Raw) -> None:
+    """Refuse what was judged already, naming the judgement."""
+    state = status_of(node)
+    if state == "open":
+        return
+    became = nodes.get_field(node, f"metadata.{state}_to") or ""
+    who = node.get("updated_by") or "somebody"
+    when = times.said(node.get("updated_at"))
+    said = f"{state} {became}".strip()
+    raise ActionError(f"{quoted(node)} is {said} already (by {who}, {when}): undo that first")
+
+
+def must_be_discovery(node: Raw) -> None:
+    """Refuse what triage does not judge."""
+    if node.get("type") != "discovery":
+        raise ActionError(f"{quoted(node)} is a {node.get('type')}, not a discovery: triage judges discoveries only")
+    must_be_open(node)

@@ -1,0 +1,139 @@
+"""What probes saw of facts: recorded where it is news, and what follows where a fact drifted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lumen_tui.actions import facts as verbs
+from lumen_tui.model import freshness, times
+from lumen_tui.model.config import FreshnessConfig
+from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading, probe_words
+from lumen_tui.model.freshness import claim_of, plain
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import facts as kept
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.work import work_units
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.probes.batch import Job
+
+    Results = Sequence[tuple[Job, Reading]]
+
+Report = Callable[..., object]  # (kind, text, at, **data): an event of the engine
+_VALUED = frozenset({"text", "json", "output", "git"})  # kinds whose value can take the place of the old one
+_SETTLING = 72  # a fact that took another's place in the last 1/72 of its span is not superseded again
+
+
+def _unreported(kind: str, text: str, at: float, **data: str) -> None:
+    """Only the engine writes events."""
+
+
+class Users:
+    """What is current and may rely on a fact: open work units, wake-state, CLAUDE.md, the newest capsule."""
+
+    def __init__(self, store: Store) -> None:
+        units = [unit for unit in work_units.list_units(store.layout)[0] if unit.status != "done"]
+        self._units = {unit.id for unit in units}
+        named = [(unit.id, "\n".join([unit.title, unit.body, *unit.acceptance])) for unit in units]
+        self._texts = [(name, plain(text)) for name, text in [*named, *kept.texts_in_use(store.layout)]]
+
+    def of(self, fact: Fact) -> tuple[str, ...]:
+        """Who names the fact, by its id or in its own words, or was where it was noted."""
+        needles = list(filter(None, (fact.id, claim_of(fact.title))))
+        found = [name for name, text in self._texts if any(needle in text for needle in needles)]
+        found += [fact.wu_id] if fact.wu_id in self._units else []
+        return tuple(dict.fromkeys(found))
+
+
+class FactReadings:
+    """Takes in what probes saw; `report` hears of what a person should know."""
+
+    def __init__(self, store: Store, index: FactIndex, report: Report = _unreported) -> None:
+        self._store, self._index, self._report = store, index, report
+
+    def take(self, results: Results, at: float) -> None:
+        """Take in what was seen at a moment: record it where it is news, and follow up where a fact drifted."""
+        self._index.refresh()
+        users = Users(self._store) if any(reading.outcome is Outcome.DRIFTED for _, reading in results) else None
+        lines: list[Confirmation] = []
+        news: list[tuple[Fact, Probe, Confirmation]] = []
+        for job, reading in results:
+            state = self._index.get(job.fact_id)
+            if state is None or not state.current or job.probe not in state.fact.probes:
+                continue  # changed while it was looked at
+            line = _line(state.fact, job.probe, reading, at, users)
+            before = self._index.found(job.fact_id).latest.get(job.probe.id)
+            if freshness.worth_recording(before, line, state.fact.span):
+                lines.append(line)
+                if before is None or before.outcome != line.outcome:
+                    news.append((state.fact, job.probe, line))
+        kept.record(self._store.layout, lines)
+        self._index.refresh()
+        self._tell(news, at)
+        self._follow_up(at)
+
+    def _tell(self, news: Iterable[tuple[Fact, Probe, Confirmation]], at: float) -> None:
+        for fact, probe, line in news:
+            title, state = one_line(fact.title, 100), self._index.get(fact.id)
+            if line.outcome == Outcome.FAILED:
+                self._report("probe_failed", f"“{title}” ({probe_words(probe)}): {line.evidence}", at, fact=fact.id)
+            elif line.outcome == Outcome.DRIFTED:
+                denial = state.denial if state is not None else "does not hold"
+                after = self._superseded(fact, probe, line, at)
+                used = f"; used by {', '.join(line.used_by)}" if line.used_by else ""
+                said = f"“{title}” {denial}: {line.evidence}{used}"
+                self._report("fact_drifted", said, at, fact=fact.id, superseded_by=after)
+
+    def _superseded(self, fact: Fact, probe: Probe, line: Confirmation, at: float) -> str:
+        """The id of what takes the place of a fact that drifted; empty where a person has to say what is so."""
+        unsettled = bool(fact.supersedes) and at - fact.written < fact.span / _SETTLING
+        if not line.value or not probe.expect or probe.kind not in _VALUED or unsettled:
+            return ""
+        after = verbs.supersede(self._store, fact, probe, line.value, now=at)
+        if after:
+            seen = Confirmation(after, times.iso(at), Outcome.HOLDS, probe.id, evidence=line.evidence, by="probe")
+            kept.record(self._store.layout, [seen])
+        return after
+
+    def _follow_up(self, at: float) -> None:
+        """Say anew what relies on superseded facts that nobody dealt with: texts that were mended count no more."""
+        self._index.refresh()
+        gone = [one for one in self._index.states() if one.fact.status == "superseded" and one.drifted]
+        open_ = [one for one in gone if not one.settled]
+        users = Users(self._store) if open_ else None
+        lines = []
+        for state in open_:
+            used = users.of(state.fact) if users else ()
+            last = self._index.found(state.fact.id).decisive
+            lines += [
+                msgspec.structs.replace(line, at=times.iso(at), used_by=used)
+                for line in last.values() if line.outcome == Outcome.DRIFTED and line.used_by != used
+            ]  # fmt: skip
+        kept.record(self._store.layout, lines)
+
+
+def _line(fact: Fact, probe: Probe, reading: Reading, at: float, users: Users | None) -> Confirmation:
+    drifted = reading.outcome is Outcome.DRIFTED
+    return Confirmation(
+        fact.id, times.iso(at), reading.outcome, probe.id, evidence=reading.evidence,
+        value=reading.value if drifted else "", by="probe", used_by=users.of(fact) if drifted and users else (),
+    )  # fmt: skip
+
+
+def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: FreshnessConfig) -> Results:
+    """Make all probes of these facts at once, and wait: for a person who asks. What they find is taken in."""
+    from lumen_tui.tools.probes import batch  # starts a process: not for every verb
+
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
+        states = [state for fact_id in fact_ids if (state := index.get(fact_id)) and state.current]
+        jobs = [batch.Job(state.fact.id, probe) for state in states for probe in state.fact.probes]
+        seconds = max(config.seconds, len(jobs) * config.each_seconds)
+        results = batch.run(store.root, jobs, seconds=seconds, each=config.each_seconds)
+        FactReadings(store, index).take(results, now)
+    return results

@@ -1,0 +1,300 @@
+"""Facts: claimed, confirmed by persons, given probes, retired. What an agent says of its own facts never confirms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lumen_tui.actions import checks, edits, factkeys, fields, places
+from lumen_tui.actions.edits import Fields
+from lumen_tui.actions.factkeys import edge as edge
+from lumen_tui.actions.factkeys import node as node
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import facts, ids, times
+from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
+from lumen_tui.model.records import Action, Change
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import facts as kept
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.settings import roles
+from lumen_tui.store.settings.config import load_config
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.probes.batch import Job
+
+KIND = "confirmation"  # of a change
+AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
+_PATIENCE = 10.0  # seconds that a person waits for probes
+_NOT_PEOPLE = ("system", "engine", "probe", "worker", "evolution", "agent", "assistant", "model")
+_OF_AGENTS = ("tsk-", "loop-", "ses-", "agent-")  # how ids and names of what is no person begin
+
+
+def is_agent(layout: Layout, by: str) -> bool:
+    """Whether a name is the agent's own: its word confirms nothing."""
+    own = {
+        load_config(layout)[0].agent.name.casefold(),
+        *_NOT_PEOPLE,
+        *(role.name for role in roles.list_roles(layout)[0]),
+    }
+    return by.casefold() in own or by.casefold().startswith(_OF_AGENTS)
+
+
+def must_be_person(store: Store, by: str, only: str) -> None:
+    """Refuse what is not asked by a person; `only` says who may. ActionError."""
+    if by == AGENT_PROGRAM:
+        raise ActionError(f"an agent's own program asks (CLAUDECODE is set): {only}")
+    if is_agent(store.layout, by):
+        raise ActionError(f"{by!r} is a name of the agent, its roles or tasks: {only}")
+
+
+def add(
+    store: Store, *, by: str, now: float, claim: str, span_class: str = "steady", source: str = "",
+    probes: Sequence[str] = (), wu_id: str = "", source_id: str = "", key: str = "",
+) -> Done:  # fmt: skip
+    """Note a claim with its probes, each as text. A person's claim is confirmed by that person.
+
+    The same `key` notes one; what a call that was cut off left out is made up for.
+    """
+    name = fields.keyed_id("mem", key, "fact") if key else ""
+    found = checks.node_ids(store, source_id)[0] if source_id else ""
+    if name and nodes.find(store.layout.memory, [name]):
+        return factkeys.finish(
+            store, name, None if is_agent(store.layout, by) else _word(name, by, now, "said so"),
+            edge(name, found, "discovered_from", by=by, now=now) if found else None,
+        )  # fmt: skip
+    if len(probes) > facts.MOST_PROBES:
+        raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
+    _must_be_new(store, claim)
+    made = learned(store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)])
+    work = places.known_work(store, wu_id) if wu_id else ""
+    record = node(claim, facts.metadata(span_class, source or found or by, made), by=by, now=now, wu_id=work)
+    record = fields.keyed(record, key, "fact")
+    actions: list[Action] = []
+
+    def edit(_: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        said = f"fact noted: {edits.quoted(record)}"
+        actions.append(edits.new_action("fact.add", [edits.made_node(record)], summary=said, by=by, now=now))
+        return [record], journal.begun_lines(actions[0])
+
+    nodes.change(store.layout, [], edit)
+    if not is_agent(store.layout, by):
+        kept.record(store.layout, [_word(record["id"], by, now, "said so")])
+    if found:
+        store.relationships.append(edge(record["id"], found, "discovered_from", by=by, now=now))
+    return Done(summary=actions[0].summary, target=record["id"], action_id=actions[0].id)
+
+
+def _must_be_new(store: Store, claim: str) -> None:
+    """The same claim twice would drift, and be confirmed, twice."""
+    words = " ".join(claim.split()).casefold()
+    for state in kept.states(store.layout) if words else ():
+        if state.current and " ".join(state.fact.claim.split()).casefold() == words:
+            raise ActionError(f"that is noted already: confirm {state.fact.id}, or give it a probe")
+
+
+def _word(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:
+    return Confirmation(fact_id, times.iso(now), Outcome.HOLDS, kind="person", evidence=evidence, by=by)
+
+
+def known(store: Store, given: str | Iterable[str]) -> tuple[FactIndex, list[str]]:
+    """The facts that are meant, by id or its beginning; the index follows no further."""
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
+    found = checks.node_ids(store, given)
+    for one in found:
+        if index.get(one) is None:
+            raise ActionError(f"{one} is no fact: `fact list` names them", missing=True)
+    return index, found
+
+
+def confirm(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], note: str = "") -> Done:
+    """A person says that facts hold. Refused for the agent, and where a probe sees something else."""
+    must_be_person(store, by, "only a probe or a person confirms a fact")
+    index, found = known(store, fact_ids)
+    for one in found:
+        _must_be_open(index, one)
+    lines = [_word(one, by, now, one_line(note, 300)) for one in found]
+    changes = [Change(KIND, one.fact_id, before=None, after={"at": one.at, "by": by}) for one in lines]
+    return _recorded(store, lines, changes, f"{_named(index, found)} confirmed", "fact.confirm", by=by, now=now)
+
+
+def _recorded(
+    store: Store, lines: list[Confirmation], changes: list[Change], said: str, verb: str, *, by: str, now: float
+) -> Done:
+    action = edits.new_action(verb, changes, summary=said, by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        kept.record(store.layout, lines)
+    return Done(summary=said, target=lines[0].fact_id, action_id=action.id)
+
+
+def withdrawn(line: Confirmation) -> Confirmation:
+    """The line that takes a person's confirmation back."""
+    return msgspec.structs.replace(line, outcome=Outcome.WITHDRAWN)
+
+
+def _must_be_open(index: FactIndex, fact_id: str) -> None:
+    state = index.get(fact_id)
+    if state is None or state.fact.status != "open":
+        became = f" by {state.fact.superseded_by}: confirm that one" if state and state.fact.superseded_by else ""
+        raise ActionError(f"that is {state.fact.status if state else 'gone'}{became}")
+    if state.drifted:
+        raise ActionError(f"that is not so: {state.evidence}. Probe it again, or retire it and note what is so")
+
+
+def _named(index: FactIndex, found: list[str]) -> str:
+    state = index.get(found[0])
+    return f"“{one_line(state.fact.title, 60)}”" if state and len(found) == 1 else f"{len(found)} facts"
+
+
+def retire(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], reason: str = "") -> Done:
+    """Put facts away that nobody needs any more, drifted ones too."""
+    found = known(store, fact_ids)[1]
+
+    def decide(record: Raw) -> Fields:
+        if edits.status_of(record) not in ("open", "superseded"):
+            edits.must_be_open(record)
+        return fields.archived(one_line(reason, 400) or "retired", by=by, now=now)
+
+    return edits.edit_nodes(store, found, decide, verb="fact.retire", said="{} retired", by=by, now=now, reason=reason)
+
+
+def add_probe(store: Store, *, by: str, now: float, fact_id: str, probe: str) -> Done:
+    """Give a fact another probe."""
+    index, found = known(store, fact_id)
+    _must_be_current(index, found[0])
+    made = learned(store, [facts.parse_probe(probe, "p1")])[0]
+
+    def decide(record: Raw) -> Fields:
+        there = nodes.get_field(record, "metadata.fact.probes") or []
+        had = msgspec.convert(there, tuple[Probe, ...])
+        if len(had) >= facts.MOST_PROBES:
+            raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
+        return {
+            "metadata.fact.probes": [*there, msgspec.to_builtins(msgspec.structs.replace(made, id=facts.next_id(had)))]
+        }
+
+    return edits.edit_nodes(store, found, decide, verb="fact.probe", said="{} has another probe", by=by, now=now)
+
+
+def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
+    """The probes with what is there now as what is expected, where they name nothing; ActionError where that fails."""
+    asks = [probe for probe in probes if probe.learns]
+    seen = {job.probe.id: reading for job, reading in _look(store, asks)}
+    for probe in asks:
+        reading = seen.get(probe.id)
+        if reading is None or reading.outcome is not Outcome.HOLDS:
+            why = reading.evidence if reading else "it was not reached in time"
+            raise ActionError(f"`{facts.probe_words(probe)}` cannot say what is there now: {why}")
+    return tuple(
+        msgspec.structs.replace(probe, expect=seen[probe.id].value) if probe.id in seen else probe for probe in probes
+    )
+
+
+def suggested(store: Store, text: str) -> list[Probe]:
+    """Probes that a text suggests and that hold now."""
+    from lumen_tui.tools.probes.suggest import suggest
+
+    found = suggest(text)
+    return [job.probe for job, reading in _look(store, found) if reading.outcome is Outcome.HOLDS]
+
+
+def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
+    """Make the probes of a new fact, for the record; returns those that do not hold, each with what it saw."""
+    from lumen_tui.actions.fact_readings import check_now  # imports this module
+
+    seen = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
+    return [(job.probe, reading) for job, reading in seen if reading.outcome is not Outcome.HOLDS]
+
+
+def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[Job, Reading]]:
+    from lumen_tui.tools.probes import batch  # starts a process: not for every verb
+
+    jobs = [batch.Job("", probe) for probe in probes]
+    return batch.run(store.root, jobs, seconds=_PATIENCE, each=min(each, _PATIENCE / max(1, len(jobs))))
+
+
+def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -> Done:
+    """Make the probes of these facts now and wait for what they see."""
+    from lumen_tui.actions.fact_readings import check_now  # imports this module
+
+    index, found = known(store, fact_ids)
+    for one in found:
+        _must_be_current(index, one)
+    results = check_now(store, found, now=now, config=load_config(store.layout)[0].freshness)
+    if not results:
+        raise ActionError("there is no probe to make: add one with `fact probe ID PROBE`", missing=True)
+    seen = [reading.outcome for _, reading in results]
+    said = ", ".join(f"{seen.count(outcome)} {outcome}" for outcome in Outcome if outcome in seen)
+    last = results[-1][1].evidence if len(results) == 1 else ""
+    summary = f"{_named(index, found)}: {said}" + (f" ({last})" if last else "")
+    final = "what probes saw stays on record: `fact retire` puts a fact away that nobody needs"
+    action = edits.new_action("fact.check", (), summary=summary, by=by, now=now, target=found[0], final=final)
+    journal.record(store.layout, action)
+    return Done(summary=summary, target=found[0], action_id=action.id)
+
+
+def _must_be_current(index: FactIndex, fact_id: str) -> None:
+    state = index.get(fact_id)
+    if state is None or not state.current:
+        raise ActionError(f"that is {state.fact.status if state else 'gone'}: it is not probed any more")
+
+
+def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float) -> str:
+    """Put what a probe saw in the place of a fact; the old one stays as it is, with a link. Returns the new id.
+
+    Empty where the fact was dealt with meanwhile.
+    """
+    probes = tuple(msgspec.structs.replace(one, expect=value) if one.id == probe.id else one for one in fact.probes)
+    source = f"probe {probe.id}: {facts.probe_words(probe)}"
+    meta = facts.metadata(
+        fact.span_class, source, probes, supersedes=fact.id, was=probe.expect, observation=fact.observation
+    )
+    record = node(_claim(fact, probe, value), meta, by="probe", now=now, wu_id=fact.wu_id)
+    done: list[str] = []
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        old = found.get(fact.id)
+        if old is None or edits.status_of(old) != "open":
+            return [], b""
+        told = {"metadata.status": "superseded", "metadata.superseded_by": record["id"]}
+        edits.patch(old, told, by="probe", now=now)
+        done.append(record["id"])
+        return [old, record], b""
+
+    nodes.change(store.layout, [fact.id], edit)
+    if not done:
+        return ""
+    store.relationships.append(edge(done[0], fact.id, "related", by="probe", now=now))
+    return done[0]
+
+
+def _claim(fact: Fact, probe: Probe, value: str) -> str:
+    """The claim with the value that is there now; where the claim does not name the old one, beside it."""
+    if probe.expect and probe.expect in fact.claim:
+        return fact.claim.replace(probe.expect, value)
+    return f"{fact.claim}\n(seen now: {value}; was: {probe.expect or 'not said'})"
+
+
+def confirmation_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: the person's word as it stands."""
+    side = change.after or change.before or {}
+    with closing(FactIndex(store.layout)) as index:
+        index.refresh()
+        return side if side.get("at") in index.found(change.key).people else None
+
+
+def put_confirmation(store: Store, change: Change) -> None:
+    """For undo: take the word back, or give it again."""
+    side = change.after or change.before or {}
+    line = Confirmation(
+        ids.check_file_name(change.key), str(side["at"]), Outcome.HOLDS, kind="person", by=str(side["by"])
+    )
+    kept.record(store.layout, [line if change.after else withdrawn(line)])

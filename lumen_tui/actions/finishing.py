@@ -1,0 +1,112 @@
+"""`wu done`: the gate, the end of sessions and the summary before it, stamp and broadcast with it, decay after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumen_tui.actions import closing, fields, lanes, signalling, signals
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.config import Config
+from lumen_tui.model.handoff import Tracked
+from lumen_tui.model.loop import Heartbeat
+from lumen_tui.queries.trail.trail import CHECKPOINT, NODES, Trail
+from lumen_tui.storage import locks
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.work import lanes as stored
+
+COMPLETION = "wu_completion"
+_DECAY = "decay"  # who archives then; undo of `wu done` brings it back
+
+
+def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: bool = False) -> Done:
+    """Finish a work unit: its sessions end, its checkpoints are summarized, its lane becomes free, everybody is told.
+
+    What was found on it and is still open is named; decay runs where it is set to. What comes after the unit is done
+    never fails it; it is told in the summary.
+    """
+    config = lanes.config_of(store)
+    concluded = _conclude(store, wu_id, config, no_checkpoint_check, by=by, now=now)
+    with locks.waiting_lock(store.layout.lock("work")):
+        unit = lanes.unit_of(store, wu_id)
+        if unit.status == lanes.DONE:
+            return _done_before(store, unit, concluded, by=by, now=now)
+        silence = signalling.before_done(store, unit)
+        warning = _gate(store, unit, config, no_checkpoint_check)
+        signal = _completion(unit, by=by, now=now)
+        stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
+        changes = {"status": lanes.DONE, "done_by": by, "done_at": times.iso(now)}
+        changed = lanes.change_unit(
+            store, unit.id, changes, verb="wu.done", said=f"{unit.id} done: {unit.title}", by=by, now=now, stamp=stamp
+        )
+    signals.announce(store, signal, "wu.done", by=by, now=now)
+    more = [warning, *concluded, closing.to_triage(store, unit.id), _decay(store, config, now=now)]
+    summary = "; ".join([changed.summary, *[part for part in more if part]])
+    return Done(summary=summary, target=unit.id, action_id=changed.action_id, aside=silence)
+
+
+def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, now: float) -> list[str]:
+    """What ends before the unit does, once the gate lets it: without the lock, which the memory's must not stand in."""
+    unit = lanes.unit_of(store, wu_id)
+    if unit.status != lanes.DONE:
+        _gate(store, unit, config, skip)
+        return closing.conclude(store, unit.id, status=lanes.DONE, by=by, now=now)
+    return closing.end_sessions(store, unit.id, by=by, now=now)
+
+
+def _completion(unit: Tracked, *, by: str, now: float) -> dict[str, Any]:
+    text = f"{unit.id} done: {unit.title}"
+    return fields.signal(text, by=by, now=now, wu_id=unit.id, lane=unit.lane, type=COMPLETION)
+
+
+def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, now: float) -> Done:
+    """Refuse, unless an earlier `done` was cut off before it told anybody, or a session was begun since."""
+    if concluded:
+        return Done(summary="; ".join([f"{unit.id} was done already", *concluded]), target=unit.id)
+    told = stored.read_stamp(store.layout, unit.id).get("signal_id", "")
+    if not told or nodes.find(store.layout.signals, [told]):
+        who = unit.done_by or "somebody"
+        raise ActionError(f"{unit.id} is done already, by {who} ({times.said(unit.done_at)})", missing=True)
+    signals.announce(store, _completion(unit, by=unit.done_by or by, now=now) | {"id": told}, "wu.done", by=by, now=now)
+    return Done(summary=f"{unit.id} was done already; now the others are told", target=unit.id)
+
+
+def _gate(store: Store, unit: Tracked, config: Config, skip: bool) -> str:
+    """Refuse what is not to be finished now; a warning where a checkpoint is missing and that is allowed."""
+    if unit.status == lanes.BLOCKED:
+        raise ActionError(f"{unit.id} is blocked ({unit.blocked_reason}): `wu unblock {unit.id}` first")
+    rule = config.memory.enforcement.require_checkpoint_for_done
+    if skip or rule == "off" or _has_checkpoint(store, unit):
+        return ""
+    since = f" since it was claimed ({times.said(unit.claimed_at)})" if unit.claimed_at else ""
+    missing = f"{unit.id} has no checkpoint{since}"
+    if rule == "block":
+        raise ActionError(f'{missing}: `checkpoint "NOTE" --wu {unit.id}` first, or --no-checkpoint-check')
+    return f"warning: {missing}"
+
+
+def _has_checkpoint(store: Store, unit: Tracked) -> bool:
+    """Whether the newest checkpoint, archived or not, belongs to this stretch of work."""
+    with Trail(store.layout, (NODES,)) as trail:
+        newest = trail.newest(unit.id, (CHECKPOINT,), 1, any_state=True)
+    return bool(newest) and newest[0].created >= times.epoch(unit.claimed_at)
+
+
+def _decay(store: Store, config: Config, *, now: float) -> str:
+    """Archive what has faded. Nothing that happens here makes the work unit less done."""
+    if not config.memory.decay.enabled or config.memory.decay.trigger != "on_done":
+        return ""
+    beat = read_json(store.layout.heartbeat, Heartbeat)
+    if beat is not None and beat.jumped:
+        return "warning: decay did not run (the clock was moved since the last beat; `lumen-tui decay` does it)"
+    try:
+        from lumen_tui.actions import fading
+
+        outcome = fading.apply(store, by=_DECAY, now=now)
+    except ActionError as error:
+        return "" if error.missing else f"warning: decay did not run ({error})"
+    except Exception as error:  # noqa: BLE001 - an edge: decay on done is fail-open, whatever goes wrong inside it
+        return f"warning: decay did not run ({error})"
+    return str(getattr(outcome, "summary", ""))

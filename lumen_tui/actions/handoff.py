@@ -1,0 +1,83 @@
+"""Hand-offs: a note for whoever goes on with a work unit, taken exactly once."""
+
+from __future__ import annotations
+
+from lumen_tui.actions import edits, fields, places
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.queries.trail.trail import HANDOFF, NODES, Trail
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+
+_MOST = 20  # waiting for one work unit at once; the rest waits for the next taker
+
+
+def give(
+    store: Store, *, by: str, now: float, note: str, wu_id: str = "", to: str = "", session: str = "", key: str = ""
+) -> Done:  # fmt: skip
+    """Leave a note for the next agent on a work unit, or for `to` alone. The same `key` leaves one."""
+    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
+    node = fields.node(note, by=by, now=now, type="note", tags=("handoff",), wu_id=where.wu_id)
+    reader = fields.label(to, "reader")
+    node["metadata"] = {"to": reader} if reader else {}
+    if where.session:
+        node["session_id"] = where.session_id
+    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
+    node = fields.keyed(node, key, "handoff")
+    said = f"handed over for {where.wu_id} to {reader or 'whoever goes on'}"
+    action = edits.new_action("handoff.give", [edits.made_node(node)], summary=said, by=by, now=now)
+    if not edits.add_node(store, node, action, once=bool(key)):
+        return Done(summary=f"the hand-off {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
+    return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
+
+
+def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:
+    """Take what waits for this agent on a work unit; of two takers at once each note goes to one.
+
+    Returns the ids of the notes that are this taker's now. Its undo gives them back.
+    """
+    return _take(store, by=by, now=now, wu_id=wu_id, session_id=session_id)[0]
+
+
+def _take(store: Store, *, by: str, now: float, wu_id: str, session_id: str) -> tuple[list[str], str]:
+    """The same, with the id of the action."""
+    with Trail(store.layout, (NODES,)) as trail:
+        waiting = trail.newest(wu_id, (HANDOFF,), _MOST)
+    mine = [node.id for node in waiting if node.metadata.get("to") in (None, "", by)]
+    taken: list[str] = []
+    action_id = ""
+    marks = {"metadata.taken_by": by, "metadata.taken_at": times.iso(now), "metadata.taken_session": session_id or None}
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal taken, action_id
+        chosen = [node for node in found.values() if _waits(node)]
+        if not chosen:
+            return [], b""
+        taken = [str(node["id"]) for node in chosen]
+        changes = [edits.patch(node, marks, by=by, now=now) for node in chosen]
+        action = edits.new_action("handoff.take", changes, summary=_said(taken, wu_id), by=by, now=now)
+        action_id = action.id
+        return chosen, journal.begun_lines(action)
+
+    if mine:
+        nodes.change(store.layout, mine, edit)
+    return taken, action_id
+
+
+def _said(taken: list[str], wu_id: str) -> str:
+    return f"{len(taken)} hand-off{'' if len(taken) == 1 else 's'} taken on {wu_id}"
+
+
+def _waits(node: Raw) -> bool:
+    return edits.status_of(node) == "open" and not nodes.get_field(node, "metadata.taken_at")
+
+
+def accept(store: Store, *, by: str, now: float, wu_id: str = "", session: str = "") -> Done:
+    """The same as a verb of its own, for an agent that goes on without a new session."""
+    where = places.place(store, by=by, wu_id=wu_id, session=session)
+    taken, action_id = _take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
+    if not taken:
+        raise ActionError(f"nothing waits for {by} on {where.wu_id}", missing=True)
+    return Done(summary=_said(taken, where.wu_id), target=taken[0], action_id=action_id)

@@ -1,0 +1,133 @@
+"""Data of other tools taken over, as one entry that can be undone as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.records import Change
+from lumen_tui.storage import directories, files, rewriting
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import beads, imported_lines, importing
+from lumen_tui.store.memory.imported_lines import Stretch
+from lumen_tui.store.memory.importing import Part, Report
+
+LINES_KIND, FILE_KIND = "imported lines", "imported file"  # of changes
+_AGAIN = "what an import brought comes again by the same import: `import` is safe to repeat"
+Side = dict[str, Any] | None
+
+
+class Imported(Done, frozen=True, kw_only=True):
+    """An import that was carried out."""
+
+    report: Report
+
+
+def lumenflow(store: Store, *, by: str, now: float, path: str) -> Imported:
+    """Take over a .lumenflow folder."""
+    folder = importing.lumenflow_folder(Path(path))
+    if folder is None:
+        raise ActionError(f"{path} neither is nor holds a .lumenflow folder with memory/ in it")
+    return _take(store, importing.import_lumenflow, folder, by=by, now=now)
+
+
+def issues(store: Store, *, by: str, now: float, path: str) -> Imported:
+    """Take over the issues of beads."""
+    file = beads.issues_file(Path(path))
+    if file is None:
+        raise ActionError(f"{path} neither is nor holds an issues.jsonl")
+    return _take(store, beads.import_beads, file, by=by, now=now)
+
+
+def _take(store: Store, take: Callable[[Layout, Path, str], Report], path: Path, *, by: str, now: float) -> Imported:
+    """Told before its first line is added. Where it is cut off, the same import goes on where it stopped."""
+    said = f"import from {path}"
+    action = edits.new_action("import", (), summary=said, by=by, now=now, target=str(path))
+    with journal.Begun(store.layout) as begun:
+        begun.tell(action)
+        report = take(store.layout, path.absolute(), times.iso(now))
+        changes = [change for part in report.parts for change in _changes(store.layout, part)]
+        said = f"{report.added} records imported from {path}"
+        if changes:
+            journal.record(store.layout, edits.new_action("import", changes, summary=said, by=by, now=now))
+        else:
+            begun.drop()
+    return Imported(summary=said, target=str(path), action_id=action.id if changes else "", report=report)
+
+
+def _changes(layout: Layout, part: Part) -> list[Change]:
+    found = [_copied(layout, name) for name in part.copied]
+    if part.size:
+        stretch = imported_lines.stretch(layout.root / part.target, part.at, part.size)
+        found.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(stretch)))
+    return found
+
+
+def _copied(layout: Layout, name: str) -> Change:
+    return Change(FILE_KIND, name, None, _hash(layout.root / name))
+
+
+def _hash(path: Path) -> Side:
+    data = files.read(path)
+    return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _stretch(change: Change) -> Stretch:
+    return msgspec.convert(change.after or change.before or {}, Stretch)
+
+
+def lines_now(store: Store, change: Change) -> Side:
+    """For undo: whether the lines stand together as they came."""
+    stands = imported_lines.find(store.root / change.key, _stretch(change)) >= 0
+    return (change.after or change.before) if stands else None
+
+
+def may_lines(store: Store, change: Change) -> None:
+    """For undo: refuse where something was said since of what the lines hold."""
+    if change.after is not None:
+        raise ActionError(_AGAIN)
+    path, wanted = store.root / change.key, _stretch(change)
+    _later(store, path, imported_lines.find(path, wanted), wanted.size)
+
+
+def _later(store: Store, path: Path, at: int, size: int) -> imported_lines.Later:
+    said = imported_lines.later(path, at, size) if path == store.layout.memory else imported_lines.Later()
+    if said.changed:
+        raise ActionError(f"{said.changed} was changed since it was imported: undo that first")
+    return said
+
+
+def put_lines(store: Store, change: Change) -> None:
+    """For undo: take the lines out again, unless something was said of them since."""
+    path, wanted = store.root / change.key, _stretch(change)
+    at = imported_lines.find(path, wanted)
+    said = _later(store, path, at, wanted.size)
+    try:
+        imported_lines.cut(path, at, wanted.size, said)
+    except rewriting.Moved as error:
+        raise ActionError(f"{change.key} was rewritten at this moment: try again") from error
+
+
+def file_now(store: Store, change: Change) -> Side:
+    """For undo: the hash of a file that came with an import."""
+    return _hash(store.root / change.key)
+
+
+def may_file(_: Store, change: Change) -> None:
+    """For undo: refuse to bring the file again."""
+    if change.after is not None:
+        raise ActionError(_AGAIN)
+
+
+def put_file(store: Store, change: Change) -> None:
+    """For undo: take the file away; its source has it still."""
+    directories.remove(store.root / change.key)

@@ -1,0 +1,141 @@
+"""The kill switch as an operator throws and lifts it. Neither is undone: the one is the other's way back."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lumen_tui.actions import edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.tasks import Run
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import files, process
+from lumen_tui.storage.clock import SystemClock
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.ledger.ledger import Ledger
+from lumen_tui.store.tasks.kill_file import Kill, lift, read_kill, throw
+from lumen_tui.store.tasks.task_end import ask_to_stop, identity, write_exit
+from lumen_tui.store.tasks.task_records import has_worker, read_json, task_names
+
+TERM_SECONDS = 0.3  # between TERM and KILL: enough to write exit.json and to end what left the session
+_KILL_SECONDS = 0.3
+_LOOK = 0.01
+_ROUNDS = 3  # a worker that an engine started meanwhile is found in the next round
+
+Living = tuple[Path, Run]
+Clock = Callable[[], float]  # running time in seconds
+
+
+def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
+    """End every worker at once and start nothing until `unkill`; this needs no engine and waits for none.
+
+    Where it is killed already the first reason stays, and what is still alive ends.
+    """
+    there = read_kill(store.layout)
+    wanted = there or Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
+    failed: files.StoreError | None = None
+    try:
+        if there is None:
+            throw(store.layout, wanted)
+    except files.StoreError as error:
+        failed = error  # on a full disk, too, the workers end
+    running = SystemClock().running
+    began = running()
+    ended = end_all(store.layout, wanted, now, running)
+    took = f"{len(ended)} worker{'' if len(ended) == 1 else 's'} ended in {running() - began:.2f} s"
+    if failed is not None:
+        raise ActionError(f"{took}, but an engine may start others: {failed}. Stop the engine by its process")
+    what = f"already {there.words}" if there else "killed"
+    said = f"{what}{';' if there else ':'} {took}; nothing starts until `lumen-tui unkill`"
+    final = "`lumen-tui unkill` lets everything go on; workers that were ended begin anew with `task retry`"
+    return _noted(store, "kill", said, by, now, one_line(reason, 400), final)
+
+
+def unkill(store: Store, *, by: str, now: float) -> Done:
+    """Let the engine go on; says who had killed it, when and why."""
+    was = read_kill(store.layout)
+    if was is None:
+        raise ActionError("nothing is killed here", missing=True)
+    lift(store.layout)
+    when = f" ({times.said(was.at)})" if was.at else ""
+    final = "`lumen-tui kill` ends every worker again"
+    return _noted(store, "unkill", f"goes on; it was {was.words}{when}", by, now, "", final)
+
+
+def _noted(store: Store, verb: str, said: str, by: str, now: float, reason: str, final: str) -> Done:
+    """Put it in the journal; that this fails undoes nothing."""
+    action = edits.new_action(verb, (), summary=said, by=by, now=now, reason=reason, final=final)
+    try:
+        journal.record(store.layout, action)
+    except files.StoreError as error:
+        said = f"{said} (not in the journal: {error})"
+    return Done(summary=said)
+
+
+def end_all(layout: Layout, kill: Kill, now: float, running: Clock) -> list[str]:
+    """End every worker and settle what it had set aside; returns the tasks. Needs no engine, and waits for none."""
+    ended: dict[str, None] = {}
+    for _ in range(_ROUNDS):
+        found = list(_living(layout))
+        if not found:
+            break
+        ended.update(dict.fromkeys(folder.name for folder, _ in found))
+        _end(found, kill, running)
+        for folder, run in found:
+            _write_exit(folder, run, kill, now)
+    if ended:
+        _settle(layout, now)
+    return list(ended)
+
+
+def _living(layout: Layout) -> Iterator[Living]:
+    for name in task_names(layout.tasks):
+        folder = layout.tasks / name
+        if has_worker(folder) and (run := read_json(folder / "run.json", Run)):
+            yield folder, run
+
+
+def _end(found: list[Living], kill: Kill, running: Clock) -> None:
+    for folder, _ in found:
+        _say_why(folder, kill)
+    for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
+        process.signal_sessions([identity(run) for _, run in found], number)
+        if _all_gone(found, running() + seconds, running):
+            return
+
+
+def _say_why(folder: Path, kill: Kill) -> None:
+    try:
+        ask_to_stop(folder, "cancelled", kill.words)
+    except (files.StoreError, OSError):
+        pass  # a full disk must not keep a worker alive
+
+
+def _all_gone(found: list[Living], until: float, running: Clock) -> bool:
+    while any(has_worker(folder) for folder, _ in found):
+        if running() > until:
+            return False
+        time.sleep(_LOOK)
+    return True
+
+
+def _write_exit(folder: Path, run: Run, kill: Kill, now: float) -> None:
+    """How the task ended, where its worker had no time to say so. Its folder may be archived by now."""
+    if has_worker(folder) or (folder / "exit.json").exists() or not folder.exists():
+        return
+    try:
+        write_exit(folder, folder.name, "cancelled", kill.words, attempt=run.attempt, now=now)
+    except (files.StoreError, OSError):
+        pass  # stop.json tells the next engine
+
+
+def _settle(layout: Layout, now: float) -> None:
+    try:
+        Ledger(layout).give_up_dead(now)
+    except (files.StoreError, OSError):
+        pass  # the next engine does

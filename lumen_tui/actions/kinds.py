@@ -1,0 +1,154 @@
+"""What undo knows of each kind of change: how the thing stands now, and how it is brought to a side of the change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from lumen_tui.actions import (
+    agentfile,
+    approvals,
+    archive,
+    attention,
+    blocks,
+    budget,
+    cleanup,
+    constitution,
+    evolution,
+    facts,
+    imports,
+    lines,
+    relations,
+    relay,
+    resting,
+    settings,
+    signals,
+    tasks,
+    touches,
+    uncancel,
+    work,
+    worksessions,
+)
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.model.records import Change
+from lumen_tui.model.tasks import Spec
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.settings import role_files
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.work.work_units import retire_unit
+
+Side = dict[str, Any] | None
+
+
+def _work_now(store: Store, change: Change) -> Side:
+    return work.unit_side(store.layout, change.key)
+
+
+def _may_work(store: Store, change: Change) -> None:
+    if change.after is None:
+        work.must_be_unused(store, change.key)
+    elif work.retired_side(store.layout, change.key) != change.after:
+        raise ActionError(f"work/retired/{change.key}.md is gone or was changed: nothing was done")
+
+
+def _put_work(store: Store, change: Change) -> None:
+    _may_work(store, change)
+    if change.after is None:
+        retire_unit(store.layout, change.key)
+    else:
+        work.bring_back(store.layout, change.key)
+
+
+def _role_now(store: Store, change: Change) -> Side:
+    return dict(role_files.texts(store.layout, change.key))
+
+
+def _put_role(store: Store, change: Change) -> None:
+    role_files.put(store.layout, change.key, change.after or {"hired": None, "retired": None})
+
+
+def _spec(store: Store, change: Change) -> Spec:
+    spec = task_files.read_spec(store.layout, change.key)
+    if spec is None:
+        raise ActionError(f"task {change.key} is no longer there")
+    return spec
+
+
+def _task_now(store: Store, change: Change) -> Side:
+    return tasks.some_fields(_spec(store, change), change.before or ())
+
+
+def _may_task(store: Store, change: Change) -> None:
+    tasks.must_wait(store, change.key)
+
+
+def _put_task(store: Store, change: Change) -> None:
+    spec = _spec(store, change)
+    tasks.put(store, tasks.with_fields(spec, change.after or {}), spec)
+
+
+def _noted(_: Store, change: Change) -> Side:
+    """What stands in the journal of actions alone: the record of the undo is the undo."""
+    return change.before
+
+
+Now = Callable[[Store, Change], Side]
+Put = Callable[[Store, Change], "str | None"]  # the words are for a person: what goes on, or what stays
+PutAll = Callable[[Store, list[Change]], "str | None"]
+May = Callable[[Store, Change], None]
+
+
+def _always(_: Store, __: Change) -> None:
+    """What is as the change says can be put back."""
+
+
+class Kind(NamedTuple):
+    """What undo knows of one kind of change."""
+
+    now: Now
+    put: Put
+    may: May = _always  # ActionError where `put` would refuse although the thing is as the change says
+    put_all: PutAll | None = None  # instead of `put`, where several of one entry are one write
+
+
+KINDS: dict[str, Kind] = {
+    "work": Kind(_work_now, _put_work, _may_work),
+    "role": Kind(_role_now, _put_role),
+    "task": Kind(_task_now, _put_task, _may_task),
+    "attention": Kind(_noted, attention.put),
+    uncancel.KIND: Kind(uncancel.cancelled_now, uncancel.put, uncancel.may),
+    "setting": Kind(settings.setting_now, settings.put_setting),
+    "approval": Kind(approvals.approval_now, approvals.put_approval, approvals.may_answer),
+    "allow": Kind(approvals.rule_now, approvals.put_rule),
+    "grant": Kind(budget.grant_now, budget.put_grant),
+    agentfile.KIND: Kind(agentfile.passages_now, agentfile.put_passages),
+    blocks.KIND: Kind(blocks.block_now, blocks.put_block),
+    relay.KIND: Kind(relay.relay_now, relay.put_relay),
+    archive.KIND: Kind(archive.passage_now, archive.put_passage),
+    facts.KIND: Kind(facts.confirmation_now, facts.put_confirmation),
+    evolution.KIND: Kind(evolution.observation_now, evolution.put_observation, put_all=evolution.put_observations),
+    evolution.FILES_KIND: Kind(evolution.files_now, evolution.put_files, evolution.may_files),
+    cleanup.SIGNALS_KIND: Kind(cleanup.signals_now, cleanup.put_signals, cleanup.may_signals),
+    worksessions.KIND: Kind(worksessions.session_now, worksessions.put_session),
+    worksessions.CURRENT_KIND: Kind(worksessions.current_now, worksessions.put_current),
+    relations.KIND: Kind(relations.edge_now, relations.put_edge),
+    touches.KIND: Kind(touches.touches_now, touches.put_touches),
+    resting.KIND: Kind(resting.pause_now, resting.put_pause),
+    tasks.QUEUED_KIND: Kind(tasks.queued_now, tasks.put_queued, tasks.may_queue),
+    signals.SENT_KIND: Kind(signals.sent_now, signals.put_sent, signals.may_send),
+    signals.TOLD_KIND: Kind(signals.sent_now, signals.put_told),
+    lines.READ_KIND: Kind(signals.reads_now, signals.put_reads),
+    imports.LINES_KIND: Kind(imports.lines_now, imports.put_lines, imports.may_lines),
+    imports.FILE_KIND: Kind(imports.file_now, imports.put_file, imports.may_file),
+    constitution.FILE_KIND: Kind(constitution.file_now, constitution.put_file),
+    constitution.KIND: Kind(constitution.approved_now, constitution.put_approved),
+}
+
+
+def side_now(store: Store, change: Change) -> Side:
+    """How the thing stands that a change is about, as one of its sides says it."""
+    if change.kind != "node":
+        return KINDS[change.kind].now(store, change)
+    found = nodes.find(store.layout.memory, [change.key]).get(change.key)
+    return {key: nodes.get_field(found[1], key) for key in change.after or change.before or {}} if found else None

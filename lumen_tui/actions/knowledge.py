@@ -1,0 +1,189 @@
+"""What the project knows: the nodes used most, and the project's own documents taken in as nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import edits, fields
+from lumen_tui.actions.cleanup import lifecycle_of
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import times
+from lumen_tui.model.ids import short_hash
+from lumen_tui.model.records import Action, Change, Touch
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.nodes import Raw
+
+DOCUMENTS = (
+    "README.md",
+    "LUMENFLOW.md",
+    "package.json",
+    "workspace.yaml",
+    "constraints.md",
+    ".lumenflow/constraints.md",
+)
+SIZE = 2000  # characters of one node
+TAG = "project-index"
+_LARGEST = 4 * 1024 * 1024  # bytes of a document that are read
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A node of the project's lasting knowledge and how much it was used."""
+
+    id: str
+    type: str
+    content: str
+    tags: tuple[str, ...]
+    uses: int
+    last_used: str  # or when it was written, where it was not used since
+
+
+def profile(store: Store, *, limit: int = 20, tag: str = "") -> list[Known]:
+    """Project-wide nodes, the most used first, then the newest."""
+    if limit < 1:
+        raise ActionError("--limit needs a number from 1 up")
+    wanted = fields.label(tag, "tag")
+    uses, last = _uses(store)
+    found = [
+        _known(node, uses[str(node["id"])], last.get(str(node["id"]), ""))
+        for node in newest_nodes(store.layout)
+        if edits.status_of(node) == "open" and lifecycle_of(node) == "project" and (not wanted or wanted in _tags(node))
+    ]
+    found.sort(key=lambda one: (one.uses, times.epoch(one.last_used)), reverse=True)
+    return found[:limit]
+
+
+def _uses(store: Store) -> tuple[Counter[str], dict[str, str]]:
+    """How often each node was touched, and when last."""
+    uses: Counter[str] = Counter()
+    last: dict[str, str] = {}
+    for touch in store.touches.records(Touch):
+        uses[touch.node_id] += 1
+        last[touch.node_id] = max(touch.at, last.get(touch.node_id, ""))
+    return uses, last
+
+
+def _known(node: Raw, uses: int, last: str) -> Known:
+    legacy = nodes.get_field(node, "metadata.access.count")
+    seen = nodes.get_field(node, "metadata.access.last_accessed_at")
+    dates = [text for text in (last, seen, node.get("created_at")) if isinstance(text, str) and text]
+    return Known(
+        str(node["id"]), str(node.get("type", "")), str(node.get("content", "")), _tags(node),
+        uses + (legacy if isinstance(legacy, int) else 0), dates[0] if dates else "",
+    )  # fmt: skip
+
+
+def _tags(node: Raw) -> tuple[str, ...]:
+    found = node.get("tags")
+    return tuple(tag for tag in found if isinstance(tag, str)) if isinstance(found, list) else ()
+
+
+class Document(msgspec.Struct, frozen=True):
+    """One document of a project: its node, and whether that is `new`, `changed` or `unchanged`."""
+
+    name: str
+    node_id: str
+    state: str
+    content: str
+    sha256: str
+
+
+def documents(store: Store, folder: str) -> list[Document]:
+    """What an index of the project in `folder` would take in; ActionError where there is nothing."""
+    place = Path(folder).resolve()
+    texts = [(name, data) for name in DOCUMENTS if (data := _read(place / name)) is not None]
+    if not texts:
+        raise ActionError(f"{place} holds none of {', '.join(DOCUMENTS)}", missing=True)
+    ids = {name: f"mem-{short_hash(f'index {place} {name}')}" for name, _ in texts}
+    known = {one: node for one, (_, node) in nodes.find(store.layout.memory, ids.values()).items()}
+    return [_document(name, data, ids[name], known.get(ids[name])) for name, data in texts]
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ActionError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _document(name: str, data: bytes, node_id: str, node: Raw | None) -> Document:
+    digest = hashlib.sha256(data).hexdigest()
+    state = "new"
+    if node is not None and edits.status_of(node) != "deleted":
+        state = "unchanged" if nodes.get_field(node, "metadata.source_hash") == digest else "changed"
+    return Document(name, node_id, state, _summary(name, data.decode(errors="replace")), digest)
+
+
+def _summary(name: str, text: str) -> str:
+    """The beginning of the document, of a package file what it says of itself; at most SIZE characters."""
+    told = (_package(text) if name.endswith(".json") else "") or text.lstrip("\ufeff").strip() or "(empty)"
+    whole = f"{name}\n{told}"
+    if len(whole) <= SIZE:
+        return whole
+    cut = whole[: SIZE - 2]
+    return cut[: max(cut.rfind("\n"), SIZE // 2)].rstrip() + "\n…"
+
+
+def _package(text: str) -> str:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(found, dict):
+        return ""
+    parts = [f"{key}: {found[key]}" for key in ("name", "version", "description", "license") if key in found]
+    for key in ("scripts", "dependencies", "devDependencies"):
+        table = found.get(key)
+        if isinstance(table, dict) and table:
+            rows = (
+                [f"  {name}: {value}" for name, value in table.items()]
+                if key == "scripts"
+                else ["  " + ", ".join(table)]
+            )
+            parts += [f"{key}:", *rows]
+    return "\n".join(parts)
+
+
+def index(store: Store, *, by: str, now: float, folder: str) -> Done:
+    """Take the documents of a project in as project-wide summaries; one that is unchanged is left alone."""
+    wanted = [one for one in documents(store, folder) if one.state != "unchanged"]
+    if not wanted:
+        raise ActionError("every document is indexed as it stands", missing=True)
+    actions: list[Action] = []
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        made = [_record(one, found.get(one.node_id), by=by, now=now) for one in wanted]
+        said = (
+            f"{len(wanted)} document{'' if len(wanted) == 1 else 's'} indexed: {', '.join(one.name for one in wanted)}"
+        )
+        actions.append(edits.new_action("memory.index", [change for _, change in made], summary=said, by=by, now=now))
+        return [record for record, _ in made], journal.begun_lines(actions[0])
+
+    nodes.change(store.layout, [one.node_id for one in wanted], edit)
+    return Done(summary=actions[0].summary, target=wanted[0].node_id, action_id=actions[0].id)
+
+
+def _record(one: Document, there: Raw | None, *, by: str, now: float) -> tuple[Raw, Change]:
+    """The node, and the change that undo turns; before it was made, it counted as deleted."""
+    made: dict[str, Any] = {
+        "id": one.node_id, "type": "summary", "lifecycle": "project", "content": "", "created_at": times.iso(now),
+        "created_by": by, "tags": [TAG], "metadata": {"source_file": one.name, "status": "deleted"}, "schema": 1,
+    }  # fmt: skip
+    told = {
+        "content": fields.prose(one.content, "document"),
+        "metadata.source_hash": one.sha256,
+        "metadata.status": None,
+    }
+    record = there or made
+    return record, edits.patch(record, told, by=by, now=now)

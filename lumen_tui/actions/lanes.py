@@ -1,0 +1,268 @@
+"""Work units as they move through a lane: claimed, blocked, done, and back.
+
+Every change is made under the lock `work`: first the unit's own file, which is the truth, then the lane lock and
+the stamp that follow from it. Undo puts the fields back and lets the rest follow in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import checks, edits, kinds, relations, signalling
+from lumen_tui.actions.edits import Fields
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import lanes as names
+from lumen_tui.model import times
+from lumen_tui.model.config import Config, LanesConfig
+from lumen_tui.model.handoff import Holder, Tracked
+from lumen_tui.model.records import Change
+from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.work import lanes
+from lumen_tui.store.work import sessions as stored
+
+READY, IN_PROGRESS, BLOCKED, DONE = "ready", "in_progress", "blocked", "done"
+CLAIM = "wu.claim"
+STAMP_KIND = "stamp"  # of a change
+_FREE: Fields = {"claimed_by": None, "claimed_at": None, "claimed_in": None}
+_NOT_BLOCKED: Fields = {"blocked_by": None, "blocked_at": None, "blocked_reason": None}
+
+
+def config_of(store: Store) -> Config:
+    """The configuration in force."""
+    return load_config(store.layout)[0]
+
+
+def unit_of(store: Store, text: str) -> Tracked:
+    """A work unit that exists."""
+    unit = lanes.read_unit(store.layout, checks.known_unit(store.layout, text or "?"))
+    if unit is None:
+        raise ActionError(f"there is no work unit {text}", missing=True)
+    return unit
+
+
+def in_lane(store: Store, lane: str) -> list[Holder]:
+    """Who holds a place in the lane: the units that are in progress there, with what the lock says of each."""
+    known = {one.wu_id: one for one in lanes.holders(store.layout, lane)}
+    every = lanes.list_units(store.layout)
+    units = [unit for unit in every if names.key(unit.lane) == names.key(lane) and unit.status == IN_PROGRESS]
+    return [_holder(unit, known.get(unit.id)) for unit in units]
+
+
+def _holder(unit: Tracked, known: Holder | None) -> Holder:
+    if known is not None and known.by == unit.claimed_by:
+        return known
+    return Holder(lane=unit.lane, wu_id=unit.id, by=unit.claimed_by, since=unit.claimed_at)
+
+
+def is_stale(store: Store, holder: Holder, rules: LanesConfig, *, now: float) -> bool:
+    """Old, and there is evidence that the holder is gone; one of both is not enough."""
+    age = now - times.epoch(holder.since, now)
+    return age >= rules.stale_hours * times.HOUR and lanes.is_gone(store.layout, holder)
+
+
+def told(holder: Holder, now: float) -> str:
+    """A holder in words."""
+    since = f", for {times.span(max(0.0, now - times.epoch(holder.since, now)))}" if holder.since else ""
+    where = f", process {holder.pid} on {holder.host}" if holder.pid else ""
+    return f"{holder.wu_id} by {holder.by or 'somebody'}{since}{where}"
+
+
+def claim(
+    store: Store, *, by: str, now: float, wu_id: str, lane: str = "", session: str = "", pid: int = 0
+) -> Done:  # fmt: skip
+    """Take a work unit on, within the limit of its lane. `pid` is a process that stands for the holder."""
+    return take_on(store, wu_id, lane=lane, session=session, pid=pid, by=by, now=now)
+
+
+def take_on(
+    store: Store, wu_id: str, *, by: str, now: float, session: str, lane: str = "", pid: int = 0,
+    verb: str = CLAIM, said: str = "", more: Sequence[Change] = (),
+) -> Done:  # fmt: skip
+    """The same, also as a part of another verb: its action then holds what else that verb changed."""
+    rules = config_of(store).lanes
+    with locks.waiting_lock(store.layout.lock("work")):
+        unit = unit_of(store, wu_id)
+        over = _may_claim(store, unit, rules, by=by, now=now)
+        where = _lane_for(store, unit, lane)
+        _must_have_room(store, unit, where, rules, now=now)
+        since = unit.claimed_at if unit.claimed_by == by and unit.claimed_in else times.iso(now)
+        fields: Fields = {
+            "status": IN_PROGRESS, "lane": where or None, "claimed_by": by, "claimed_at": since,
+            "claimed_in": None if verb == CLAIM else session,
+        }  # fmt: skip
+        mine = _session_id(store, session, by, unit.id)
+        holder = lanes.here(where, unit.id, by=by, since=since, pid=pid, session_id=mine)
+        said = said or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
+        return change_unit(store, unit.id, fields, verb=verb, said=said, by=by, now=now, holder=holder, more=more)
+
+
+def _session_id(store: Store, session: str, by: str, wu_id: str) -> str:
+    if session:
+        return stored.resolve(store.layout, session)
+    mine = stored.newest(store.layout, by, wu_id)
+    return mine.session_id if mine else ""
+
+
+def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now: float) -> str:
+    """Refuse what cannot be claimed; words about whom it was taken over from, or nothing."""
+    if unit.status == DONE:
+        raise ActionError(f"{unit.id} is done (by {unit.done_by or 'somebody'}, {times.said(unit.done_at)})")
+    if unit.status == BLOCKED:
+        raise ActionError(f"{unit.id} is blocked ({unit.blocked_reason}): `wu unblock {unit.id}` first")
+    with Trail(store.layout, (NODES, EDGES)) as trail:
+        open_ones = relations.blockers(store, trail, unit.id, now=now)
+    if open_ones:
+        names = ", ".join(f"{one.id} ({one.title})" for one in open_ones)
+        raise ActionError(f"{unit.id} is blocked by {names}: close that first")
+    if unit.status != IN_PROGRESS:
+        return ""
+    known = {one.wu_id: one for one in lanes.holders(store.layout, unit.lane)}
+    holder = _holder(unit, known.get(unit.id))
+    if is_stale(store, holder, rules, now=now):
+        return f", taken over from {holder.by or 'somebody'} (stale)"
+    if unit.claimed_by == by and unit.claimed_in:
+        return ""  # the start of a session put it in progress; now it is claimed beyond that session
+    if unit.claimed_by == by:
+        raise ActionError(f"{unit.id} is yours already", missing=True)
+    raise ActionError(f"{unit.id} is held: {told(holder, now)}; `wu release {unit.id}` frees it")
+
+
+def _lane_for(store: Store, unit: Tracked, lane: str) -> str:
+    if not lane.strip():
+        return unit.lane
+    return checks.lane(store.layout, lane)
+
+
+def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, *, now: float) -> None:
+    """Refuse where the lane is full, naming who holds it."""
+    if not lane:
+        return
+    others = [one for one in in_lane(store, lane) if one.wu_id != unit.id]
+    held = [one for one in others if not is_stale(store, one, rules, now=now)]
+    if len(held) >= rules.limit(lane):
+        names = "; ".join(told(one, now) for one in held)
+        raise ActionError(
+            f"lane {lane!r} is full ({len(held)} of {rules.limit(lane)}): {names}. Finish, block or release that first"
+        )
+
+
+def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done:
+    """Stop work on a unit; its place in the lane becomes free."""
+    why = checks.reason(reason)
+    with locks.waiting_lock(store.layout.lock("work")):
+        unit = unit_of(store, wu_id)
+        if unit.status in (BLOCKED, DONE):
+            raise ActionError(f"{unit.id} is {unit.status} already", missing=True)
+        fields = {"status": BLOCKED, "blocked_by": by, "blocked_at": times.iso(now), "blocked_reason": why, **_FREE}
+        said = f"{unit.id} blocked: {why}"
+        done = change_unit(store, unit.id, fields, verb="wu.block", said=said, by=by, now=now, reason=why)
+    return msgspec.structs.replace(done, aside=signalling.at_block(store, unit.id))
+
+
+def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
+    """Make a blocked unit ready again; it must be claimed anew, its place may be taken."""
+    with locks.waiting_lock(store.layout.lock("work")):
+        unit = unit_of(store, wu_id)
+        if unit.status != BLOCKED:
+            raise ActionError(f"{unit.id} is {unit.status}, not blocked", missing=True)
+        fields = {"status": READY, **_NOT_BLOCKED}
+        said = f"{unit.id} is ready again"
+        return change_unit(store, unit.id, fields, verb="wu.unblock", said=said, by=by, now=now)
+
+
+def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") -> Done:
+    """Give a claimed unit back; anybody may, it says from whom."""
+    with locks.waiting_lock(store.layout.lock("work")):
+        unit = unit_of(store, wu_id)
+        if unit.status != IN_PROGRESS:
+            raise ActionError(f"{unit.id} is {unit.status}, nobody holds it", missing=True)
+        fields = {"status": READY, **_FREE}
+        whose = f" (was held by {unit.claimed_by})" if unit.claimed_by not in ("", by) else ""
+        said = f"{unit.id} released{whose}"
+        return change_unit(store, unit.id, fields, verb="wu.release", said=said, by=by, now=now, reason=reason)
+
+
+def change_unit(
+    store: Store, wu_id: str, fields: Fields, *, verb: str, said: str, by: str, now: float, reason: str = "",
+    holder: Holder | None = None, stamp: dict[str, str] | None = None, more: Sequence[Change] = (),
+) -> Done:  # fmt: skip
+    """Set fields of a unit with all that follows, and record it; nothing stays changed where that fails.
+
+    `more` is what the caller changed beside it: one action, so that one undo takes all of it back.
+    """
+    before = lanes.fields_of(store.layout, wu_id, list(fields))
+    change = Change(kind="unit", key=wu_id, before=before, after=fields)
+    stamped = [Change(STAMP_KIND, wu_id, None, stamp)] if stamp else []
+    action = edits.new_action(verb, [change, *stamped, *more], summary=said, by=by, now=now, reason=reason)
+    with journal.carrying_out(store.layout, action):
+        try:
+            put(store, wu_id, fields, holder, stamp)
+        except files.StoreError:
+            put(store, wu_id, before or {})
+            raise
+    return Done(summary=said, target=wu_id, action_id=action.id)
+
+
+def put(
+    store: Store, wu_id: str, fields: Fields, holder: Holder | None = None, stamp: dict[str, str] | None = None
+) -> None:
+    """Write the fields, then the lane lock and the stamp as they follow from the unit. Under the lock `work`."""
+    layout = store.layout
+    earlier = lanes.read_unit(layout, wu_id)
+    lanes.set_fields(layout, wu_id, fields)
+    unit = lanes.read_unit(layout, wu_id)
+    if unit is None:
+        raise files.StoreError(f"work/{wu_id}.md is gone")
+    if earlier and (earlier.lane != unit.lane or unit.status != IN_PROGRESS):
+        lanes.leave(layout, earlier.lane, wu_id)
+    if unit.status == IN_PROGRESS and unit.lane:
+        lanes.enter(layout, holder or lanes.here(unit.lane, wu_id, by=unit.claimed_by, since=unit.claimed_at))
+    if unit.status == DONE and not lanes.read_stamp(layout, wu_id):
+        told = {"wu_id": wu_id, "done_by": unit.done_by, "done_at": unit.done_at}
+        lanes.write_stamp(layout, wu_id, stamp or told)
+    if unit.status != DONE:
+        lanes.remove_stamp(layout, wu_id)
+
+
+def _now(store: Store, change: Change) -> dict[str, Any] | None:
+    return lanes.fields_of(store.layout, change.key, list(change.before or {}))
+
+
+def _may(store: Store, change: Change) -> None:
+    """Refuse where the place in the lane was taken meanwhile."""
+    after = change.after or {}
+    if after.get("status") == IN_PROGRESS:
+        unit, age = unit_of(store, change.key), times.epoch(str(after.get("claimed_at") or ""))
+        _must_have_room(store, unit, after.get("lane", unit.lane) or "", config_of(store).lanes, now=age)
+
+
+def _put(store: Store, change: Change) -> None:
+    """One step of undo or redo; refused where the place in the lane was taken meanwhile."""
+    with locks.waiting_lock(store.layout.lock("work")):
+        if _now(store, change) != change.before:
+            raise ActionError(f"{change.key} was changed at this moment: nothing was done")
+        _may(store, change)
+        put(store, change.key, change.after or {})
+
+
+def _stamp_now(store: Store, change: Change) -> dict[str, Any] | None:
+    return dict(lanes.read_stamp(store.layout, change.key)) or None
+
+
+def _put_stamp(store: Store, change: Change) -> None:
+    """The stamp as it was: the unit alone does not say who was told."""
+    if change.after is None:
+        lanes.remove_stamp(store.layout, change.key)
+    else:
+        lanes.write_stamp(store.layout, change.key, change.after)
+
+
+kinds.KINDS[STAMP_KIND] = kinds.Kind(_stamp_now, _put_stamp)
+kinds.KINDS["unit"] = kinds.Kind(_now, _put, _may)  # what undo needs of a work unit stands beside its verbs

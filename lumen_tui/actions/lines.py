@@ -1,0 +1,68 @@
+"""Lines that an action adds to a journal in which no line replaces another: undo takes them out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.records import Change
+from lumen_tui.storage import rewriting
+from lumen_tui.storage.journal import Journal
+
+Raw = dict[str, Any]
+READ_KIND = "read"  # of a change: receipts of one reader
+_EACH = 200  # lines in one change, which must fit into one line of the journal of actions
+_decode = msgspec.json.Decoder(Raw).decode
+
+
+def changes_of(kind: str, lines: Sequence[Raw]) -> list[Change]:
+    """The changes that add these lines, of which there may be none."""
+    parts = [lines[at : at + _EACH] for at in range(0, len(lines), _EACH)]
+    return [Change(kind, _key(part), before={"lines": []}, after={"lines": list(part)}) for part in parts]
+
+
+def _key(part: Sequence[Raw]) -> str:
+    first = part[0]
+    return " ".join(str(first.get(name)) for name in ("signal_id", "node_id", "reader", "by") if name in first)
+
+
+def sides(path: Callable[[Any], Path]) -> tuple[Callable[[Any, Change], Any], Callable[[Any, Change], None]]:
+    """For undo: which of a change's lines stand in the journal at `path(store)`, and how they come and go."""
+
+    def now(store: Any, change: Change) -> Raw:
+        there = {_mark(line) for line in Journal(path(store)).records(Raw)}
+        return {"lines": [line for line in _all(change) if _mark(line) in there]}
+
+    def put(store: Any, change: Change) -> None:
+        wanted = {_mark(line) for line in (change.after or {})["lines"]}
+        leaving = {_mark(line) for line in _all(change)} - wanted
+
+        def without(lines: Iterator[bytes]) -> Iterator[bytes]:
+            return (line for line in lines if _mark_of(line) not in leaving)
+
+        if leaving:
+            rewriting.lines(path(store), without)
+        else:
+            Journal(path(store)).append_all((change.after or {})["lines"])
+
+    return now, put
+
+
+def _all(change: Change) -> list[Raw]:
+    return list((change.after or {})["lines"] or (change.before or {})["lines"])
+
+
+def _mark(line: Raw) -> tuple[object, ...]:
+    """What makes a line this one; where its signal begins moves when signals are cleaned up."""
+    return tuple(str(line.get(name)) for name in ("signal_id", "node_id", "reader", "by", "read_at", "at", "upto"))
+
+
+def _mark_of(line: bytes) -> tuple[object, ...] | None:
+    try:
+        return _mark(_decode(line))
+    except UNDECODABLE:
+        return None

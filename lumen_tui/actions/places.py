@@ -1,0 +1,159 @@
+"""Where a record of the memory belongs: the work unit and the session that an agent means.
+
+Which session an agent means, where it names none: the one it started last that is still open. Two agents under
+one name must name theirs (`--session`, or `$LUMEN_SESSION` on the command line).
+"""
+
+from __future__ import annotations
+
+import os
+
+from lumen_tui.actions.refusal import ActionError, ambiguous
+from lumen_tui.model import ids
+from lumen_tui.model.plain import Plain
+from lumen_tui.model.views import SessionView
+from lumen_tui.storage.files import StoreError
+from lumen_tui.store.work import lane_names, open_sessions, unit_views
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lumen_tui.storage.files import StrPath
+    from lumen_tui.storage.folder import Folder
+
+NONE = ("", "none")  # how somebody says that there is no work unit
+
+
+class Place(Plain):
+    """Where a record of the memory belongs; the session is None where the agent has none open there."""
+
+    wu_id: str = ""
+    session: SessionView | None = None
+
+    @property
+    def session_id(self) -> str:
+        return self.session.session_id if self.session else ""
+
+
+def known_work(store: Folder, text: str) -> str:
+    """The id of a work unit that exists, or that at least records are about; ActionError with the nearest."""
+    return work_at(store.root, text)
+
+
+def work_at(root: StrPath, text: str) -> str:
+    """The same in the state folder `root`; quick where the work unit exists."""
+    name = ids.check_wu(text.upper())
+    if os.path.exists(f"{root}/work/{name}.md"):
+        return name
+    from pathlib import Path
+
+    from lumen_tui.actions import checks
+    from lumen_tui.queries.trail.trail import Trail
+    from lumen_tui.storage.layout import Layout
+
+    layout = Layout(Path(root))
+    with Trail(layout) as trail:
+        if trail.knows(name):
+            return name
+    hint = f"there is no work unit {name}: `start --wu {name}` begins it, `wu new TITLE --id {name}` describes it"
+    raise ActionError(hint, candidates=checks.nearest(name, checks.unit_names(layout)), missing=True)
+
+
+def work_to_be(root: StrPath, text: str) -> str:
+    """The id of a work unit that a verb writes about, there or not; ActionError where it is another's spelling."""
+    name = ids.check_wu(text.upper())
+    if os.path.exists(f"{root}/work/{name}.md"):
+        return name
+    from lumen_tui.actions import founding
+
+    return founding.may_be_new(root, name)
+
+
+def make_sure(root: StrPath, wu_id: str, *, by: str, now: float, client: str = "") -> str:
+    """Make the work unit that a verb writes about where it is not there; returns what to say of that, or nothing."""
+    if not wu_id or os.path.exists(f"{root}/work/{wu_id}.md"):
+        return ""
+    from lumen_tui.actions import founding
+
+    return founding.make(root, wu_id, by=by, now=now, client=client)
+
+
+def lane_of(root: StrPath, wu_id: str) -> str:
+    """The lane of a work unit; nothing where it has none, is not there, or its file must be mended."""
+    try:
+        unit = unit_views.read(root, wu_id) if wu_id else None
+    except (ValueError, OSError, StoreError):
+        return ""
+    return unit.lane if unit else ""
+
+
+def lane_at(root: StrPath, text: str) -> str:
+    """A lane, known or new; one that differs from a known one by a slip is refused. Nothing stays nothing."""
+    if not text:
+        return ""
+    if lane_names.knows(root, text):
+        return text
+    from pathlib import Path
+
+    from lumen_tui.actions import checks
+    from lumen_tui.storage.layout import Layout
+
+    return checks.lane(Layout(Path(root)), text)
+
+
+def named(store: Folder, text: str) -> SessionView:
+    """The session with this id or beginning of one."""
+    return session_at(store.root, text)
+
+
+def session_at(root: StrPath, text: str) -> SessionView:
+    """The same in the state folder `root`."""
+    try:
+        found = open_sessions.read(root, open_sessions.resolve(root, text))
+    except ids.Ambiguous as error:
+        raise ambiguous(text, error.candidates) from error
+    except LookupError:
+        found = None
+    if found is None:
+        from lumen_tui.actions import checks
+
+        known = [one.session_id for one in open_sessions.live(root)]
+        raise checks.no_such(f"there is no session {text!r}", text, known)
+    return found
+
+
+def place(store: Folder, *, by: str, wu_id: str = "", session: str = "", writes: bool = False) -> Place:
+    """Where a record goes that names a work unit, a session, both, or leaves it to the session that is open.
+
+    With `writes` the work unit need not be there: `make_sure` makes it once the record can be written.
+    """
+    if not session and not wu_id and open_sessions.newest(store.root, by) is None:
+        raise ActionError(f"{by} has no open session: name the work unit (--wu WU-042) or begin with `start --wu`")
+    found = of_note(store.root, by=by, wu_id=wu_id or None, session=session, writes=writes)
+    if not found.wu_id:
+        raise ActionError("your session is over: name the work unit (--wu WU-042) or begin with `start --wu`")
+    return found
+
+
+def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "", writes: bool = True) -> Place:
+    """Where something noticed goes: as `place`, but it may belong to no work unit.
+
+    `wu_id` is None where nothing was said of it, and one of NONE where there is none.
+    """
+    if session:
+        return _of_session(root, session_at(root, session), wu_id)
+    if wu_id is None:
+        mine = open_sessions.newest(root, by)
+        return Place(wu_id=mine.active_wu, session=mine) if mine else Place()
+    if wu_id.lower() in NONE:
+        return Place()
+    wanted = work_to_be(root, wu_id) if writes else work_at(root, wu_id)
+    return Place(wu_id=wanted, session=open_sessions.newest(root, by, wanted))
+
+
+def _of_session(root: StrPath, found: SessionView, wu_id: str | None) -> Place:
+    if wu_id is not None and wu_id.lower() in NONE:
+        return Place(session=found)
+    wanted = work_at(root, wu_id) if wu_id else found.active_wu
+    if wanted != found.active_wu:
+        raise ActionError(f"session {found.session_id} is on {found.active_wu}, not on {wanted}: name one of them")
+    return Place(wu_id=wanted, session=found)

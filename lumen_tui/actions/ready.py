@@ -1,0 +1,242 @@
+"""`ready`: the page from which a fresh agent can go on. It reads; it changes nothing."""
+
+from __future__ import annotations
+
+from lumen_tui.actions import places, waiting
+from lumen_tui.model import plain, times
+from lumen_tui.model.kinds import NODE_TYPES
+from lumen_tui.model.page import Entry, Page
+from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
+from lumen_tui.storage import files
+from lumen_tui.store.work import lane_locks, open_sessions, unit_views
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeVar
+
+    from lumen_tui.model.views import HolderView, NodeView, SessionView, SignalView, UnitView
+    from lumen_tui.storage.folder import Folder
+
+    Record = TypeVar("Record", bound=plain.Plain)
+
+TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)
+_SIGNALS, _DECISIONS, _ITEMS, _FILES, _HANDOFFS = 5, 5, 20, 40, 5
+_SUMMARY = 30  # lines of it
+_TEXT = 2000  # characters of one entry
+
+
+def page(store: Folder, *, by: str, now: float, wu_id: str = "", type: str = "") -> Page:
+    """Everything about a work unit; `type` picks which kind of open nodes `items` lists."""
+    where = places.place(store, by=by, wu_id=wu_id)
+    with Trail(store.layout) as trail:
+        return _page(store, trail, where.wu_id, (type,) if type else (DISCOVERY, NOTE, PENDING), now)
+
+
+def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: float) -> Page:
+    unit = unit_views.read(store.root, wu_id)
+    open_ones = [cleaned(one) for one in open_sessions.live(store.root) if one.active_wu == wu_id]
+    session = max(open_ones, key=lambda one: one.started_at, default=None)
+    last = next(iter(trail.newest(wu_id, (CHECKPOINT,), 1)), None)
+    summary = next(iter(trail.newest(wu_id, (SUMMARY,), 1)), None)
+    items = [
+        one for one in trail.ready(wu_id, kinds, 2 * _ITEMS) if not waiting.blockers(store, trail, one.id, now=now)
+    ]
+    return Page(
+        wu_id=wu_id, taken_at=times.iso(now), unit=cleaned(unit) if unit else None,
+        lane_holders=_holders(store, unit),
+        session=session, session_age_seconds=_age(session.started_at, now) if session else 0.0,
+        other_sessions=tuple([f"{one.session_id} ({one.agent})" for one in open_ones if one is not session]),
+        handoffs=_entries(trail.newest(wu_id, (HANDOFF,), _HANDOFFS, any_state=True), now),
+        last_checkpoint=entry(last, now) if last else None, files_touched=_files(session, last),
+        summary=entry(summary, now) if summary else None,
+        signals=tuple([signal_entry(one, now) for one in trail.signals(wu_id, _SIGNALS)]),
+        pending_decisions=_entries(trail.ready(wu_id, (PENDING,), _ITEMS), now),
+        decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
+        discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
+        blockers=tuple(waiting.blockers(store, trail, wu_id, now=now)),
+        items=_marked(store, items[:_ITEMS], now), drifted=against(store, wu_id, now), left_out=_left_out(trail, wu_id),
+    )  # fmt: skip
+
+
+def cleaned(record: Record) -> Record:
+    """The same record with every text in it made safe."""
+    fields = {name: safe_all(getattr(record, name)) for name in type(record).__annotations__}
+    return type(record)(**fields)
+
+
+def _holders(store: Folder, unit: UnitView | None) -> tuple[HolderView, ...]:
+    """Who holds a place in the lane, as far as its lock knows."""
+    entered = lane_locks.holders(store.layout, unit.lane) if unit and unit.lane else []
+    return tuple([cleaned(one) for one in entered if _in_progress(store, one.wu_id)])
+
+
+def _in_progress(store: Folder, wu_id: str) -> bool:
+    """Whether the unit's own file says so; False where it cannot be read."""
+    try:
+        unit = unit_views.read(store.root, wu_id)
+    except (ValueError, OSError, files.StoreError):
+        return False
+    return unit is not None and unit.status == "in_progress"
+
+
+def _left_out(trail: Trail, wu_id: str) -> dict[str, int]:
+    counts = {kind: trail.count(wu_id, (kind,)) - _ITEMS for kind in (DISCOVERY, PENDING)}
+    return {kind: count for kind, count in counts.items() if count > 0}
+
+
+def _age(at: str, now: float) -> float:
+    """Never below zero: clocks move."""
+    return max(0.0, now - times.epoch(at, now))
+
+
+def _entries(nodes: Iterable[NodeView], now: float) -> tuple[Entry, ...]:
+    return tuple([entry(node, now) for node in nodes])
+
+
+def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[Entry, ...]:
+    """As `_entries`; facts that are not fresh say so."""
+    entries = _entries(nodes, now)
+    if not any("fact" in node.tags for node in nodes):
+        return entries
+    from lumen_tui.store.memory import facts  # only here, where it is worth its import
+
+    marks = facts.marks(store.layout, now)
+    for entry in entries:
+        if words := marks.get(entry.id):
+            entry.extra["mark"] = safe(words)
+    return entries
+
+
+def against(store: Folder, wu_id: str, now: float) -> tuple[str, ...]:
+    """Facts that the work unit relies on and that are not so any more, each with what is so now."""
+    if wu_id.encode() not in (files.read(store.layout.confirmations) or b""):
+        return ()
+    from lumen_tui.store.memory import facts  # only here, where it is worth its import
+
+    return facts.against(store.layout, wu_id, now)
+
+
+_EXTRA = (
+    "progress", "nextSteps", "trigger", "priority", "question", "answer", "answered_by", "to", "taken_by", "taken_at",
+    "taken_session", "gitDiffStat",
+)  # fmt: skip
+
+
+def entry(node: NodeView, now: float) -> Entry:
+    """A node as a line of the page."""
+    extra = {key: value[:_TEXT] for key in _EXTRA if isinstance(value := node.metadata.get(key), str) and value}
+    if node.session_id:
+        extra["session_id"] = node.session_id
+    if node.tags:
+        extra["tags"] = " ".join(node.tags)
+    age = _age(node.created_at, now)
+    return Entry(
+        id=node.id, kind=node.type, text=node.content[:_TEXT], by=node.author, at=node.created_at, age_seconds=age,
+        extra=extra,
+    )  # fmt: skip
+
+
+def signal_entry(signal: SignalView, now: float) -> Entry:
+    """A signal as a line of the page."""
+    named = {"to": signal.target_agent, "priority": signal.priority, "lane": signal.lane, "type": signal.type}
+    extra = {key: value for key, value in named.items() if value}
+    age = _age(signal.created_at, now)
+    return Entry(
+        id=signal.id, kind="signal", text=signal.message[:_TEXT], by=signal.sender, at=signal.created_at,
+        age_seconds=age, extra=extra,
+    )  # fmt: skip
+
+
+def _files(session: SessionView | None, last: NodeView | None) -> tuple[str, ...]:
+    """The newest files of the session and of the last checkpoint, each once."""
+    found = last.metadata.get("files") if last else None
+    names = [name for name in found if isinstance(name, str)] if isinstance(found, (list, tuple)) else []
+    every = dict.fromkeys([*(session.files_touched if session else ()), *names])
+    return tuple([one_line(name, 300) for name in list(every)[-_FILES:]])
+
+
+def lines(found: Page) -> list[str]:
+    """The page for people and agents: who and how old beside everything."""
+    parts = [*_unit_lines(found), *_session_lines(found)]
+    for note in found.handoffs:
+        by = note.extra.get("taken_by", "")
+        taken = f", taken by {by} ({times.said(note.extra.get('taken_at'))})" if by else ""
+        to = f" to {note.extra['to']}" if "to" in note.extra else ""
+        parts.append(f"hand-off{to}{taken}: {said(note)}")
+    parts += _checkpoint_lines(found)
+    if found.files_touched:
+        parts.append(f"files touched: {', '.join(found.files_touched)}")
+    for title, entries in (
+        ("last signals", found.signals), ("pending decisions", found.pending_decisions),
+        ("decided", found.decisions), ("open discoveries", found.discoveries),
+    ):  # fmt: skip
+        parts += [f"{title}:", *[f"  {_prefix(one)}{said(one)}" for one in entries]] if entries else []
+    parts += _summary_lines(found)
+    parts += [f"({count} more {kind} not shown)" for kind, count in found.left_out.items()]
+    return parts
+
+
+def _summary_lines(found: Page) -> list[str]:
+    """What was summarized is told nowhere else on the page: its decisions are not open any more."""
+    one = found.summary
+    if one is None:
+        return []
+    text = safe(one.text).splitlines()
+    body = [line for line in text if line.strip() and not line.startswith("# ")]  # the title names the work unit again
+    first = f"summarized by {one.by} {times.ago(one.age_seconds)} ({one.id}):"
+    return [first, *[f"  {one_line(line, 600)}" for line in body[:_SUMMARY]]]
+
+
+def _prefix(one: Entry) -> str:
+    return f"[{one.extra['priority']}] " if "priority" in one.extra else ""
+
+
+def said(one: Entry) -> str:
+    """The text of an entry on one line, with its author and age."""
+    to = f" to {one.extra['to']}" if one.kind == "signal" and "to" in one.extra else ""
+    mark = f" {one.extra['mark']}" if "mark" in one.extra else ""
+    return f"{one_line(one.text, 600)}{mark}  — {one.by}{to}, {times.ago(one.age_seconds)} ({one.id})"
+
+
+def _unit_lines(found: Page) -> list[str]:
+    if found.unit is None:
+        return [f"{found.wu_id}  (no work unit file, only records about it)"]
+    unit = found.unit
+    first = f"{unit.id}  {one_line(unit.title, 200)}"
+    facts = [unit.status, f"lane {unit.lane}" if unit.lane else "no lane", unit.type, unit.priority]
+    if unit.claimed_by and unit.status == "in_progress":
+        facts.append(f"claimed by {unit.claimed_by} {times.ago(_age(unit.claimed_at, times.epoch(found.taken_at)))}")
+    parts = [first, "status: " + ", ".join(facts)]
+    if unit.status == "blocked":
+        when = times.ago(_age(unit.blocked_at, times.epoch(found.taken_at)))
+        parts.append(f"blocked by {unit.blocked_by or 'somebody'} {when}: {one_line(unit.blocked_reason)}")
+    for one in found.blockers:
+        by = f"{one.by or 'unknown'}, {times.ago(one.age_seconds)}"
+        parts.append(f"waits for {one.id} ({one.status}): {one.title}  — {by}")
+    return [*parts, *(f"does not hold: {text}" for text in found.drifted)]
+
+
+def _session_lines(found: Page) -> list[str]:
+    if found.session is None:
+        return ["session: none open"]
+    one = found.session
+    kind = f" ({one.agent_type})" if one.agent_type != "unknown" else ""
+    parts = [f"session: {one.session_id} of {one.agent}{kind}, started {times.ago(found.session_age_seconds)}"]
+    if found.other_sessions:
+        parts.append(f"also open: {', '.join(found.other_sessions)}")
+    return parts
+
+
+def _checkpoint_lines(found: Page) -> list[str]:
+    last = found.last_checkpoint
+    if last is None:
+        return ["last checkpoint: none"]
+    parts = [f"last checkpoint: {said(last)}"]
+    for key, title in (("progress", "progress"), ("nextSteps", "next steps")):
+        if key in last.extra:
+            parts.append(f"  {title}: {one_line(last.extra[key], 1000)}")
+    if "gitDiffStat" in last.extra:
+        parts += ["  changes:", *[f"    {line}" for line in safe(last.extra["gitDiffStat"]).splitlines()[-12:]]]
+    return parts

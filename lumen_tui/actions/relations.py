@@ -1,0 +1,116 @@
+"""Relations between nodes and work units; what `blocks` something is open until it is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lumen_tui.actions import checks, edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.waiting import BLOCKS
+from lumen_tui.actions.waiting import blockers as blockers
+from lumen_tui.model import times
+from lumen_tui.model.records import RELATION_TYPES, Change
+from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import edges, nodes
+from lumen_tui.store.memory.edges import Edge
+
+KIND = "edge"  # of a change
+
+
+def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
+    """Draw an edge; both ends must exist, and no circle of `blocks` is made."""
+    start, finish = _ends(store, from_id, to_id, type)
+    with Trail(store.layout, (NODES, EDGES)) as trail:
+        if start in trail.sources_of(finish, type):
+            raise ActionError(f"{start} {type} {finish} already", missing=True)
+        if type == BLOCKS and finish in _all_blockers(trail, start):
+            raise ActionError(f"{finish} blocks {start} already, directly or through others: that would be a circle")
+    return _append(store, start, finish, type, removed=False, by=by, now=now)
+
+
+def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
+    """Take an edge away: a line that says so, the earlier one stays."""
+    start, finish = _ends(store, from_id, to_id, type)
+    with Trail(store.layout, (NODES, EDGES)) as trail:
+        if start not in trail.sources_of(finish, type):
+            raise ActionError(f"there is no relation {start} {type} {finish}", missing=True)
+    return _append(store, start, finish, type, removed=True, by=by, now=now)
+
+
+def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:
+    said = f"{_called(store, start)} {type.replace('_', ' ')} {_called(store, finish)}"
+    said += ": taken away" if removed else ""
+    verb = "relation.remove" if removed else "relation.add"
+    edge = Edge(start, finish, type)
+    change = _taken_away(store, edge, by=by, now=now) if removed else change_of(edge, by=by, now=now)
+    action = edits.new_action(verb, [change], summary=said, by=by, now=now, target=finish)
+    with journal.carrying_out(store.layout, action):
+        put_edge(store, change)
+    return Done(summary=said, target=finish, action_id=action.id)
+
+
+def change_of(edge: Edge, *, by: str, now: float) -> Change:
+    """What drawing an edge changes."""
+    return Change(KIND, " ".join(edge), None, {"at": times.iso(now), "by": by})
+
+
+def _taken_away(store: Store, edge: Edge, *, by: str, now: float) -> Change:
+    """What taking an edge away changes: undo draws it as it was drawn, by whoever did."""
+    at, drawn_by = edges.drawn(store.layout, edge)
+    side = {"at": at, "by": drawn_by, "removed_at": times.iso(now), "removed_by": by}
+    return Change(KIND, " ".join(edge), side, None)
+
+
+def edge_now(store: Store, change: Change) -> dict[str, object] | None:
+    """For undo: whether the edge stands, as the one of the sides of the change that says so."""
+    edge = Edge(*change.key.split(" ", 2))
+    return (change.after or change.before) if edge in edges.in_force(store.layout) else None
+
+
+def put_edge(store: Store, change: Change) -> None:
+    """Draw the edge, or take it away, as the change leads to."""
+    side = change.after or change.before or {}
+    removed = change.after is None
+    when, who = ("removed_at", "removed_by") if removed and "removed_at" in side else ("at", "by")
+    edge, at, by = Edge(*change.key.split(" ", 2)), str(side.get(when, "")), str(side.get(who, ""))
+    edges.draw(store.layout, edge, at=at, by=by, removed=removed)
+
+
+def _called(store: Store, name: str) -> str:
+    """A node by its title, a work unit by its id."""
+    if name.startswith("WU-"):
+        return name
+    found = nodes.find(store.layout.memory, [name])
+    return edits.quoted(found[name][1]) if name in found else name
+
+
+def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:
+    if type not in RELATION_TYPES:
+        raise ActionError(
+            f"relation {type!r} is unknown: one of {', '.join(RELATION_TYPES)}",
+            candidates=checks.nearest(type, RELATION_TYPES),
+        )
+    start, finish = _one(store, from_id), _one(store, to_id)
+    if start == finish:
+        raise ActionError(f"{start} cannot be related to itself")
+    return start, finish
+
+
+def _one(store: Store, text: str) -> str:
+    """The id of a work unit or of a node."""
+    if text.upper().startswith("WU-"):
+        return checks.known_unit(store.layout, text)
+    return checks.node_ids(store, text)[0]
+
+
+def _all_blockers(trail: Trail, identifier: str) -> Iterator[str]:
+    """Whatever blocks it, and whatever blocks that."""
+    seen, waiting = set(), [identifier]
+    while waiting:
+        for one in trail.sources_of(waiting.pop(), BLOCKS):
+            if one not in seen:
+                seen.add(one)
+                waiting.append(one)
+                yield one

@@ -1,0 +1,247 @@
+"""What hiring, adjusting or firing a role brings with it, said beforehand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from lumen_tui.model import agent, times
+from lumen_tui.model.analytics import Stats, Tally, shares
+from lumen_tui.model.budget import dollars
+from lumen_tui.model.config import Config
+from lumen_tui.model.roles import ALL_TOOLS, BACKGROUND_TOOLS, WRITE_TOOLS, Role
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.tasks import Spec, Status, TaskView
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.choose import targets
+from lumen_tui.tools.policy.rules import BadRules, Rules, derive
+
+Line = tuple[str, str]  # what it is about, and what will be
+_WITHOUT_MAIN = (
+    "It is the agent itself: without it no model thinks in a loop, whatever comes in. No signal is answered and no new",
+    "task is given out by the agent; the engine notes what happens. Beats, workers, tasks of persons and facts go on.",
+)
+_SHOWN = 5  # tasks that are named
+_NONE = Spec(id="", objective="")
+
+
+class Around(Struct, frozen=True):
+    """What the consequences follow from, besides the role itself."""
+
+    config: Config
+    sandbox: str = ""  # the tier in force, as the heartbeat tells it
+    brain: str = ""  # what answers where no other provider is named, as the heartbeat tells it
+    stats: Stats | None = None  # of this role, or of the one that it is a copy of
+    tasks: tuple[TaskView, ...] = ()  # that have not ended
+    now: float = 0.0
+
+
+def around(picture: Snapshot, stats: Stats | None, now: float) -> Around:
+    """What is around a role in a picture of the state folder."""
+    beat = picture.engine.heartbeat
+    tier, brain = (beat.sandbox, beat.brain) if beat else ("", "")
+    return Around(picture.config, tier, brain, stats, unended(picture.tasks), now)
+
+
+def consequences(role: Role, around: Around) -> tuple[Line, ...]:
+    """What will be true of the role's tasks once it is in force."""
+    try:
+        rules = derive(role, _NONE, around.config)
+    except BadRules as error:
+        return (("wrong", f"no task of it could begin: {error}"),)
+    return tuple(
+        (name, text)
+        for name, text in (
+            ("model", model_words(role, around.config, around.brain)),
+            ("tools", _tools(role, rules)),
+            ("commands", _commands(rules, around)),
+            ("may change", _writable(role, rules, around.config)),
+            ("asks for", _asks(rules, around)),
+            ("a task costs", cost_words(around.stats)),
+            ("in force", until_words(role, around.now)),
+            ("meets", _meets(role.name, around.tasks)),
+        )
+        if text
+    )
+
+
+def changed(before: Role, after: Role, around: Around) -> tuple[Line, ...]:
+    """Those of the consequences that are others than now, with what they are now."""
+    old, new = dict(consequences(before, around)), consequences(after, around)
+    other_model = old.get("model") != dict(new).get("model") and around.stats is not None
+    found = []
+    for name, text in new:
+        if name in ("a task costs", "meets"):
+            found.append((name, f"so far, on the model of now: {text}" if other_model and name != "meets" else text))
+        elif old.get(name) != text:
+            found.append((name, f"{text}  (now: {old.get(name, 'nothing')})"))
+    return tuple(found)
+
+
+def model_words(role: Role, config: Config, brain: str = "") -> str:
+    """Which model its tasks are given to, and by which setting; `brain` is the engine's, as its heartbeat tells it."""
+    by = "[models.roles]" if role.name in config.models.roles else f"its tier {role.tier}"
+    try:
+        first, *others = targets(config.models, role, _NONE, _keys(brain))
+    except ProviderError as error:
+        return f"none: {error}"
+    named = f"{first.endpoint.name}: {first.model}".rstrip(": ")
+    rest = f", then {', '.join(one.model for one in others)}" if others else ""
+    return one_line(f"{named}{rest} (by {by})")
+
+
+def _keys(brain: str) -> Mapping[str, str]:
+    """The environment that decides between a model and none: the engine's, not ours, where it has told of it."""
+    if not brain:
+        return os.environ
+    return {"ANTHROPIC_API_KEY": "the engine's"} if brain == "anthropic" else {}
+
+
+def cost_words(stats: Stats | None) -> str:
+    """What a task of a role cost so far."""
+    if stats is None or not stats.done + stats.failed:
+        return "no history yet"
+    tokens = stats.tokens // max(1, stats.tasks)
+    took = f"{times.span(stats.median)}, p95 {times.span(stats.p95)}"
+    done = shares(Tally(stats.done, stats.done + stats.failed))
+    return f"median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}; {tokens:,} tokens; {took}; {done} done"
+
+
+def until_words(role: Role, now: float) -> str:
+    """How long a temporary role stays; empty for one that stays."""
+    if not role.until:
+        return ""
+    left = times.epoch(role.until) - now
+    return f"until {role.until[:16].replace('T', ' ')} UTC, " + (f"{_days(left)} more" if left > 0 else "over")
+
+
+def _days(seconds: float) -> str:
+    return f"{seconds / times.DAY:.0f} days" if seconds >= 3 * times.DAY else times.span(seconds)
+
+
+def _tools(role: Role, rules: Rules) -> str:
+    lost = ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
+    gone = f"; of no use to it: {lost}" if lost else ""
+    return f"{len(rules.tools)}: {', '.join(sorted(rules.tools))}{gone}"
+
+
+def useless(role: Role, config: Config) -> str:
+    """The tools of a role that it cannot use, each with what it lacks; empty where there are none."""
+    try:
+        rules = derive(role, _NONE, config)
+    except BadRules:
+        return ""
+    return ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
+
+
+def _useless(role: Role, rules: Rules) -> Iterator[Line]:
+    for tool in sorted({*role.tools, *role.custom_tools} - rules.tools):
+        if tool == "web_fetch":
+            yield tool, "no host is allowed: name some in the role's hosts or in [web] hosts"
+        elif tool in WRITE_TOOLS:
+            yield tool, "the role has no write = true"
+        else:
+            yield tool, 'the role has no shell = "any"' if tool in BACKGROUND_TOOLS else 'the role has shell = "none"'
+
+
+def _commands(rules: Rules, around: Around) -> str:
+    if rules.shell == "none":
+        return "none"
+    what = "any command" if rules.shell == "any" else "commands that only read"
+    network = "with the network" if rules.network else "without network"
+    tier = {"ask": "no sandbox here", "refused": "refused: the sandbox that is required is not here"}
+    return f"{what}, {network}; {tier.get(around.sandbox, around.sandbox or 'sandbox not tested yet')}"
+
+
+def _writable(role: Role, rules: Rules, config: Config) -> str:
+    if not rules.write:
+        return "nothing"
+    roots = config.sandbox.granted(role.writable)
+    return ", ".join([one_line(root, 80) for root in roots]) or "files in the task's own folder only"
+
+
+def _asks(rules: Rules, around: Around) -> str:
+    """The calls that wait for a person's word."""
+    found = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
+    found += [group for group in rules.asks if _can_come(group, rules)]
+    if around.sandbox == "ask" and rules.shell == "any":
+        found.append("every command that may change something")
+    kept = [rule for rule in rules.allows if rule.role == rules.role]
+    free = f"; {len(kept)} allowed for good" if kept and found else ""
+    return (", ".join(dict.fromkeys(found)) or "nothing") + free
+
+
+def _can_come(group: str, rules: Rules) -> bool:
+    """Whether a call of this group can come at all."""
+    if group == "custom":
+        return True
+    if group == "custom:high":
+        return _has_own_tools(rules)
+    if group == "write":
+        return bool(rules.tools & set(WRITE_TOOLS))
+    return rules.shell == "any" if group == "shell:any" else group in rules.tools
+
+
+def _named(tool: str, pattern: str) -> str:
+    return one_line(f"{tool} on {pattern}" if pattern else tool, 80)
+
+
+def _has_own_tools(rules: Rules) -> bool:
+    return bool(rules.tools - set(ALL_TOOLS))
+
+
+def in_flight(name: str, tasks: Iterable[TaskView]) -> tuple[list[TaskView], list[TaskView]]:
+    """The live and the queued tasks of a role."""
+    own = [task for task in tasks if task.spec.role == name]
+    return [one for one in own if one.status.alive], [one for one in own if one.status is Status.QUEUED]
+
+
+def unended(tasks: Sequence[TaskView]) -> tuple[TaskView, ...]:
+    """Those that live or wait. Tasks stand live, queued, ended: the first that was done ends the search."""
+    found = []
+    for task in tasks:
+        if task.status in (Status.DONE, Status.CANCELLED):
+            break
+        if task.status.alive or task.status is Status.QUEUED:
+            found.append(task)
+    return tuple(found)
+
+
+def _meets(name: str, tasks: Sequence[TaskView]) -> str:
+    live, queued = in_flight(name, tasks)
+    said = [_count(len(live), "task") + " running, to the end as begun"] if live else []
+    said += [_count(len(queued), "task") + " queued, which get it"] if queued else []
+    return "; ".join(said)
+
+
+def firing(name: str, tasks: Sequence[TaskView], config: Config, stats: Stats | None = None) -> tuple[str, ...]:
+    """What firing a role means for what is there, in plain lines."""
+    live, queued = in_flight(name, tasks)
+    lines = [*_WITHOUT_MAIN] if name == agent.ROLE else []
+    lines += [] if live or queued else ["No task of this role is running or queued."]
+    lines += [f"{_count(len(live), 'task')} running: they go on to their end."] if live else []
+    lines += [f"{_count(len(queued), 'task')} queued: they will not start until it is rehired."] if queued else []
+    lines += [f"  {task.state}  {one_line(task.spec.objective, 70)}" for task in (*live, *queued)[:_SHOWN]]
+    lines += _orphans(name, queued, tasks, config)
+    if stats is not None and stats.tasks:
+        lines.append(f"So far {_count(stats.tasks, 'task')}, ${stats.usd:.2f}; each {cost_words(stats)}.")
+    return (*lines, "The role can be rehired as it was.")
+
+
+def _orphans(name: str, queued: Sequence[TaskView], tasks: Sequence[TaskView], config: Config) -> Iterator[str]:
+    """What would wait for, or be about, a role that is not there."""
+    held = {task.id for task in queued}
+    behind = [task for task in tasks if task.spec.role != name and held & set(task.spec.depends_on)]
+    if behind:
+        yield f"{_count(len(behind), 'task')} of other roles depend on those and wait as long."
+    if model := config.models.roles.get(name):
+        yield f"[models.roles] in the settings still gives it {one_line(model, 60)}."
+    if rules := [rule for rule in config.allow if rule.role == name]:
+        yield f"{_count(len(rules), 'rule')} of [[allow]] are kept for it."
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

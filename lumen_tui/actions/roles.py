@@ -1,0 +1,156 @@
+"""Roles: hire, adjust, fire, rehire. Every change is journalled in personnel.jsonl and can be undone."""
+
+from __future__ import annotations
+
+import contextlib
+
+from lumen_tui.actions import checks, edits, fields
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import agent, ids, times
+from lumen_tui.model.records import Change
+from lumen_tui.model.roles import PersonnelEntry, Role
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import files, locks
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.settings import role_files, roles
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.role_files import Texts
+
+_MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal line
+
+
+def hire(store: Store, *, by: str, now: float, name: str, text: str, key: str = "") -> Done:
+    """Put a new role in force. `text` is the whole role file. The same `key` hires once."""
+    if key and any(one.role == name and one.key == key for one in store.personnel.records(PersonnelEntry)):
+        return Done(summary=f"{name} {fields.UNDER_KEY}", target=name)
+    said = f"{name} hired{_besides(store, _checked(name, text))}"
+    with locks.waiting_lock(store.layout.lock("roles")):
+        if name in _in_force(store):
+            raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
+        after: Texts = {"hired": text, "retired": None}
+        own = fields.label(key, "key")
+        return _change(store, name, after, verb="role.hire", said=said, by=by, now=now, key=own)
+
+
+def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
+    """Replace the file of a role in force; a shipped one gets a hired one over it."""
+    said = f"{name} adjusted{_besides(store, _checked(name, text))}"
+    with locks.waiting_lock(store.layout.lock("roles")):
+        _must_be_in_force(store, name)
+        before = role_files.texts(store.layout, name)
+        if text == (before["hired"] or role_files.shipped_text(name)):
+            raise ActionError(f"nothing about {name!r} was changed", missing=True)
+        after: Texts = {**before, "hired": text}
+        return _change(store, name, after, verb="role.adjust", said=said, by=by, now=now)
+
+
+def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
+    """Retire a role, hired or shipped: no new task gets it until it is hired again."""
+    why = checks.reason(reason)
+    with locks.waiting_lock(store.layout.lock("roles")):
+        _must_be_in_force(store, name)
+        text = role_files.texts(store.layout, name)["hired"] or role_files.shipped_text(name) or ""
+        marked = role_files.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(why)}")
+        after: Texts = {"hired": None, "retired": marked}
+        return _change(store, name, after, verb="role.fire", said=f"{name} fired", by=by, now=now, reason=why)
+
+
+def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
+    """Bring a retired role back as it was."""
+    with locks.waiting_lock(store.layout.lock("roles")):
+        retired = role_files.texts(store.layout, ids.check_name(name, "role"))["retired"]
+        if retired is None or name in _in_force(store):
+            known = roles.list_roles(store.layout)[1]
+            near = checks.nearest(name, known)
+            raise ActionError(f"there is no retired role {name!r}", candidates=near, missing=True)
+        text = _without_past(name, role_files.without_mark(retired), now)
+        shipped = text == role_files.shipped_text(name)
+        after: Texts = {"hired": None if shipped else text, "retired": None}
+        return _change(store, name, after, verb="role.rehire", said=f"{name} hired again", by=by, now=now)
+
+
+def _without_past(name: str, text: str, now: float) -> str:
+    """The role file without an end that is over: it would be fired again at once."""
+    try:
+        until = times.epoch(roles.parse_role(name, text, "hired").until)
+    except BadFile:
+        return text
+    if not 0 < until <= now:
+        return text
+    head, mark, prompt = text.partition("\n+++\n")
+    kept = [line for line in head.split("\n") if not line.startswith("until")]
+    return "\n".join(kept) + mark + prompt
+
+
+def _besides(store: Store, role: Role) -> str:
+    """Where its tools are others than its file says, as the end of a sentence: some it cannot use, one it keeps."""
+    from lumen_tui.actions import role_preview  # what it knows of models and tools is needed here alone
+
+    lost = role_preview.useless(role, load_config(store.layout)[0])
+    said = f"; of no use to it: {lost}" if lost else ""
+    if role.name != agent.ROLE and "write_result" not in role.tools:
+        said += "; it keeps write_result, by which results get out"
+    return said
+
+
+def _checked(name: str, text: str) -> Role:
+    ids.check_name(name, "role")
+    if len(text.encode("utf-8", "replace")) > _MAX_ROLE:
+        raise ActionError(f"the role is longer than {_MAX_ROLE:,} bytes: shorten its prompt")
+    try:
+        role = roles.parse_role(name, text, "hired")
+    except BadFile as error:
+        raise ActionError(f"role {name}, line {error.line}: {error}") from error
+    if not role.prompt.strip():
+        raise ActionError(f"role {name} has no prompt: write below the closing +++ what the role is to do")
+    return role
+
+
+def _in_force(store: Store) -> list[str]:
+    """Names in force, and those whose file must be mended first."""
+    return [
+        *[role.name for role in roles.list_roles(store.layout)[0]],
+        *[path.stem for path in store.layout.roles.glob("*.md")],
+    ]
+
+
+def _must_be_in_force(store: Store, name: str) -> None:
+    if name not in _in_force(store):
+        checks.role_name(store.layout, name)
+
+
+def _change(
+    store: Store, name: str, after: Texts, *, verb: str, said: str, by: str, now: float, reason: str = "",
+    key: str = "",
+) -> Done:  # fmt: skip
+    """Put the files in place and record it; where it cannot be recorded, everything goes back."""
+    before = role_files.texts(store.layout, name)
+    change = Change(kind="role", key=name, before=dict(before), after=dict(after))
+    action = edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason)
+    try:
+        with journal.carrying_out(store.layout, action):
+            _put(store, name, before, after)
+    except files.LineTooLong as error:
+        raise ActionError(f"the file of role {name} is too long to be kept for undo: shorten it first") from error
+    with contextlib.suppress(files.StoreError):  # the role is in force, and the action says so
+        note(store, name, verb.partition(".")[2], said, reason=reason, by=by, now=now, key=key)
+    return Done(summary=said, target=name, action_id=action.id)
+
+
+def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
+    """Both files, or as they were."""
+    try:
+        role_files.put(store.layout, name, after)
+    except files.StoreError:
+        role_files.put(store.layout, name, before)
+        raise
+
+
+def note(
+    store: Store, name: str, verb: str, said: str, *, by: str, now: float, reason: str = "", key: str = ""
+) -> None:  # fmt: skip
+    """A line of personnel.jsonl."""
+    entry = PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=said, key=key)
+    store.personnel.append(entry)

@@ -1,0 +1,217 @@
+"""Sessions: started on a work unit, closed by id. Decisions are noted beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from lumen_tui.actions import changes, checks, edits, fields, handoff, lanes, lines, places, worksessions
+from lumen_tui.actions.edits import Fields
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import Change
+from lumen_tui.model.session import TIERS, Decision, WorkSession, with_decision
+from lumen_tui.storage import files
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.signals import takeover
+from lumen_tui.store.work import sessions as stored
+from lumen_tui.store.work import unit_views
+
+_OPEN = {"ended_at": "", "ended_by": ""}
+
+
+def start(
+    store: Store, *, by: str, now: float, wu_id: str, agent_type: str = "unknown", context_tier: str = "full",
+    folder: str = "", started_below: Sequence[str] = (), key: str = "",
+) -> Done:  # fmt: skip
+    """Begin a session on a work unit, which is in progress then, and take what was handed over for it.
+
+    The same `key` begins one.
+    """
+    if context_tier not in TIERS:
+        raise ActionError(
+            f"context tier {context_tier!r} is unknown: one of {', '.join(TIERS)}",
+            candidates=checks.nearest(context_tier, TIERS),
+        )
+    kind = fields.label(agent_type, "agent type") or "unknown"
+    wanted = places.work_to_be(store.root, wu_id)
+    name = fields.keyed_id("ses", key, "start") if key else ids.new_id("ses")
+    if key and stored.read(store.layout, name):
+        return Done(summary=f"session {name} {fields.UNDER_KEY}", target=name, aside=f"it {fields.UNDER_KEY}")
+    text = f"Session started for {wanted}. Agent: {kind}, Context: {context_tier}"
+    node = fields.node(text, by=by, now=now, type="session", wu_id=wanted)
+    made = places.make_sure(store.root, wanted, by=by, now=now)
+    dirty = changes.look(folder, base="", without=str(store.root))
+    session = WorkSession(
+        session_id=name, started_at=times.iso(now), active_wu=wanted,
+        lane=places.lane_of(store.root, wanted), agent=by, agent_type=kind, context_tier=context_tier,
+        node_id=node["id"], folder=folder, last_activity=times.iso(now),
+        started_below=tuple(started_below), head_at_start=dirty.head, dirty_at_start=changes.marks(dirty),
+    )  # fmt: skip
+    node |= {"session_id": session.session_id, "metadata": {"agentType": kind, "contextTier": context_tier}}
+    action_id = _begin(store, session, node, by=by, now=now)
+    stays = _take_on(store, session, by=by, now=now)
+    taken = handoff.take(store, by=by, now=now, wu_id=wanted, session_id=session.session_id)
+    said = f"session {session.session_id} on {wanted}" + (f", {len(taken)} hand-off taken" if taken else "")
+    aside = "; ".join([part for part in (made, stays) if part])
+    return Done(summary=said, target=session.session_id, action_id=action_id, aside=aside)
+
+
+def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float) -> str:
+    """Write the session, its node, and from where it reads, as one action; returns its id."""
+    receipts = []
+    if before := takeover.read_before(store.layout, by):
+        receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
+    made = [
+        *worksessions.started(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)
+    ]  # fmt: skip
+    said = f"session on {session.active_wu} started"
+    action = edits.new_action("session.start", made, summary=said, by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        stored.start(store.layout, session)
+        store.nodes.append(node)
+        store.receipts.append_all(receipts)
+    return action.id
+
+
+def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
+    """Put the work unit in progress; why it stays as it is, or nothing."""
+    said = f"{session.active_wu} is in progress"
+    try:
+        lanes.take_on(
+            store, session.active_wu, by=by, now=now, session=session.session_id, verb="session.start", said=said
+        )
+        return ""
+    except (ActionError, BadFile) as error:
+        held = unit_views.read(store.root, session.active_wu) if isinstance(error, ActionError) else None
+        in_progress = held is not None and held.status == lanes.IN_PROGRESS
+        return "" if in_progress else f"{session.active_wu} is not put in progress: {error}"
+
+
+def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
+    """Close a session: the named one, else the one this agent started last."""
+    found = places.named(store, session) if session else stored.newest(store.layout, by)
+    if found is None:
+        raise ActionError(f"{by} has no open session", missing=True)
+    if found.ended_at:
+        when = f"by {found.ended_by} ({times.said(found.ended_at)})"
+        raise ActionError(f"session {ids.short(found.session_id)} was ended already, {when}", missing=True)
+    change = _change(found.session_id, _ended_by(by, now), before=_OPEN)
+    said = f"session {ids.short(found.session_id)} on {found.active_wu} ended"
+    actions = []
+
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        changes = [change, *[edits.patch(node, _ended(change), by=by, now=now) for node in records.values()]]
+        actions.append(edits.new_action("session.end", changes, summary=said, by=by, now=now))
+        begun.tell(actions[0])
+        worksessions.put_session(store, change)
+        return list(records.values()), b""
+
+    with journal.Begun(store.layout) as begun:
+        try:
+            nodes.change(store.layout, [found.node_id] if found.node_id else [], edit)
+        except files.StoreError:
+            back = Change(kind=change.kind, key=change.key, before=change.after, after=change.before)
+            worksessions.put_session(store, back)
+            raise
+    return Done(summary=said, target=found.session_id, action_id=actions[0].id)
+
+
+def _ended_by(by: str, now: float) -> dict[str, str]:
+    return {"ended_at": times.iso(now), "ended_by": by}
+
+
+def _change(session_id: str, after: dict[str, str], *, before: dict[str, str]) -> Change:
+    return Change(kind="session", key=session_id, before=before, after=after)
+
+
+def _ended(change: Change) -> Fields:
+    """The fields of the session's node."""
+    return {f"metadata.{name}": value for name, value in (change.after or {}).items()}
+
+
+def decide(
+    store: Store, *, by: str, now: float, question: str, answer: str = "", wu_id: str = "", session: str = "",
+    priority: str = "", key: str = "",
+) -> Done:  # fmt: skip
+    """Note a question with its answer, or as pending: `ready` lists it until it is answered. The same `key`: one."""
+    where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
+    asked = fields.prose(question, "question").strip()
+    text = with_answer(asked, answer)
+    node = fields.node(text, by=by, now=now, type="note", tags=("decision",), priority=priority, wu_id=where.wu_id)
+    meta = {**node.get("metadata", {}), "question": asked, **_answer(answer, by, now)}
+    node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
+    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
+    node = fields.keyed(node, key, "decide")
+    if key and edits.is_made(store, node):
+        return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
+    said = "decision noted" if answer.strip() else "question noted, to be decided"
+    noted = _note_in_session(store, where.session_id, Decision(asked, answer.strip(), times.iso(now)), now)
+    changes = [edits.made_node(node), *noted]
+    action = edits.new_action("decision.note", changes, summary=f"{said}: {asked[:80]}", by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        store.nodes.append(node)
+        worksessions.put_copies(store, noted)
+    return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
+
+
+def with_answer(question: str, answer: str) -> str:
+    """What a decision says: the question, and below it the answer once there is one."""
+    return f"{question}\nAnswer: {answer.strip()}" if answer.strip() else question
+
+
+def _answer(answer: str, by: str, now: float) -> dict[str, str]:
+    if not answer.strip():
+        return {}
+    return {"answer": answer.strip(), "answered_by": by, "answered_at": times.iso(now)}
+
+
+def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key: str = "") -> Done:
+    """Answer a pending decision. The same `key` again finds it answered, and that is all."""
+    said = fields.prose(answer, "answer").strip()
+    found = checks.node_ids(store, node_id)
+    asked: list[tuple[str, str]] = []
+    if key and _answered_under(store, found[0], fields.label(key, "key")):
+        return Done(summary=f"the answer {fields.UNDER_KEY}", target=found[0])
+
+    def decide_node(node: Raw) -> Fields:
+        if node.get("type") != "note" or "decision" not in (node.get("tags") or ()):
+            raise ActionError(f"{edits.quoted(node)} is no decision: only a note with the tag `decision` is answered")
+        edits.must_be_open(node)
+        earlier = nodes.get_field(node, "metadata.answer")
+        if earlier:
+            who = nodes.get_field(node, "metadata.answered_by")
+            raise ActionError(f"{edits.quoted(node)} was answered already, by {who or 'somebody'}: {earlier}")
+        question = nodes.get_field(node, "metadata.question") or str(node.get("content", "")).strip()
+        asked.append((str(question), str(node.get("session_id") or "")))
+        facts = {**_answer(said, by, now), **({"answer_key": key} if key else {})}
+        told = with_answer(str(node.get("content", "")), said)  # so that every list and every search has it
+        return {"content": told, **{f"metadata.{name}": value for name, value in facts.items()}}
+
+    done = edits.edit_nodes(store, found, decide_node, verb="decision.answer", said="{} answered", by=by, now=now)
+    noted = _note_in_session(store, asked[0][1], Decision(asked[0][0], said, times.iso(now)), now)
+    if noted:
+        action = edits.new_action("decision.answer", noted, summary="kept with the session", by=by, now=now)
+        with journal.carrying_out(store.layout, action):
+            worksessions.put_copies(store, noted)
+    return done
+
+
+def _answered_under(store: Store, node_id: str, key: str) -> bool:
+    node = nodes.find(store.layout.memory, [node_id]).get(node_id)
+    return node is not None and nodes.get_field(node[1], "metadata.answer_key") == key
+
+
+def _note_in_session(store: Store, session_id: str, decision: Decision, now: float) -> list[Change]:
+    """What the decision changes in the session's own list, which is a copy: nothing where that cannot be read."""
+
+    def edit(session: WorkSession) -> WorkSession:
+        decisions = with_decision(session, decision)
+        return msgspec.structs.replace(session, decisions=decisions, last_activity=times.iso(now))
+
+    return worksessions.changes(store, session_id, edit)

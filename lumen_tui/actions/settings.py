@@ -1,0 +1,107 @@
+"""Settings changed from a menu or a command: written to operator.toml, recorded with both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import checks, edits
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model.config import Config
+from lumen_tui.model.forecast import check_rule
+from lumen_tui.model.records import Change
+from lumen_tui.storage import files, frontmatter
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.settings import config_errors
+from lumen_tui.store.settings.config import change_operator, load_config
+
+_MISSING = object()
+
+
+def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> Done:
+    """Set dotted keys such as `memory.decay.threshold`; None takes one back to what lumen.toml says."""
+    if not changes:
+        raise ActionError("nothing is set: name at least one setting")
+    before = load_config(store.layout)[0]
+    _check(before, changes)
+    sides = [_side_of(store, key, value) for key, value in changes.items()]
+    said = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in changes.items()])
+    action = edits.new_action("setting.change", sides, summary=said, by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        change_operator(store.layout, dict(changes))
+    after = load_config(store.layout)[0]
+    said = "; ".join([f"{key} {_shown(before, key)} → {_shown(after, key)}" for key in changes])
+    return Done(summary=said, target=next(iter(changes)), action_id=action.id)
+
+
+def _check(config: Config, changes: Mapping[str, Any]) -> None:
+    """Refuse what is no setting, a value of another type than the setting's own, and numbers that make no rule."""
+    table: dict[str, Any] = msgspec.to_builtins(config)
+    known = set(_keys(msgspec.to_builtins(Config())))
+    for key, value in changes.items():
+        if key not in known and not key.startswith("keys."):
+            raise ActionError(f"there is no setting {key!r}", candidates=checks.nearest(key, known))
+        if value is not None:
+            nodes.set_fields(table, {key: value})
+    try:
+        decay = msgspec.convert(table, Config).memory.decay
+    except msgspec.ValidationError as error:
+        raise ActionError(config_errors.in_words(error, Config, table)) from error
+    check_rule(decay.half_life_days, decay.threshold)
+
+
+def _keys(table: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{above}{name}.")
+        else:
+            yield above + name
+
+
+def _shown(config: Config, key: str) -> str:
+    found = _look(msgspec.to_builtins(config), key)
+    return "(default)" if found is _MISSING else _in_words(found)
+
+
+def _in_words(value: Any) -> str:
+    if value is None:
+        return "as in lumen.toml"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _look(table: Any, key: str) -> Any:
+    for name in key.split("."):
+        if not isinstance(table, dict) or name not in table:
+            return _MISSING
+        table = table[name]
+    return table
+
+
+def _side_of(store: Store, key: str, value: Any) -> Change:
+    after = None if value is None else {"value": value}
+    return Change(kind="setting", key=key, before=side(store, key), after=after)
+
+
+def side(store: Store, key: str) -> dict[str, Any] | None:
+    """What operator.toml says of a setting; None where it is silent."""
+    text = (files.read(store.layout.operator) or b"").decode()
+    found = _look(frontmatter.parse_toml(text), key)
+    return None if found is _MISSING else {"value": found}
+
+
+def _value(known: dict[str, Any] | None) -> Any:
+    return None if known is None else known["value"]
+
+
+def setting_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: what stands there now."""
+    return side(store, change.key)
+
+
+def put_setting(store: Store, change: Change) -> None:
+    """For undo: bring the setting to the change's `after`."""
+    change_operator(store.layout, {change.key: _value(change.after)})

@@ -1,0 +1,138 @@
+"""Signals: sent for good, read by receipts of one reader each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from lumen_tui.actions import acting, checks, edits, fields, lines, places
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model.records import Change
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.signals import inbox, withdrawal
+from lumen_tui.store.signals.compaction import archive_path
+
+_THERE = "the signal was sent already under this key"
+SENT_KIND = "signal"  # of a change
+TOLD_KIND = "announcement"
+reads_now, put_reads = lines.sides(lambda store: store.layout.receipts)
+
+
+def send(
+    store: Store, *, by: str, now: float, message: str, to: str = "", wu_id: str = "", lane: str = "",
+    priority: str = "", type: str = "coordination", reply_to: str = "", key: str = "", session_id: str = "",
+) -> Done:  # fmt: skip
+    """Append a signal. `to` names the agent meant; everybody can read it. The same `key` sends one.
+
+    Its lane is that of its work unit where none is given; a work unit that is not there is made.
+    """
+    answered = next(iter(checks.signal_ids(store, reply_to))) if reply_to else ""
+    unit = places.work_to_be(store.root, wu_id) if wu_id else ""
+    record = fields.signal(
+        message, by=by, now=now, to=to, wu_id=unit, lane=lane or places.lane_of(store.root, unit), priority=priority,
+        type=type, reply_to=answered, session_id=session_id,
+    )  # fmt: skip
+    made = places.make_sure(store.root, unit, by=by, now=now)
+    if key:
+        return _send_once(store, fields.keyed(record, key), made, by=by, now=now)
+    return _send(store, record, made, by=by, now=now)
+
+
+def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
+    name, to = str(record["id"]), record.get("target_agent")
+    said = "signal sent" + (f" to {to}" if to else "")
+    summary = f"{said}: {one_line(record['message'], 60)}"
+    action = edits.new_action("signal.send", [sent_change(name)], summary=summary, by=by, now=now)
+    try:
+        with journal.carrying_out(store.layout, action):
+            if not nodes.append_once(store.layout.signals, record):
+                raise FileExistsError(name)
+    except FileExistsError:  # by somebody else with the same key, at this moment
+        return Done(summary=_THERE, target=name)
+    return Done(summary=said, target=name, action_id=action.id, aside=aside)
+
+
+def _send_once(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
+    """A signal that cleanup has put into the archive was sent as well."""
+    name = record["id"]
+    if any(nodes.find(path, [name]) for path in (store.layout.signals, archive_path(store.layout))):
+        return Done(summary=_THERE, target=name)
+    return _send(store, record, aside, by=by, now=now)
+
+
+def announce(store: Store, record: dict[str, Any], verb: str, *, by: str, now: float) -> None:
+    """Send a signal that belongs to an action: undo of that takes it back, and leaves it where it was read."""
+    change = Change(TOLD_KIND, str(record["id"]), before=None, after={"sent": True})
+    action = edits.new_action(verb, [change], summary="the others were told", by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        store.signals.append(record)
+
+
+def put_told(store: Store, change: Change) -> str:
+    """For undo: as `put_sent`, and what was read stays."""
+    try:
+        put_sent(store, change)
+    except ActionError:
+        return "the signal about it stays, as it was read"
+    return ""
+
+
+def sent_change(signal_id: str) -> Change:
+    """What sending a signal changes."""
+    return Change(SENT_KIND, signal_id, before=None, after={"sent": True})
+
+
+def sent_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: whether the signal stands among those that can be read."""
+    return {"sent": True} if withdrawal.is_there(store.layout, change.key) else None
+
+
+def may_send(store: Store, change: Change) -> None:
+    """For undo: refuse to take back a signal that somebody has read."""
+    if change.after is not None:
+        return
+    if readers := withdrawal.readers(store.layout, change.key):
+        more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
+        hint = f"send a correction (`signal TEXT --reply-to {change.key}`)"
+        raise ActionError(f"it was read by {readers[0]}{more}: {hint}")
+
+
+def put_sent(store: Store, change: Change) -> None:
+    """For undo: take a signal back that nobody has read yet, or send it again."""
+    if change.after is not None:
+        withdrawal.bring_back(store.layout, change.key)
+        return
+    may_send(store, change)
+    word = acting.word()
+    withdrawal.withdraw(store.layout, change.key, by=word.by, now=word.now)
+
+
+def read(store: Store, *, by: str, now: float, signal_ids: str | Iterable[str]) -> Done:
+    """Mark these signals as read by the operator; nobody else's inbox changes."""
+    found = checks.signal_ids(store, signal_ids)
+    receipts = [fields.receipt(one, reader=by, now=now, offset=at) for one, at in found.items()]
+    said = f"{len(found)} signal{'s' if len(found) > 1 else ''} read"
+    return _mark(store, receipts, "signal.read", said, by=by, now=now)
+
+
+def read_all(store: Store, *, by: str, now: float) -> Done:
+    """Mark everything that is there now as read by the operator, with one receipt."""
+    newest = inbox.newest(os.fspath(store.layout.signals))
+    if newest is None:
+        raise ActionError("there are no signals", missing=True)
+    signal_id, offset = newest
+    receipts = [fields.receipt(signal_id, reader=by, now=now, offset=offset, upto=True)]
+    return _mark(store, receipts, "signal.read_all", "all signals read", by=by, now=now)
+
+
+def _mark(store: Store, receipts: list[dict[str, Any]], verb: str, said: str, *, by: str, now: float) -> Done:
+    target = str(receipts[0]["signal_id"])
+    changes = lines.changes_of(lines.READ_KIND, receipts)
+    action = edits.new_action(verb, changes, summary=said, by=by, now=now, target=target)
+    with journal.carrying_out(store.layout, action):
+        store.receipts.append_all(receipts)
+    return Done(summary=said, target=target, action_id=action.id)

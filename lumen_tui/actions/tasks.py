@@ -1,0 +1,250 @@
+"""Tasks as an operator makes, stops, repeats and edits them. None of it needs a running engine."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import acting, attention, checks, edits, engine, fields, places, uncancel
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import agent, ids, times
+from lumen_tui.model.records import Change
+from lumen_tui.model.tasks import Budget, Spec, Status
+from lumen_tui.model.text import one_line, plain
+from lumen_tui.storage import files
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.settings import config_errors
+from lumen_tui.store.tasks import task_files
+
+QUEUED_KIND = "queued"  # of a change
+EDITABLE = (
+    "objective", "role", "model", "context", "constraints", "priority", "timeout_seconds", "wu_id", "lane", "budget",
+)  # fmt: skip
+_MOST_CONSTRAINTS = 100
+
+
+def new(
+    store: Store, *, by: str, now: float, objective: str, role: str = "researcher", model: str = "",
+    constraints: Iterable[str] = (), context: str = "", wu_id: str = "", lane: str = "", priority: str = "P2",
+    timeout_seconds: float = 0.0, depends_on: Iterable[str] = (), id: str = "", key: str = "",
+    budget: Mapping[str, Any] | Budget | None = None,
+) -> Done:  # fmt: skip
+    """Queue a task. The same `key` gives the same task, however often it is asked for."""
+    task_id = ids.check_name(id, "task id") if id else ""
+    if agent.loop_of(task_id):
+        raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
+    if key and (found := _under_key(store, task_id or task_files.id_for_key(key), key)):
+        return found
+    spec = Spec(
+        id=task_id or (task_files.id_for_key(key) if key else ids.new_id("tsk")),
+        objective=objective, role=role, model=model, constraints=tuple(constraints), context=context, wu_id=wu_id,
+        lane=lane, priority=priority or "P2", timeout_seconds=timeout_seconds,
+        depends_on=tuple(checks.task_id(store, one) for one in depends_on),
+        created_by=by, created_at=times.iso(now), key=key, budget=msgspec.convert(budget or Budget(), Budget),
+    )  # fmt: skip
+    return _queue(store, _checked(store, spec), by=by, now=now)
+
+
+def _under_key(store: Store, task_id: str, key: str) -> Done | None:
+    spec = _spec(store, task_id, missing_ok=True)
+    if spec is None or spec.key != key:
+        return None
+    return Done(summary=f"task {ids.short(spec.id)} was there already under this key", target=spec.id)
+
+
+def _queue(store: Store, spec: Spec, *, by: str, now: float, verb: str = "task.new") -> Done:
+    said = f"task {ids.short(spec.id)} queued for {spec.role}"
+    change = Change(QUEUED_KIND, spec.id, before=None, after={"queued": True})
+    action = edits.new_action(verb, [change], summary=f"{said}: {one_line(spec.objective, 60)}", by=by, now=now)
+    try:
+        task_files.must_be_free(store.layout, spec.id)
+        with journal.carrying_out(store.layout, action):
+            task_files.add(store.layout, spec)
+    except task_files.Taken:
+        if spec.key and (found := _under_key(store, spec.id, spec.key)):
+            return found
+        raise ActionError(f"there is a task {spec.id!r} already: leave the id out or give another") from None
+    later = "" if engine.runs(store) else "; no engine runs yet"
+    return Done(summary=f"{said}{later}", target=spec.id, action_id=action.id)
+
+
+def queued_now(store: Store, change: Change) -> dict[str, Any] | None:
+    """For undo: whether the task is there and was not cancelled."""
+    folder = task_files.folder_of(store.layout, change.key)
+    if folder is None:
+        return None
+    cancelled = uncancel.cancelled_now(store, uncancel.change_of(change.key))
+    return None if (cancelled or {}).get("cancelled") else {"queued": True}
+
+
+def may_queue(store: Store, change: Change) -> None:
+    """Refuse to take back a task that has ended, and to queue one again that had begun."""
+    folder = task_files.folder_of(store.layout, change.key)
+    if change.after is not None:
+        if folder is not None:
+            raise _had_begun(change.key)
+        return
+    status = task_files.status_of(folder) if folder else Status.LOST
+    if status.ended:
+        raise ActionError(f"task {ids.short(change.key)} has ended already ({status.value}): its result stays")
+
+
+def _had_begun(task_id: str) -> ActionError:
+    return ActionError(f"task {ids.short(task_id)} had begun and was cancelled: `task retry` begins it anew")
+
+
+def put_queued(store: Store, change: Change) -> str:
+    """For undo: take a task out of the queue; one that has begun is cancelled. Redo puts it back where it waited."""
+    if change.after is not None:
+        if not task_files.bring_back(store.layout, change.key):
+            raise _had_begun(change.key)
+        return ""
+    if task_files.withdraw(store.layout, change.key):
+        return ""
+    may_queue(store, change)  # it may have ended at this moment
+    word = acting.word()
+    engine.ask(store, "cancel", by=word.by, now=word.now, target=change.key, reason="taken back by undo")
+    return "it had begun: the engine was asked to cancel it, and what it did so far stays"
+
+
+def _checked(store: Store, spec: Spec) -> Spec:
+    """The spec with every field looked at; ActionError or ValueError for the first that will not do."""
+    if len(spec.constraints) > _MOST_CONSTRAINTS:
+        raise ActionError(f"{len(spec.constraints)} constraints are too many: {_MOST_CONSTRAINTS} at most")
+    if not 0 <= spec.timeout_seconds <= 7 * times.DAY:
+        raise ActionError(f"a time limit of {spec.timeout_seconds:g} s will not do: 0 (the role's own) to 7 days")
+    return msgspec.structs.replace(
+        spec,
+        objective=fields.prose(plain(spec.objective), "objective").strip(),
+        role=_worker_role(store, spec.role),
+        model=fields.label(spec.model, "model"),
+        context=fields.prose(spec.context, "context") if spec.context else "",
+        constraints=tuple(fields.prose(one, "constraint") for one in spec.constraints),
+        wu_id=checks.known_unit(store.layout, spec.wu_id),
+        lane=_lane(store, spec),
+        priority=fields.priority(spec.priority),
+        key=fields.label(spec.key, "key"),
+    )
+
+
+def _lane(store: Store, spec: Spec) -> str:
+    """The lane that is named, else that of the work unit."""
+    if not spec.lane.strip():
+        return places.lane_of(store.root, spec.wu_id.upper())
+    return checks.lane(store.layout, spec.lane)
+
+
+def _worker_role(store: Store, name: str) -> str:
+    if name == agent.ROLE:
+        raise ActionError(f"role {name} is the main agent's own: the engine starts it when there is news for it")
+    return checks.role_name(store.layout, name)
+
+
+def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | None:
+    try:
+        spec = task_files.read_spec(store.layout, task_id)
+    except BadFile as error:
+        raise ActionError(f"tasks/{task_id}/spec.json: {error}; mend the file") from error
+    if spec is None and not missing_ok:
+        raise ActionError(f"task {ids.short(task_id)} has no spec.json")
+    return spec
+
+
+def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "", after: str = "") -> Done:
+    """Ask the engine to stop a task, or not to begin it. `after="step"` lets the tool call end that runs now."""
+    found = checks.task_id(store, task_id)
+    folder = task_files.folder_of(store.layout, found)
+    status = task_files.status_of(folder) if folder else Status.LOST
+    if status.ended:
+        raise ActionError(
+            f"task {ids.short(found)} has ended already ({status.value}): nothing to cancel", missing=True
+        )
+    said = f"asked to cancel task {ids.short(found)}"
+    action = edits.new_action("task.cancel", [uncancel.change_of(found)], summary=said, by=by, now=now, reason=reason)
+    with journal.carrying_out(store.layout, action):
+        engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason, after=after)
+    later = "" if engine.runs(store) else "; no engine runs, the next one does it"
+    return Done(summary=f"{said}{later}", target=found, action_id=action.id)
+
+
+def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[str, Any] | None = None) -> Done:
+    """Queue a new task with the spec of one that ended, with these caps instead of its own where any are given. That it
+    had failed needs nobody any more.
+    """
+    found = checks.task_id(store, task_id)
+    folder = task_files.folder_of(store.layout, found)
+    status = task_files.status_of(folder) if folder else Status.LOST
+    if status.alive or status is Status.QUEUED:
+        raise ActionError(f"task {ids.short(found)} is {status.value}: cancel it before you try it again")
+    old = _spec(store, found) or Spec(id=found, objective="")
+    caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(budget or {})}, Budget)
+    spec = msgspec.structs.replace(
+        old, id=ids.new_id("tsk"), key="", retry_of=found, created_by=by, created_at=times.iso(now), budget=caps
+    )
+    queued = _queue(store, _checked(store, spec), by=by, now=now, verb="task.retry")
+    if status in (Status.FAILED, Status.LOST):
+        with contextlib.suppress(files.StoreError):  # the task is queued; the failure just stays in sight
+            attention.put_aside(store, found, by=by, now=now, reason=f"tried again as {queued.target}")
+    return queued
+
+
+def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[str, Any]) -> Done:
+    """Change a task that still waits."""
+    found = checks.task_id(store, task_id)
+    if not changes or (wrong := [name for name in changes if name not in EDITABLE]):
+        what = f"{wrong[0]!r} cannot be edited" if changes else "there is nothing to change"
+        raise ActionError(f"{what}: of {', '.join(EDITABLE)}")
+    before = _spec(store, found) or Spec(id=found, objective="")
+    try:
+        after = _checked(store, with_fields(before, _whole(before, changes)))
+    except msgspec.ValidationError as error:
+        raise ActionError(f"that does not fit: {config_errors.in_words(error, Spec, dict(changes))}") from error
+    must_wait(store, found)
+    change = Change(kind="task", key=found, before=some_fields(before, changes), after=some_fields(after, changes))
+    said = f"task {ids.short(found)} changed: {', '.join(changes)}"
+    action = edits.new_action("task.edit", [change], summary=said, by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        put(store, after, before)
+    return Done(summary=said, target=found, action_id=action.id)
+
+
+def _whole(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes, with a budget of which only some caps are given in full; an empty priority is the usual one."""
+    found = dict(changes)
+    if isinstance(caps := found.get("budget"), Mapping):
+        found["budget"] = {**msgspec.structs.asdict(spec.budget), **caps}
+    return found
+
+
+def some_fields(spec: Spec, names: Iterable[str]) -> dict[str, Any]:
+    """These fields of a spec as they stand in JSON."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: getattr(spec, name) for name in names}))
+    return found
+
+
+def with_fields(spec: Spec, values: Mapping[str, Any]) -> Spec:
+    """The spec with these fields changed. ValidationError where one does not fit."""
+    return msgspec.convert({**msgspec.structs.asdict(spec), **values}, Spec)
+
+
+def must_wait(store: Store, task_id: str) -> None:
+    """ActionError where a task waits no longer."""
+    if task_files.status_of(store.layout.task(task_id)) is not Status.QUEUED:
+        raise _begun(task_id)
+
+
+def put(store: Store, spec: Spec, instead_of: Spec) -> None:
+    """Replace the spec of a waiting task; ActionError where it waits no longer."""
+    try:
+        task_files.edit_queued(store.layout, spec, instead_of)
+    except task_files.NotQueued:
+        raise _begun(spec.id) from None
+
+
+def _begun(task_id: str) -> ActionError:
+    return ActionError(f"task {ids.short(task_id)} has begun or was changed meanwhile: look at it again")

@@ -1,0 +1,156 @@
+"""Triage: what becomes of a discovery. Promoting really makes the work unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from lumen_tui.actions import checks, edits
+from lumen_tui.actions.edits import Fields
+from lumen_tui.actions.nodes import archived
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.work import made_change, unit_side
+from lumen_tui.model import ids, times
+from lumen_tui.model.kinds import discovery_kind
+from lumen_tui.model.records import PRIORITIES, Action, Change
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.storage import files
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.work import work_units
+
+
+def promote(
+    store: Store, *, by: str, now: float, node_ids: str | Sequence[str], lane: str, title: str = "", wu_id: str = ""
+) -> Done:
+    """Make a work unit of each discovery, linked both ways, and close the discovery.
+
+    The unit is made before the node is closed; where only the first happened, the next promote finishes it.
+    """
+    found = checks.node_ids(store, node_ids)
+    if len(found) > 1 and (title or wu_id):
+        raise ActionError("a title or a work unit id fits one discovery only: promote them one by one")
+    wanted = ids.check_wu(wu_id.upper()) if wu_id else ""
+    where = checks.lane(store.layout, lane)
+    done = Done(summary="")
+
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal done
+        chosen = [edits.here(records, node_id) for node_id in found]
+        for node in chosen:
+            edits.must_be_discovery(node)
+        made = _made_before(store.layout, found)
+        fresh = [_unit_of(one, where, title, wanted, by=by, now=now) for one in chosen if one["id"] not in made]
+
+        def begin(units: list[WorkUnit]) -> None:
+            nonlocal done
+            made.update({unit.discovery: unit for unit in units})
+            action = _promotion(store, chosen, made, {unit.id for unit in units}, where, by=by, now=now)
+            begun.tell(action)
+            done = Done(summary=action.summary, target=made[chosen[0]["id"]].id, action_id=action.id)
+
+        written.extend(_add(store.layout, fresh, begin))
+        return chosen, b""
+
+    written: list[WorkUnit] = []
+    with journal.Begun(store.layout) as begun:
+        try:
+            nodes.change(store.layout, found, edit)
+        except files.StoreError:
+            work_units.discard_units(store.layout, written)
+            raise
+    return done
+
+
+def _promotion(
+    store: Store, chosen: list[Raw], made: dict[str, WorkUnit], fresh: set[str], lane: str, *, by: str, now: float
+) -> Action:
+    """The action, and the nodes changed as it says. A unit that is not written yet is taken as it will stand."""
+    changes: list[Change] = []
+    for node in chosen:
+        unit = made[node["id"]]
+        there = Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id))
+        changes.append(made_change(unit) if unit.id in fresh else there)
+        changes.append(edits.patch(node, _promoted(unit.id, now), by=by, now=now))
+    summary = f"{edits.named(chosen)} promoted to {', '.join([made[one['id']].id for one in chosen])} in {lane}"
+    return edits.new_action("triage.promote", changes, summary=summary, by=by, now=now)
+
+
+def _promoted(unit_id: str, now: float) -> Fields:
+    return {
+        "metadata.status": "promoted",
+        "metadata.promoted_to": unit_id,
+        "metadata.promoted_at": times.iso(now),
+        "metadata.snoozed_until": None,
+    }
+
+
+def _made_before(layout: Layout, node_ids: Iterable[str]) -> dict[str, WorkUnit]:
+    """Work units that name one of these open nodes: an earlier promote was cut off behind them."""
+    wanted = {node_id.encode() for node_id in node_ids}
+    made = {}
+    for path in layout.work.glob("WU-*.md"):
+        data = files.read(path) or b""
+        if not any(node_id in data for node_id in wanted):
+            continue
+        try:
+            unit = work_units.parse_unit(path.stem, data.decode(errors="replace"))
+        except BadFile:
+            continue
+        if unit.discovery.encode() in wanted:
+            made[unit.discovery] = unit
+    return made
+
+
+def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: float) -> WorkUnit:
+    tags = [tag for tag in node.get("tags") or () if isinstance(tag, str)]
+    priority = nodes.get_field(node, "metadata.priority")
+    return WorkUnit(
+        id=wu_id,
+        title=" ".join((title or edits.title_of(node)).split())[:200] or str(node["id"]),
+        lane=lane,
+        type=discovery_kind(tags) or "task",
+        priority=priority if priority in PRIORITIES else "P2",
+        discovered_in=str(node.get("wu_id") or ""),
+        discovery=str(node["id"]),
+        created_at=times.iso(now),
+        created_by=by,
+        body=str(node.get("content", "")),
+    )
+
+
+def _add(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]], None]) -> list[WorkUnit]:
+    try:
+        return work_units.add_units(layout, units, begin)
+    except FileExistsError as error:
+        raise ActionError(f"{error}: leave the id out for the next free number") from error
+
+
+def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
+    """Close discoveries that will not be worked on."""
+    why = checks.reason(reason)
+
+    def decide(node: Raw) -> Fields:
+        edits.must_be_discovery(node)
+        return archived(why, by=by, now=now)
+
+    found = checks.node_ids(store, node_ids)
+    return edits.edit_nodes(store, found, decide, verb="triage.archive", said="{} archived", by=by, now=now, reason=why)
+
+
+def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], days: float = 7) -> Done:
+    """Put the judgement off: the discovery stays open and is not listed for that many days."""
+    if not 0 < days <= 3650:
+        raise ActionError(f"{days:g} days cannot be kept: give a number above 0 and up to 3650")
+    until = times.iso(now + days * times.DAY)
+
+    def decide(node: Raw) -> Fields:
+        edits.must_be_discovery(node)
+        return {"metadata.snoozed_until": until}
+
+    found = checks.node_ids(store, node_ids)
+    said = f"{{}} kept, listed again in {days:g} days"
+    return edits.edit_nodes(store, found, decide, verb="triage.keep", said=said, by=by, now=now)

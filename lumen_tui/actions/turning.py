@@ -1,0 +1,152 @@
+"""Changes turned: each thing brought from one side of a change to the other, after a look at all of them.
+
+Nothing that somebody changed since is overwritten: the refusal says who did, and when, before anything is written.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from lumen_tui.actions import blocks, edits, kinds
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.model import times
+from lumen_tui.model.records import Action, Change
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import node_bulk, nodes
+from lumen_tui.store.memory.blocks import HAND
+from lumen_tui.store.memory.blocks import read as read_block
+from lumen_tui.store.memory.nodes import Raw
+
+
+def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> list[str]:
+    """Carry out changes under the record that tells of them; what a person should know beside that, in words.
+
+    All are looked at before the first is carried out. Where one fails all the same, those before it stand, and the next
+    try goes on from there.
+    """
+    folded = _folded(changes)
+    others = [change for change in folded if change.kind != "node"]
+    node_changes = [change for change in folded if change.kind == "node"]
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        _check(store, folded, found, now)
+        begun.tell(record)
+        notes.extend(_put(store, others))
+        return _turned(found, node_changes, record.by, now), b""
+
+    notes: list[str] = []
+    with journal.Begun(store.layout) as begun:
+        if node_changes:
+            node_bulk.change(store.layout, [change.key for change in node_changes], edit)
+        else:  # some of the others take long, and the memory is not theirs to hold meanwhile
+            edit({})
+    return list(dict.fromkeys(notes))
+
+
+def must_be_possible(store: Store, changes: list[Change], *, now: float) -> None:
+    """Look as `turn` does before it begins, and write nothing. ActionError where it would refuse."""
+    folded = _folded(changes)
+    found = nodes.find(store.layout.memory, [change.key for change in folded if change.kind == "node"])
+    _check(store, folded, {name: record for name, (_, record) in found.items()}, now)
+
+
+def _check(store: Store, changes: list[Change], found: dict[str, Raw], now: float) -> None:
+    for change in changes:
+        if change.kind == "node":
+            _check_node(store, found.get(change.key), change, now)
+        else:
+            _check_other(store, change, now)
+
+
+def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> None:
+    """Carry out changes of an action of which only a part stands. What is as it should be stays."""
+    node_changes = [change for change in changes if change.kind == "node"]
+    _put(store, [change for change in changes if change.kind != "node"])
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        return _turned(found, node_changes, by, now), b""
+
+    if node_changes:
+        node_bulk.change(store.layout, [change.key for change in node_changes], edit)
+
+
+def _put(store: Store, changes: list[Change]) -> list[str]:
+    wanted = [change for change in changes if kinds.KINDS[change.kind].now(store, change) != change.after]
+    notes: list[str | None] = []
+    together: set[str] = set()
+    for change in wanted:
+        kind = kinds.KINDS[change.kind]
+        if kind.put_all is None:
+            notes.append(kind.put(store, change))
+        elif change.kind not in together:
+            together.add(change.kind)
+            notes.append(kind.put_all(store, [one for one in wanted if one.kind == change.kind]))
+    return [said for said in notes if said]
+
+
+def _folded(changes: list[Change]) -> list[Change]:
+    """Each thing once, from its first `before` to its last `after`."""
+    found: dict[tuple[str, str], Change] = {}
+    for change in changes:
+        there = found.get((change.kind, change.key))
+        found[change.kind, change.key] = change if there is None else _joined(there, change)
+    return list(found.values())
+
+
+def _joined(first: Change, then: Change) -> Change:
+    before = first.before if first.before is None else {**(then.before or {}), **first.before}
+    after = then.after if then.after is None else {**(first.after or {}), **then.after}
+    return msgspec.structs.replace(first, before=before, after=after)
+
+
+def _turned(found: dict[str, Raw], changes: list[Change], by: str, now: float) -> list[Raw]:
+    """The nodes that are there, each at the other side of its change."""
+    there = [change for change in changes if change.key in found]
+    for change in there:
+        edits.patch(found[change.key], change.after or {}, by=by, now=now)
+    return [found[change.key] for change in there]
+
+
+def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> None:
+    if node is None:
+        if (change.after or {}).get("metadata.status") == "deleted":
+            return  # it was cut off before it was made
+        raise ActionError(f"{change.key} is no longer there")
+    for side in (change.before, change.after):  # `after`: an earlier attempt was cut off behind it
+        if all(nodes.get_field(node, key) == value for key, value in (side or {}).items()):
+            return
+    raise _changed_since(store, change, now, str(node.get("updated_by") or ""), str(node.get("updated_at") or ""))
+
+
+def _check_other(store: Store, change: Change, now: float) -> None:
+    kind = kinds.KINDS[change.kind]
+    there = kind.now(store, change)
+    if there == change.after:
+        return  # an earlier attempt was cut off behind it
+    if there != change.before:
+        raise _changed_since(store, change, now, *_last_hand(store, change))
+    kind.may(store, change)
+
+
+def _last_hand(store: Store, change: Change) -> tuple[str, str]:
+    """(who, when) wrote a block last: edits by hand are no actions."""
+    if change.kind != blocks.KIND:
+        return "", ""
+    block = read_block(store.layout, change.key)
+    return (block.by or HAND, block.at) if block.at or block.by_hand else ("", "")
+
+
+def _changed_since(store: Store, change: Change, now: float, who: str = "", when: str = "") -> ActionError:
+    last = journal.last_change(store.layout, change.kind, change.key)
+    if last is not None and not who:
+        who, when = last.by, last.at
+    at = times.epoch(when)
+    age = f"{times.ago(now - at)}, {times.stamp(at)}" if when else "at an unknown time"
+    return ActionError(f"{_called(store, change)} was changed since by {who or 'somebody'} ({age}): nothing was done")
+
+
+def _called(store: Store, change: Change) -> str:
+    """The title of a node; of anything else its own name."""
+    found = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
+    return edits.quoted(found[change.key][1]) if change.key in found else change.key

@@ -1,0 +1,152 @@
+"""Undo and redo: each side of a change is in actions.jsonl, so both survive a restart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import msgspec
+
+from lumen_tui.actions import acting, edits, roles, turning
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.model import ids
+from lumen_tui.model.records import Action, Change
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import files, locks, process
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.audit.journal import Entry
+
+_LOOKED_AT = 20  # entries before a refused one, for one that can be undone
+
+
+def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
+    """Take back what the operator did last in this client, or the named action of theirs. Never more than that."""
+    entry = _pick(store, journal.standing(store.layout, _whose(by, action_id)), action_id, "undo", by)
+    try:
+        _must_be_possible(entry)
+        return _apply(store, entry, _turned(entry), said="undone", by=by, now=now, undoes=entry.first.id)
+    except ActionError as error:
+        said = f"{_named(entry.first)}: not undone, as {error}{_way_on(store, entry, by, now)}"
+        raise ActionError(said, candidates=error.candidates, missing=error.missing) from error
+
+
+def _turned(entry: Entry) -> list[Change]:
+    return [
+        Change(kind=one.kind, key=one.key, before=one.after, after=one.before)
+        for action in reversed(entry.actions) for one in reversed(action.changes)
+    ]  # fmt: skip
+
+
+def _whose(by: str, action_id: str) -> journal.Mine:
+    """The operator's own in this client; by its id, one from anywhere, and what the engine learnt by itself."""
+    return (
+        (lambda action: acting.is_by_id(action.by, action.client, by))
+        if action_id
+        else acting.mine(by, acting.word().client)
+    )
+
+
+def _must_be_possible(entry: Entry) -> None:
+    if entry.is_open and any(process.lives(action.process) for action in entry.actions if action.process):
+        raise ActionError("it is being done at this moment: try again")
+    if final := next((action.final for action in entry.actions if action.final), ""):
+        raise ActionError(final)
+    if not any(action.changes for action in entry.actions):
+        raise ActionError("it changed nothing that could be put back")
+
+
+def _way_on(store: Store, entry: Entry, by: str, now: float) -> str:
+    """What can be undone instead of a refused one."""
+    before = _behind(journal.standing(store.layout, acting.mine(by, acting.word().client)), entry.first.id)
+    seen = list(itertools.islice(before, _LOOKED_AT))
+    other = next((one.first for one in seen if _is_possible(store, one, now)), None)
+    if other is not None:
+        return f"; `undo {other.id}`, or u in the journal, takes back one before it: {_named(other)}"
+    none = "nothing" if len(seen) < _LOOKED_AT else f"none of the {_LOOKED_AT}"
+    return f"; {none} before it can be undone either" if seen else ""
+
+
+def newest_possible(store: Store, *, by: str, client: str, now: float) -> str:
+    """The id of the newest entry of an operator in a client that undo would take back; nothing where there is none."""
+    entries = itertools.islice(journal.standing(store.layout, acting.mine(by, client)), _LOOKED_AT + 1)
+    return next((one.first.id for one in entries if _is_possible(store, one, now)), "")
+
+
+def _is_possible(store: Store, entry: Entry, now: float) -> bool:
+    try:
+        _must_be_possible(entry)
+        turning.must_be_possible(store, _turned(entry), now=now)
+    except (ActionError, files.StoreError, OSError, ValueError):  # of what cannot be read, undo says so itself
+        return False
+    return True
+
+
+def _behind(entries: Iterator[Entry], action_id: str) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.first.id == action_id:
+            return entries
+    return iter(())
+
+
+def _named(action: Action) -> str:
+    return one_line(action.summary or action.verb, 60)
+
+
+def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
+    """Do again what was undone last, unless something else was done since."""
+    entry = _pick(store, iter(journal.undone(store.layout, _whose(by, action_id))), action_id, "redo", by)
+    changes = [change for action in entry.actions for change in action.changes]
+    return _apply(store, entry, changes, said="done again", by=by, now=now, redoes=entry.first.id)
+
+
+def _pick(store: Store, entries: Iterator[Entry], action_id: str, verb: str, by: str) -> Entry:
+    if not action_id:
+        entry = next(entries, None)
+        if entry is None:
+            raise ActionError(f"there is nothing of yours to {verb}{_elsewhere(store, verb, by)}", missing=True)
+        return entry
+    name = ids.check_file_name(action_id, "action id")
+    known = list(entries)
+    if not known:
+        raise ActionError(f"there is nothing of yours to {verb}", missing=True)
+    hits = [one for one in known if any(action.id == name for action in one.actions)] or [
+        one for one in known if any(action.id.startswith((name, f"act-{name}")) for action in one.actions)
+    ]
+    if not hits:
+        raise ActionError(f"there is no action {name!r} of yours to {verb}", missing=True)
+    if len(hits) > 1:
+        raise ambiguous(name, [one.first.id for one in hits])
+    return hits[0]
+
+
+def _elsewhere(store: Store, verb: str, by: str) -> str:
+    """What the operator did last in another client, which is taken back by its id."""
+
+    def mine(action: Action) -> bool:
+        return action.by == by
+
+    every = journal.standing(store.layout, mine) if verb == "undo" else iter(journal.undone(store.layout, mine))
+    last = next((entry.first for entry in every), None)
+    if last is None:
+        return ""
+    where = acting.words(last.client, acting.word().client)
+    return f" here; what you did last was {where}: {_named(last)} (`{verb} {last.id}`)"
+
+
+def _apply(
+    store: Store, entry: Entry, changes: list[Change], *, said: str, by: str, now: float, undoes: str = "",
+    redoes: str = "",
+) -> Done:  # fmt: skip
+    """Bring everything from each change's `before` to its `after`, after a look at all of them."""
+    summary = f"{said}: {'; '.join(dict.fromkeys(action.summary for action in entry.actions if action.summary))}"
+    verb = "undo" if undoes else "redo"
+    record = edits.new_action(verb, changes, summary=summary, by=by, now=now, apart=True)
+    record = msgspec.structs.replace(record, undoes=undoes, redoes=redoes)
+    with locks.waiting_lock(store.layout.lock("roles")):
+        notes = turning.turn(store, changes, record, now=now)
+    for change in changes:
+        if change.kind == "role":
+            roles.note(store, change.key, verb, summary, by=by, now=now)
+    return Done(summary="; ".join([summary, *notes]), target=entry.first.target, action_id=record.id)

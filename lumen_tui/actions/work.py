@@ -1,0 +1,93 @@
+"""Work units made by hand."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from lumen_tui.actions import checks, edits, fields
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import Action, Change
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.work import open_sessions, work_units
+
+
+def unit_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
+    """What a Change says of a work unit: the hash of its file, so that a later edit is noticed. None for no file."""
+    return _side(layout.work_unit(wu_id))
+
+
+def retired_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
+    """The same of the file that was taken out of the list."""
+    return _side(_retired(layout, wu_id))
+
+
+def _side(path: Path) -> dict[str, Any] | None:
+    data = files.read(path)
+    return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _retired(layout: Layout, wu_id: str) -> Path:
+    return layout.work / "retired" / f"{ids.check_wu(wu_id)}.md"
+
+
+def bring_back(layout: Layout, wu_id: str) -> None:
+    """Put a retired work unit back into the list."""
+    directories.move(_retired(layout, wu_id), layout.work_unit(wu_id))
+
+
+TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
+
+
+def new(
+    store: Store, *, by: str, now: float, title: str, lane: str = "", type: str = "task", priority: str = "P2",
+    body: str = "", id: str = "", key: str = "",
+) -> Done:  # fmt: skip
+    """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
+    if type not in TYPES:
+        raise ActionError(f"type {type!r} is unknown: one of {', '.join(TYPES)}")
+    wanted = WorkUnit(
+        id=ids.check_wu(id.upper()) if id else "",
+        title=" ".join(fields.prose(title, "title").split())[:200],
+        lane=checks.lane(store.layout, lane) if lane.strip() else "",
+        type=type,
+        priority=fields.priority(priority) or "P2",
+        created_at=times.iso(now),
+        created_by=by,
+        body=fields.prose(body, "text") if body else "",
+        key=fields.label(key, "key"),
+    )
+    made: list[Action] = []
+
+    def begin(units: list[WorkUnit]) -> None:
+        said = f"{units[0].id} made: {units[0].title}"
+        made.append(edits.new_action("wu.new", [made_change(units[0])], summary=said, by=by, now=now))
+        begun.tell(made[0])
+
+    with journal.Begun(store.layout) as begun:
+        try:
+            unit = work_units.add_units(store.layout, [wanted], begin)[0]
+        except work_units.KeyTaken as taken:
+            return Done(summary=f"{taken.wu_id} was there already under this key", target=taken.wu_id)
+        except FileExistsError as error:
+            raise ActionError(f"{error}: leave the id out for the next free number") from error
+    return Done(summary=made[0].summary, target=unit.id, action_id=made[0].id)
+
+
+def made_change(unit: WorkUnit) -> Change:
+    """What a new unit changes, before it is written."""
+    digest = hashlib.sha256(work_units.render_unit(unit).encode()).hexdigest()
+    return Change(kind="work", key=unit.id, before=None, after={"sha256": digest})
+
+
+def must_be_unused(store: Store, wu_id: str) -> None:
+    """Refuse to take a unit away under somebody who works on it."""
+    for session in open_sessions.live(store.root):
+        if session.active_wu == wu_id:
+            raise ActionError(f"session {session.session_id} of {session.agent} is open on {wu_id}: end that first")

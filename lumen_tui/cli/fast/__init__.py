@@ -1,0 +1,1 @@
+"""Verbs that must start within milliseconds, without the parser."""

@@ -1,0 +1,1 @@
+"""The `mem:` spellings of the LumenFlow memory layer."""

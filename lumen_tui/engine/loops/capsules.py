@@ -1,0 +1,213 @@
+"""Capsules: made from the newest packets, the work units, the open sessions and what waits for a decision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from lumen_tui.actions.refusal import ActionError
+from lumen_tui.engine.loops.constraints import Constraints
+from lumen_tui.model import agent, capsule, freshness, times
+from lumen_tui.model import packets as packet_words
+from lumen_tui.model.budget import dollars
+from lumen_tui.model.capsule import Capsule, Claims, Part
+from lumen_tui.model.config import Config
+from lumen_tui.model.freshness import FactState, Phase
+from lumen_tui.model.loop import LeftOut, Packet
+from lumen_tui.model.session import WorkSession
+from lumen_tui.model.text import one_line
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.storage import files
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import Stamped
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.memory import capsules
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.work import sessions, work_units
+
+T = TypeVar("T")
+_SESSIONS = 20  # open sessions that are named
+_LISTED = 40  # entries of one kind that are looked at at all
+_WAKE = 256 * 1024  # bytes of the wake-state
+_RANK = {"in_progress": 0, "blocked": 1, "ready": 2}
+
+
+class Capsules:
+    """Makes capsules of one state folder, and reads only what is new since the last one."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._facts = FactIndex(layout)
+        self.constraints = Constraints(layout)
+        self._units = Stamped(lambda: work_units.unit_files(layout), lambda: work_units.list_units(layout)[0])
+        self._learnt = Stamped(lambda: [layout.observations], lambda: evolved.view(layout))
+
+    def build(self, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:
+        """The capsule with which loop number `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""
+        for slice_ in (self._units, self._learnt):
+            slice_.refresh()
+        packets = _tried(lambda: capsules.recent_packets(self._layout, config.capsule.loops))
+        parts = [
+            Part("left_out", tuple(_left_out(packets))),
+            Part("asked", tuple(self._asked(now))),
+            Part("constraints", self._bound_by(packets, config, now)),
+            Part("threads", tuple(self._threads(packets, now))),
+            Part("projects", tuple(_projects(self._units.value, config))),
+            Part("decided", tuple(_decided(packets))),
+            Part("loops", tuple(_loop_line(one, now) for one in reversed(packets))),
+        ]
+        return capsule.assemble(
+            loop, parts, _claims(_tried(self._states), parts, self._wake_text(), now), now=now,
+            budget=budget or config.capsule.tokens,
+            loops=(packets[0].loop, packets[-1].loop) if packets else (0, 0),
+        )  # fmt: skip
+
+    def _bound_by(self, packets: Sequence[Packet], config: Config, now: float) -> tuple[str, ...]:
+        """What the last loop that told of constraints noted, then what holds it up now."""
+        noted = next((one.constraints for one in reversed(packets) if not one.failed), ())
+        return tuple(dict.fromkeys((*noted, *self.constraints.passing(config, now))))
+
+    def _states(self) -> tuple[FactState, ...]:
+        self._facts.refresh()
+        return self._facts.states()
+
+    def _wake_text(self) -> str:
+        """What the loop reads beside the capsule."""
+        data = _tried(lambda: [files.read(self._layout.wake_state, _WAKE)])
+        return data[0].decode(errors="replace") if data and data[0] else ""
+
+    def wake(self, loop: int, config: Config, now: float) -> Capsule:
+        """Build the capsule of a loop that begins and keep it; the one before goes only once this one is durable."""
+        made = self.build(loop, config, now)
+        capsules.write(self._layout, made, config.capsule.keep)
+        return made
+
+    def _threads(self, packets: Sequence[Packet], now: float) -> Iterator[str]:
+        """What is under way: open sessions, then what the last loop meant to do."""
+        yield from (_session(one, now) for one in _tried(lambda: sessions.live(self._layout))[:_SESSIONS])
+        yield from (f"next, said loop {packets[-1].loop}: {one}" for one in (packets[-1].next if packets else ()))
+
+    def _asked(self, now: float) -> Iterator[str]:
+        """What a person is to decide. Of proposals only how many: their words are nobody's before they are accepted."""
+        for one in _tried(lambda: approvals.undecided(self._layout)):
+            if now < one.expires:
+                yield f"{one.role} asks {one.summary}"
+        if count := self._learnt.value.proposals:
+            yield "1 proposal of what to learn" if count == 1 else f"{count} proposals of what to learn"
+        for session in _tried(lambda: sessions.live(self._layout))[:_SESSIONS]:
+            yield from (
+                f"to decide in {session.session_id}: {one.question}" for one in session.decisions if not one.answer
+            )
+
+
+def build_capsule(layout: Layout, loop: int, config: Config, now: float, *, budget: int = 0) -> Capsule:
+    """The capsule with which loop number `loop` would wake, for somebody who looks once."""
+    return Capsules(layout).build(loop, config, now, budget=budget)
+
+
+def _tried(read: Callable[[], Iterable[T]]) -> list[T]:
+    """What cannot be read is left out of a capsule; the room's problems tell of it."""
+    try:
+        return list(read())
+    except (StoreError, OSError):
+        return []
+
+
+def _left_out(packets: Sequence[Packet]) -> Iterator[str]:
+    """Newest first, each once."""
+    seen: set[LeftOut] = set()
+    for packet in reversed(packets):
+        both = (("abandoned", packet.abandoned), ("decided against", packet.decided_against))
+        for how, item in ((how, item) for how, items in both for item in items):
+            if item not in seen and len(seen) < _LISTED:
+                seen.add(item)
+                why = f", because {item.why}" if item.why else ""
+                yield f"{how} in loop {packet.loop}: {item.what}{why}"
+
+
+def _decided(packets: Sequence[Packet]) -> list[str]:
+    found = {text: packet.loop for packet in packets for text in packet.decided}
+    newest_first = sorted(found.items(), key=lambda pair: -pair[1])
+    return [f"loop {loop}: {text}" for text, loop in newest_first[:_LISTED]]
+
+
+def _session(one: WorkSession, now: float) -> str:
+    touched = f", {len(one.files_touched)} files, last {one.files_touched[-1]}" if one.files_touched else ""
+    active = times.stamp(times.epoch(one.last_activity or one.started_at, now))
+    place = " ".join(part for part in (one.active_wu, one.lane) if part) or "no work unit"
+    return f"{one.agent or one.session_id} on {place}, last active {active}{touched}"
+
+
+def _projects(units: Iterable[WorkUnit], config: Config) -> list[str]:
+    """Lanes with how full they are, then what is in progress, blocked, ready; the most urgent first in each."""
+    units = [unit for unit in units if unit.status in _RANK]
+    units.sort(key=lambda unit: (_RANK[unit.status], unit.priority, unit.id))
+    counts = Counter((unit.lane, unit.status) for unit in units)
+    lanes = sorted({unit.lane for unit in units})
+    found = [_lane(lane, counts, config) for lane in lanes]
+    lines = [
+        f"{unit.id} {unit.status} {unit.priority} {unit.lane or 'no lane'}: {one_line(unit.title, 100)}"
+        + (f" (accepted when: {one_line('; '.join(unit.acceptance), 90)})" if unit.acceptance else "")
+        for unit in units[:_LISTED]
+    ]
+    return [*found, *lines]
+
+
+def _lane(lane: str, counts: Counter[tuple[str, str]], config: Config) -> str:
+    states = [f"{counts[(lane, status)]} {status.replace('_', ' ')}" for status in _RANK if counts[(lane, status)]]
+    return f"{lane or 'no lane'}: {', '.join(states)}; room for {config.lanes.limit(lane)} at once"
+
+
+def _loop_line(packet: Packet, now: float) -> str:
+    """One loop: how it went, what it left, what it cost."""
+    when = times.stamp(times.epoch(packet.completed_at, now))
+    said = [f"failed: {packet.failed}"] if packet.failed else []
+    said += [f"made {one_line(', '.join(one.title or one.path for one in packet.made), 90)}"] if packet.made else []
+    said += packet_words.changes(packet, but=("artifacts",))
+    said += [dollars(packet.usage.usd, packet.usage.usd)] if packet.usage.usd else []
+    health = f" {packet.health.status}" if packet.health.status != "ok" else ""
+    return f"loop {packet.loop}, {when}{health}: {'; '.join(said) or 'changed nothing'}"
+
+
+def _claims(states: Sequence[FactState], parts: Sequence[Part], wake: str, now: float) -> Claims:
+    """The facts behind the capsule: its stalest, the marks that go beside entries, and those that are to be listed."""
+    entries = [one for part in parts for one in part.entries]
+    text = "\n".join(" ".join(one.split()).casefold() for one in [*entries, wake])
+    marks: dict[str, str] = {}
+    listed = []
+    for state in states:
+        words = freshness.dated_mark(state, now) if state.current or _drifted(state, now) else ""
+        if not words:
+            continue
+        names = list(filter(None, (state.fact.id, freshness.claim_of(state.fact.title))))
+        found = {name: words for name in names if name in text}
+        marks.update(found)
+        if found or state.uses or set(state.used_by) - {"capsule"}:
+            listed.append((state.confirmed, f"{one_line(state.fact.title, 160)} {words}"))
+    oldest = freshness.stalest(states)
+    count = sum(state.current for state in states)
+    lines = [line for _, line in sorted(listed)[:_LISTED]]
+    if oldest is None:
+        return Claims(marks=marks, listed=lines)
+    return Claims(count, oldest.fact.id, oldest.fact.title, oldest.confirmed, marks, lines)
+
+
+def _drifted(state: FactState, now: float) -> bool:
+    return state.phase(now) is Phase.DRIFTED and state.fact.status == "superseded" and not state.settled
+
+
+def next_loop(layout: Layout) -> int:
+    """The number of the loop that comes next, from the newest packet."""
+    return max((one.loop for one in capsules.recent_packets(layout, 1)), default=0) + 1
+
+
+def loop_named(name: str) -> int:
+    """The loop that a person means by `12`, `loop 12` or `loop-000012`. ActionError for anything else."""
+    digits = name.lower().removeprefix("loop").strip(" -#") if name[:1] != "-" else ""
+    number = int(digits) if digits.isdecimal() and len(digits) < 16 else agent.loop_of(name)
+    if not number:
+        raise ActionError(f"{one_line(name, 40)!r} is no loop: write it as 12 or loop-000012")
+    return number

@@ -1,0 +1,111 @@
+"""What follows from a packet, and from it alone: wake-state, receipts, loop-state. Doing it twice changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from lumen_tui.model import agent, times
+from lumen_tui.model.config import BudgetConfig, Config
+from lumen_tui.model.loop import Artifact, LoopState, Packet, TokenBudget
+from lumen_tui.model.packets import bound_by
+from lumen_tui.model.records import Receipt
+from lumen_tui.storage import files
+from lumen_tui.storage.redaction import clean, clean_line
+from lumen_tui.storage.store import Store
+
+OFFLINE_NOTE = "Written without a model, from the engine's own records."
+
+Today = Callable[[BudgetConfig, float], tuple[str, TokenBudget, float]]  # day, its tokens, its dollars
+
+
+def settle(store: Store, before: LoopState | None, packet: Packet, config: Config, today: Today) -> LoopState:
+    """Write everything that follows from a packet; loop-state comes last and says that it is done."""
+    if not packet.failed:
+        files.replace(store.layout.wake_state, clean(wake_text(packet)).encode())
+    store.receipts.append_all(receipts(packet, config.agent.name))
+    state = next_state(before, packet, config, today)
+    files.replace(store.layout.loop_state, msgspec.json.format(clean_line(msgspec.json.encode(state)), indent=2))
+    return state
+
+
+def receipts(packet: Packet, reader: str) -> list[Receipt]:
+    """The proof of what the agent was shown; none for a loop that failed."""
+    at = packet.completed_at
+    if packet.failed:
+        return []
+    if packet.read_upto:
+        return [Receipt(packet.read_upto, at, reader=reader, upto=True, offset=packet.read_offset)]
+    return [Receipt(signal_id, at, reader=reader) for signal_id in packet.read]
+
+
+def wake_text(packet: Packet) -> str:
+    """wake-state.md for the loop after `packet`."""
+    body = _told(packet) if packet.wake_state else _found(packet)
+    left = [f"- {item.what}: {item.why}" for item in (*packet.abandoned, *packet.decided_against)]
+    if left:
+        body += ["## Left out", *left, ""]
+    if packet.ordered:
+        body += ["## Ordered", "Their results come in with a later loop.", *(f"- {one}" for one in packet.ordered), ""]
+    body += ["## Constraints", *([f"- {one}" for one in bound_by(packet)] or ["None."]), ""]
+    nothing = "Nothing but what was ordered." if packet.ordered else "Nothing is waiting."
+    body += ["## Next", *([f"- {item}" for item in packet.next] or [nothing]), ""]
+    return "\n".join([f"# Wake-state for loop {packet.loop + 1}", "", *body])
+
+
+def _told(packet: Packet) -> list[str]:
+    """What the agent wrote for itself, and what it made."""
+    made = [f"- {item.title}: `{item.path}`" if item.path else f"- {item.title}" for item in packet.made]
+    return [packet.wake_state, "", *(["## Made", *made, ""] if made else [])]
+
+
+def _found(packet: Packet) -> list[str]:
+    """What the engine's records say."""
+    made = [f"- {item.title}: `{item.path}`" for item in packet.made]
+    made += [f"- {item}" for item in packet.done[len(packet.made) :]]
+    came_in = [f"- {item}" for item in packet.came_in]
+    return [
+        OFFLINE_NOTE,
+        "",
+        "## Made",
+        *(made or ["Nothing."]),
+        "",
+        "## Mail and signals",
+        *(came_in or ["None."]),
+        "",
+    ]
+
+
+def is_empty(packet: Packet) -> bool:
+    """Whether the loop changed nothing. What came in to a model is no change; without one it is all there can be."""
+    if packet.brain == "offline":
+        return not any(packet.changed.values())
+    return not any(packet.changed.get(name) for name in agent.WORTH)
+
+
+def next_state(before: LoopState | None, packet: Packet, config: Config, today: Today) -> LoopState:
+    """The loop-state after `packet`."""
+    ended = times.epoch(packet.completed_at)
+    day, tokens, usd = today(config.budget, ended)
+    failed = (before.failed_loops if before else 0) + 1 if packet.failed else 0
+    empty = (before.empty_loops if before else 0) + 1 if not packet.failed and is_empty(packet) else 0
+    every = config.heartbeat.every_minutes * 60
+    rest, why = _rest(packet, failed, empty, every)
+    return LoopState(
+        loop=packet.loop, completed_at=packet.completed_at, sleep_seconds=rest or every,
+        last_artifact=packet.made[-1] if packet.made else (before.last_artifact if before else Artifact()),
+        health=packet.health, abandoned=packet.abandoned, decided_against=packet.decided_against, token_budget=tokens,
+        packet=packet.id, seconds=packet.seconds, cursor=packet.cursor, day=day, day_usd=usd, empty_loops=empty,
+        failed_loops=failed, rests_until=times.iso(ended + rest) if rest else "", rests_why=why,
+        rev=(before.rev if before else 0) + 1,
+    )  # fmt: skip
+
+
+def _rest(packet: Packet, failed: int, empty: int, every: float) -> tuple[float, str]:
+    """How long only urgent news brings the next loop, and why."""
+    if failed:
+        return agent.rest_after(failed, 1, every), f"its last {failed} sessions failed" if failed > 1 else "it failed"
+    if rest := agent.rest_after(empty, agent.EMPTY_LOOPS, every) if packet.brain != "offline" else 0.0:
+        return max(rest, packet.sleep_seconds), f"its last {empty} loops changed nothing"
+    return packet.sleep_seconds, packet.sleep_why

@@ -1,0 +1,183 @@
+"""The loops of the main agent: on a model where one is configured, else a story made of the engine's records.
+
+The packet is the commit point. It is appended first; wake-state, receipts and loop-state follow from it alone,
+so that a loop cut off by a kill is completed from its packet and never run again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.loops.commit import Today, settle
+from lumen_tui.engine.loops.inputs import News, gather
+from lumen_tui.engine.loops.offline import story
+from lumen_tui.engine.loops.session import LoopSession
+from lumen_tui.engine.supervisor.dispatcher import role_or_why
+from lumen_tui.engine.supervisor.supervisor import Tending
+from lumen_tui.model import agent, times
+from lumen_tui.model.config import Config
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.loop import LoopState, Packet
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.choose import targets
+from lumen_tui.storage import backwards
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks.task_records import read_json
+
+_TAIL = 256 * 1024  # bytes in which the last packet stands for certain
+
+
+@dataclass
+class Turn:
+    """What became of the main agent's turn in one beat."""
+
+    loop: int = 0  # the loop that ran or began
+    skipped: str = ""  # why there was none
+
+
+class MainLoop:
+    """Runs loops and keeps their numbers: never back, never twice."""
+
+    def __init__(self, store: Store, log: EventLog, tending: Tending, *, today: Today) -> None:
+        self._store, self._log, self._tending, self._today = store, log, tending, today
+        self.state = read_json(store.layout.loop_state, LoopState)
+        self._session = LoopSession(store, tending)
+        self._cursor: dict[str, Any] = {}  # behind what was looked at for this loop and this name
+        self._looked_for: tuple[LoopState | None, str] | None = None
+        self._woke: dict[str, float] = {}  # tasks whose signals began a loop since the last regular beat, and when
+
+    @property
+    def at_work(self) -> int:
+        """The loop whose session is at work, 0 where there is none."""
+        return self._session.open.loop if self._session.open else 0
+
+    def recover(self, config: Config) -> bool:
+        """Complete a loop whose packet is durable and whose loop-state is not; True where there was one."""
+        last = self._last_packet()
+        done = self.state.loop if self.state else 0
+        if last is not None and last.loop > done:
+            self._settle(last, config)
+        reached = self.state.loop if self.state else 0
+        if self.at_work and (self.at_work <= reached or not self._session.has_task()):
+            self._session.close()
+        return reached > done
+
+    def _last_packet(self) -> Packet | None:
+        for line in reversed(backwards.read_tail(self._store.layout.packets, _TAIL).splitlines()):
+            try:
+                return msgspec.json.decode(line, type=Packet)
+            except UNDECODABLE:
+                continue
+        return None
+
+    def news(self, config: Config) -> News:
+        """What there is for the agent; reading it changes nothing.
+
+        What was no news stays none: the next look begins behind it, not at the last loop's cursor.
+        """
+        if self._looked_for != (self.state, config.agent.name):
+            self._looked_for, self._cursor = (self.state, config.agent.name), self.state.cursor if self.state else {}
+        news = gather(self._store, self._log, self._cursor, config.agent.name)
+        if not news:
+            self._cursor = news.cursor
+        return news
+
+    def stirs(self, config: Config) -> bool:
+        """Whether there is news that brings the next beat near; what a task says again waits for the regular one."""
+        return bool(self.news(config).without(self._woke))
+
+    def look(self, config: Config, now: float, *, may_start: bool) -> Packet | None:
+        """See to the session that is at work; returns its packet where it has ended."""
+        packet = self._session.look(self.state, now, may_start=may_start)
+        if packet is not None:
+            self._commit(packet, config, now)
+            self._session.close()
+        return packet
+
+    def turn(self, config: Config, now: float, *, asked: bool, begins: Callable[[], float]) -> Turn:
+        """Run or begin a loop if there is something for it. `asked`: a person wants one, whatever holds it off.
+
+        `begins` is called right before the work of one; it returns the time.
+        """
+        if self.at_work:
+            return Turn(skipped=f"loop {self.at_work} is at work")
+        news, every = self.news(config), config.heartbeat.every_minutes * 60 * (1 - config.heartbeat.jitter)
+        self._woke = {name: at for name, at in self._woke.items() if 0 <= now - at < every}
+        if not news:
+            return Turn(skipped="nothing new")
+        if not self._has_model(config):
+            self._session.capsules.wake(self._next(), config, now)
+            return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
+        if why := self._rests(news, config, now) or self._waits(news) if not asked else "":
+            return Turn(skipped=why)
+        if why := self._tending.starter.held_back(agent.ROLE):
+            return Turn(skipped=why)
+        begins()
+        begun = self._session.begin(self._next(), news, config, now)
+        self._woke |= {one.task_id: now for _, one in news.signals if one.task_id}
+        self._log.add("loop_started", f"loop {begun.loop}: {_came_in(news)}", now, loop=begun.loop)
+        return Turn(begun.loop)
+
+    def _next(self) -> int:
+        return max(self.state.loop if self.state else 0, getattr(self._last_packet(), "loop", 0)) + 1
+
+    def _story(self, news: News, now: float, finished: float) -> Packet:
+        return story(self._store, news, self._next(), now, finished)
+
+    def _rests(self, news: News, config: Config, now: float) -> str:
+        """Why the agent is not woken now, or the empty string. After a failure not even urgent news does it."""
+        state = self.state
+        if state is None or not now < times.epoch(state.rests_until):
+            return ""
+        if not state.failed_loops and news.without(self._woke).urgent(config.agent.name):
+            return ""
+        return f"the main agent rests until {state.rests_until[11:16]}: {state.rests_why}"
+
+    def _waits(self, news: News) -> str:
+        """Why the agent is not woken by what is there, or the empty string."""
+        if news.without(self._woke):
+            return ""
+        names = sorted({one.task_id for _, one in news.signals})
+        return f"{', '.join(names[:3])} woke the agent a moment ago: what it says now waits for the next regular beat"
+
+    def _has_model(self, config: Config) -> bool:
+        """Whether a loop is a session of a model. A provider that cannot be used is one: its session says why."""
+        layout = self._store.layout
+        if layout.retired_role(agent.ROLE).exists():
+            return False
+        role = role_or_why(layout, agent.ROLE)
+        known = role if isinstance(role, Role) else Role(agent.ROLE, "")
+        try:
+            found = targets(config.models, known, Spec(id="", objective=""), os.environ)
+        except ProviderError:
+            return True
+        return found[0].endpoint.name != "offline"
+
+    def _commit(self, packet: Packet, config: Config, now: float) -> Packet:
+        """Packet, wake-state, receipts, loop-state, in that order."""
+        packet = msgspec.structs.replace(packet, in_force=self._session.capsules.constraints.in_force(config, now))
+        self._store.packets.append(packet)
+        self._settle(packet, config)
+        made = f"{len(packet.done)} done, {len(packet.made)} made"
+        said = f"failed: {packet.failed}" if packet.failed else made
+        self._log.add("loop", f"loop {packet.loop}: {said}", now, task_id=packet.task_id, loop=packet.loop)
+        return packet
+
+    def _settle(self, packet: Packet, config: Config) -> None:
+        self.state = settle(self._store, self.state, packet, config, self._today)
+
+
+def _came_in(news: News) -> str:
+    found = (
+        (len(news.ended), "task ended", "tasks ended"), (len(news.signals), "signal", "signals"),
+        (news.discoveries, "discovery", "discoveries"),
+    )  # fmt: skip
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in found)

@@ -1,0 +1,102 @@
+"""The packet of a loop where there is no model: its story is made of what really happened, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumen_tui.engine.loops.inputs import News
+from lumen_tui.model import ids, times
+from lumen_tui.model.loop import Artifact, EngineEvent, Health, LeftOut, Packet
+from lumen_tui.model.records import Signal
+from lumen_tui.model.tasks import Usage
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks.task_files import folder_of
+
+_IDS = 200  # signals, and as many tasks, that a packet names by id
+SHOWN = 12  # entries of one kind that a packet names; the rest are counted
+
+
+def story(store: Store, news: News, loop: int, now: float, finished: float) -> Packet:
+    """The packet of loop number `loop` on what came in."""
+    done, bad = by_end(news.ended)
+    offset, newest = news.signals[-1] if news.signals else (-1, Signal("", "", ""))
+    return Packet(
+        id=ids.new_id("pkt"), loop=loop, started_at=times.iso(now), completed_at=times.iso(finished),
+        came_in=shown([signal_words(signal) for _, signal in news.signals], "signals"),
+        came_ids=came_ids([signal for _, signal in news.signals], news.ended),
+        done=shown([one_line(event.text, 120) for event in done], "tasks"),
+        made=results(store, done)[-SHOWN:],
+        abandoned=tuple(_left_out(event) for event in bad[:SHOWN]), next=_next(news, failed(bad)),
+        health=_health(failed(bad)),
+        changed={"tasks_done": len(done), "tasks_failed": len(failed(bad)), "signals_read": len(news.signals),
+                 "discoveries_read": news.discoveries, **news.by_workers},
+        cursor=news.cursor, usage=usage_of(news.ended), seconds=round(max(0.0, finished - now), 3),
+        read_upto=newest.id, read_offset=offset,
+    )  # fmt: skip
+
+
+def came_ids(signals: Sequence[Signal], ended: Sequence[EngineEvent]) -> tuple[str, ...]:
+    """What a loop was told of, by id: the newest where there are many."""
+    return (*[one.id for one in signals[-_IDS:]], *[event.task_id for event in ended[-_IDS:]])
+
+
+def by_end(ended: Sequence[EngineEvent]) -> tuple[list[EngineEvent], list[EngineEvent]]:
+    """The tasks that are done, and the others."""
+    done = [event for event in ended if event.data.get("status") == "done"]
+    return done, [event for event in ended if event.data.get("status") != "done"]
+
+
+def failed(bad: Sequence[EngineEvent]) -> list[EngineEvent]:
+    """Of the tasks that are not done, those with which something is wrong: a cancel is what somebody wanted."""
+    return [event for event in bad if event.data.get("status") != "cancelled"]
+
+
+def results(store: Store, done: Sequence[EngineEvent]) -> tuple[Artifact, ...]:
+    """What the tasks left that are done."""
+    return tuple(artifact for event in done if (artifact := _artifact(store, event)))
+
+
+def _artifact(store: Store, event: EngineEvent) -> Artifact | None:
+    folder = folder_of(store.layout, event.task_id)
+    if folder is None or not (folder / "result.md").exists():
+        return None
+    path = str((folder / "result.md").relative_to(store.root))
+    return Artifact(kind="report", path=path, title=one_line(event.text.partition(": ")[2], 120))
+
+
+def shown(words: list[str], kind: str) -> tuple[str, ...]:
+    """The last of a long list, and how many more there were."""
+    if len(words) <= SHOWN:
+        return tuple(words)
+    return (*words[-SHOWN:], f"and {len(words) - SHOWN} more {kind}")
+
+
+def signal_words(signal: Signal) -> str:
+    """A signal on one line, with who sent it."""
+    place = f" on {signal.wu_id}" if signal.wu_id else ""
+    return one_line(f"{signal.message} ({signal.sender}{place})", 160)
+
+
+def _left_out(event: EngineEvent) -> LeftOut:
+    why = event.data.get("reason") or event.data.get("status", "")
+    return LeftOut(what=one_line(event.text, 120), why=one_line(str(why), 160))
+
+
+def _next(news: News, bad: list[EngineEvent]) -> tuple[str, ...]:
+    steps = [f"Look at {one_line(event.text, 100)}: retry or dismiss it." for event in bad[:3]]
+    if news.discoveries:
+        steps.append(f"Triage {news.discoveries} new {'discovery' if news.discoveries == 1 else 'discoveries'}.")
+    return tuple(steps)
+
+
+def _health(bad: list[EngineEvent]) -> Health:
+    if not bad:
+        return Health()
+    return Health(status="degraded", note=f"{len(bad)} {'task' if len(bad) == 1 else 'tasks'} did not end well")
+
+
+def usage_of(ended: Sequence[EngineEvent]) -> Usage:
+    """What ended tasks cost."""
+    tokens = sum(int(event.data.get("tokens", 0)) for event in ended)
+    return Usage(input_tokens=tokens, usd=sum(float(event.data.get("usd", 0.0)) for event in ended))

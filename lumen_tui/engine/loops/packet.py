@@ -1,0 +1,164 @@
+"""The packet of a session that has ended: made from its deposit, or telling why there is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.actions.facts import is_agent
+from lumen_tui.engine.loops.orientation import orientation
+from lumen_tui.model import agent, ids, times
+from lumen_tui.model.agent import ACTS_FILE, DEPOSIT_FILE, SLEEP_FILE, Act, Deposit, Nap, OpenLoop
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.loop import Artifact, Health, LeftOut, LoopState, Orientation, Packet
+from lumen_tui.model.tasks import Exit, Usage
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.storage import files, raw_json
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.work import unit_views
+
+_MOST = 60_000  # bytes; a line of packets.jsonl takes 64 KiB
+_SHARES = (
+    (20, 400, 12_000),
+    (12, 300, 8000),
+    (8, 200, 4000),
+    (4, 100, 1000),
+)  # entries, characters of one, of the wake
+_ROUNDED = 60.0  # seconds by which the clocks of files may be behind ours
+_COUNTED = {
+    "task": "tasks_created", "signal": "signals_sent", "proposal": "proposals", "discovery": "discoveries_added",
+}  # fmt: skip
+
+
+def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopState | None, now: float) -> Packet:
+    """The packet of a session whose task has ended, or is gone (`folder` is None then)."""
+    ended = (task_files.read_exit(folder) if folder else None) or _gone(begun, now)
+    left = read_json(folder / DEPOSIT_FILE, Deposit) if folder else None
+    acts = _acts(folder)
+    since = times.epoch(state.completed_at if state else begun.started_at)
+    changed = _changed(begun, left, acts, counted=left is not None or not _again(state))
+    changed |= defects_fixed(layout, since, now)
+    base = Packet(
+        id=ids.new_id("pkt"), loop=begun.loop, started_at=begun.started_at, completed_at=times.iso(now),
+        brain=safe(ended.brain) or "none", task_id=agent.task_id(begun.loop),
+        session=ended.session, came_in=begun.came_in, came_ids=begun.came_ids, cut=begun.cut, cursor=begun.cursor,
+        changed=changed,
+        ordered=tuple(one_line(f"{act.id}: {act.text}", 160) for act in acts if act.kind == "task"),
+        orientation=orientation(layout, folder, ended) if folder else Orientation(),
+        seconds=round(max(0.0, times.epoch(ended.finished_at, now) - times.epoch(begun.started_at, now)), 3),
+    )  # fmt: skip
+    done = tuple(one_line(f"{act.kind} {act.id}: {act.text}", 120) for act in acts)
+    packet = _good(base, begun, left, ended, folder) if left else _bad(base, begun, ended, state, done)
+    return fitted(packet)
+
+
+def _gone(begun: OpenLoop, now: float) -> Exit:
+    name = agent.task_id(begun.loop)
+    return Exit(task_id=name, status="lost", finished_at=times.iso(now), reason=f"the folder of {name} is gone")
+
+
+def _good(base: Packet, begun: OpenLoop, left: Deposit, ended: Exit, folder: Path | None) -> Packet:
+    nap = (read_json(folder / SLEEP_FILE, Nap) if folder else None) or Nap(0.0)
+    return msgspec.structs.replace(
+        base, done=begun.done, made=left.made or begun.made, decided=left.decided, abandoned=left.abandoned,
+        decided_against=left.decided_against, constraints=left.constraints, next=left.next, health=left.health,
+        wake_state=left.wake_state, sleep_seconds=nap.seconds, sleep_why=nap.reason, read=begun.read,
+        read_upto=begun.read_upto, read_offset=begun.read_offset, usage=_with(ended.usage, begun),
+    )  # fmt: skip
+
+
+def _bad(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None, done: tuple[str, ...]) -> Packet:
+    """Nothing counts as read, and the same news comes again; in the end it is left to a person."""
+    why = safe(ended.reason) or f"it ended as {ended.status} without a deposit"
+    again = _again(state)
+    words = "its news is shown again" if again else "its news is not shown again: the signals stay unread"
+    return msgspec.structs.replace(
+        base, failed=why, done=done, health=Health("degraded", f"the session failed: {why}"),
+        abandoned=(LeftOut(f"loop {begun.loop}; {words}", why),),
+        cursor=(state.cursor if state else {}) if again else begun.cursor,
+        usage=ended.usage if again else _with(ended.usage, begun),
+    )  # fmt: skip
+
+
+def _again(state: LoopState | None) -> bool:
+    """Whether what a loop that failed was shown is shown again."""
+    return (state.failed_loops if state else 0) + 1 < agent.FAILED_LOOPS
+
+
+def _with(usage: Usage, begun: OpenLoop) -> Usage:
+    """What the session cost, and the tasks that had ended."""
+    return Usage(usage.input_tokens + begun.tokens, usage.output_tokens, usage.usd + begun.usd)
+
+
+def _acts(folder: Path | None) -> list[Act]:
+    found = []
+    for line in (files.read(folder / ACTS_FILE) or b"").splitlines() if folder else ():
+        try:
+            found.append(msgspec.json.decode(line, type=Act))
+        except UNDECODABLE:
+            continue
+    return found
+
+
+def _changed(begun: OpenLoop, left: Deposit | None, done: list[Act], *, counted: bool) -> dict[str, int]:
+    """What the loop and its workers changed, never what a person did meanwhile.
+
+    What came in counts where it is dealt with (`counted`): a loop that failed leaves it to the next one.
+    """
+    counts = Counter({"tasks_done": 0, "tasks_failed": 0, "signals_read": 0, "discoveries_read": 0})
+    if counted:
+        counts.update(
+            tasks_done=begun.tasks_done, tasks_failed=begun.tasks_failed, signals_read=begun.signals,
+            discoveries_read=begun.discoveries, **begun.by_workers,
+        )  # fmt: skip
+    counts.update(_COUNTED.get(act.kind, "memory_added") for act in done)
+    counts.update(artifacts=len(left.made) if left else 0, decisions=len(left.decided) if left else 0)
+    return {name: count for name, count in counts.items() if count}
+
+
+def defects_fixed(layout: Layout, since: float, until: float) -> dict[str, int]:
+    """How many work units of type `bug` the agent finished in a time, from their stamps; empty for none."""
+    fixed = 0
+    for path in layout.stamps.glob("WU-*.done"):
+        try:
+            if path.stat().st_mtime < since - _ROUNDED:
+                continue
+            stamp = raw_json.read(path) or {}
+            done, by = times.epoch(str(stamp.get("done_at", ""))), str(stamp.get("done_by", ""))
+            own = since < done <= until and is_agent(layout, by)
+            unit = unit_views.read(layout.root, path.stem) if own else None
+        except (files.StoreError, ValueError, OSError):
+            continue
+        fixed += unit is not None and unit.type == "bug"
+    return {"defects_fixed": fixed} if fixed else {}
+
+
+def fitted(packet: Packet) -> Packet:
+    """The packet as one line takes it: what is too long is cut, and says so."""
+    for entries, words, wake in _SHARES:
+        if len(msgspec.json.encode(packet)) <= _MOST:
+            return packet
+        packet = _shorter(packet, entries, words, wake)
+    return packet
+
+
+def _shorter(packet: Packet, entries: int, words: int, wake: int) -> Packet:
+    def cut(text: str, most: int = words) -> str:
+        return text if len(text) <= most else f"{text[: most - 1]}…"
+
+    def left(items: tuple[LeftOut, ...]) -> tuple[LeftOut, ...]:
+        return tuple(LeftOut(cut(one.what), cut(one.why)) for one in items[:entries])
+
+    made = tuple(Artifact(cut(one.kind), cut(one.path), cut(one.title)) for one in packet.made[:entries])
+    return msgspec.structs.replace(
+        packet, came_in=tuple(map(cut, packet.came_in[:entries])), came_ids=packet.came_ids[: 5 * entries],
+        done=tuple(map(cut, packet.done[:entries])), ordered=tuple(map(cut, packet.ordered[:entries])),
+        made=made, decided=tuple(map(cut, packet.decided[:entries])), abandoned=left(packet.abandoned),
+        decided_against=left(packet.decided_against), next=tuple(map(cut, packet.next[:entries])),
+        constraints=tuple(map(cut, packet.constraints[:entries])),
+        wake_state=cut(packet.wake_state, wake), cut=(*packet.cut[:entries], "the deposit was too long and was cut"),
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""A loop on a model: a worker's task like any other, begun with a briefing and ended with a packet.
+
+Nothing of it is kept in memory alone. loops/current.json is written first, then the task's spec, then the worker
+starts; the packet ends it. A kill at any point leaves a state from which the next look goes on.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.engine.loops.briefing import INBOX, Facts, brief, in_order
+from lumen_tui.engine.loops.capsules import Capsules
+from lumen_tui.engine.loops.inputs import News
+from lumen_tui.engine.loops.offline import by_end, came_ids, failed, results, shown, signal_words, usage_of
+from lumen_tui.engine.loops.packet import packet_of
+from lumen_tui.engine.supervisor.supervisor import Tending
+from lumen_tui.model import agent, times
+from lumen_tui.model.agent import OpenLoop
+from lumen_tui.model.briefing import Briefing
+from lumen_tui.model.budget import dollars
+from lumen_tui.model.config import Config
+from lumen_tui.model.loop import LoopState, Packet
+from lumen_tui.model.snapshot import SpendView
+from lumen_tui.model.tasks import Spec, Status
+from lumen_tui.model.text import one_line
+from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.redaction import clean, clean_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks.task_end import write_exit
+from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.tools.policy.fence import new_mark
+
+_OBJECTIVE = "Loop {}: see what came in, decide what is worth doing, give it to workers, and deposit."
+
+
+class LoopSession:
+    """The session that is at work, if any. Only one is at a time."""
+
+    def __init__(self, store: Store, tending: Tending) -> None:
+        self._store, self._tending = store, tending
+        self.open = read_json(store.layout.open_loop, OpenLoop)
+        self.capsules = Capsules(store.layout)
+
+    def begin(self, loop: int, news: News, config: Config, now: float) -> OpenLoop:
+        """Brief and start a session; its number is `loop`, or the next one whose task is not there already."""
+        layout = self._store.layout
+        while task_files.folder_of(layout, agent.task_id(loop)) is not None:
+            loop += 1
+        with closing(Reader(self._store.root, config.agent.name)) as reader:
+            picture = reader.snapshot(now)
+        facts = Facts(
+            layout=layout, picture=picture, news=news, loop=loop, now=now, mark=new_mark(), budget=_left(picture.spend),
+            signals=in_order((one for _, one in news.signals), config.agent.name),
+            capsule=self.capsules.wake(loop, config, now),
+        )  # fmt: skip
+        briefing = brief(facts)
+        self.open = self._record(facts, briefing)
+        files.replace(layout.open_loop, clean_line(msgspec.json.encode(self.open)))
+        task_files.add(layout, _spec(loop, briefing, now))
+        self._tending.notice(now)
+        self._start(now)
+        return self.open
+
+    def _record(self, facts: Facts, briefing: Briefing) -> OpenLoop:
+        news = facts.news
+        done, bad = by_end(news.ended)
+        seen = facts.signals[: briefing.taken[INBOX]]
+        offset, newest = news.signals[-1] if news.signals and len(seen) == len(facts.signals) else (-1, None)
+        spent = usage_of(news.ended)
+        return OpenLoop(
+            loop=facts.loop, started_at=times.iso(facts.now),
+            came_in=shown([signal_words(one) for one in seen[::-1]], "signals"), came_ids=came_ids(seen, news.ended),
+            done=shown([one_line(event.text, 120) for event in done], "tasks"),
+            made=results(self._store, done), tasks_done=len(done), tasks_failed=len(failed(bad)),
+            discoveries=news.discoveries, by_workers=news.by_workers,
+            read=() if newest else tuple(one.id for one in seen), read_upto=newest.id if newest else "",
+            read_offset=offset, signals=len(seen), cut=briefing.cut, cursor=news.cursor, tokens=spent.tokens,
+            usd=spent.usd,
+        )  # fmt: skip
+
+    def has_task(self) -> bool:
+        """Whether the session came so far that it has a task. One that was killed before leaves nothing."""
+        return self.open is not None and self._folder(self.open) is not None
+
+    def _folder(self, begun: OpenLoop) -> Path | None:
+        return task_files.folder_of(self._store.layout, agent.task_id(begun.loop))
+
+    def look(self, state: LoopState | None, now: float, *, may_start: bool) -> Packet | None:
+        """See to the session: start it where it waits; the packet once it has ended."""
+        if self.open is None:
+            return None
+        name, folder = agent.task_id(self.open.loop), self._folder(self.open)
+        if folder is None:
+            return packet_of(self._store.layout, self.open, None, state, now)
+        if task_files.read_exit(folder) is not None:
+            return packet_of(self._store.layout, self.open, folder, state, now)
+        view = self._tending.index.find(name)
+        if view is not None and view.status is Status.QUEUED:
+            if (folder / agent.DEPOSIT_FILE).exists():  # the attempt that was lost had come to its end
+                write_exit(folder, name, "done", "", attempt=max(1, view.attempt), now=now)
+            elif may_start:
+                self._start(now)
+        return None
+
+    def _start(self, now: float) -> None:
+        assert self.open is not None  # noqa: S101 - both callers look before
+        self._tending.starter.start_loop(agent.task_id(self.open.loop), now)
+
+    def close(self) -> None:
+        """The packet of the session stands."""
+        directories.remove(self._store.layout.open_loop)
+        self.open = None
+
+
+def _spec(loop: int, briefing: Briefing, now: float) -> Spec:
+    return Spec(
+        id=agent.task_id(loop), objective=_OBJECTIVE.format(loop), role=agent.ROLE, context=clean(briefing.text),
+        priority="P1", created_by="engine", created_at=times.iso(now),
+    )  # fmt: skip
+
+
+def _left(spend: SpendView) -> str:
+    """What may still be spent today, in words."""
+    said = []
+    if spend.tokens_cap:
+        said.append(f"{max(0, spend.tokens_cap - spend.tokens):,} of {spend.tokens_cap:,} tokens")
+    if spend.usd_cap:
+        said.append(f"{dollars(max(0.0, spend.usd_cap - spend.usd), spend.usd_cap)} of {dollars(spend.usd_cap)}")
+    return f"{' and '.join(said)} today" if said else "no limit is set"

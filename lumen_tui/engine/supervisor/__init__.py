@@ -1,0 +1,1 @@
+"""Workers supervised: dispatched, watched, restarted within limits, paused and killed."""

@@ -1,0 +1,197 @@
+"""Which queued task gets a worker next, and which never can."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Collection, Set
+from subprocess import Popen
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.supervisor import workers
+from lumen_tui.engine.supervisor.zygote import Zygote
+from lumen_tui.engine.wakeups import Wakeups
+from lumen_tui.model import agent
+from lumen_tui.model.config import Config
+from lumen_tui.model.ids import BadId
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.queueing import in_lanes, lane_full
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Run, Status, TaskView
+from lumen_tui.providers.choose import key_names
+from lumen_tui.providers.preload import kind_of
+from lumen_tui.storage import files
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.settings.roles import load_role
+from lumen_tui.store.tasks import task_end
+from lumen_tui.store.tasks.task_index import TaskIndex
+
+
+def role_or_why(layout: Layout, name: str) -> Role | str:
+    """The role in force, or the sentence that says why there is none."""
+    try:
+        return load_role(layout, name)
+    except FileNotFoundError:
+        return f"role {name!r} is not in force: hire it, or retry the task with another role"
+    except BadFile as error:
+        return f"role {name!r} cannot be read: roles/{name}.md line {error.line}: {error}"
+    except (files.StoreError, BadId) as error:
+        return f"role {name!r} cannot be used: {error}"
+
+
+def death_words(code: int) -> str:
+    """What an exit code, negative for a signal, says about a worker that left no exit.json."""
+    if code == -signal.SIGKILL:
+        return "it was killed (SIGKILL), by hand or because memory ran out"
+    if code < 0:
+        return f"it was ended by {signal.Signals(-code).name}"
+    return f"its exit code was {code}" if code else ""
+
+
+class Starter:
+    """Starts queued tasks up to the limits, and keeps the processes it started."""
+
+    def __init__(self, store: Store, log: EventLog, index: TaskIndex, *, epoch: int) -> None:
+        self._store, self._log, self._index, self._epoch = store, log, index, epoch
+        self._children: dict[str, Popen[bytes]] = {}
+        self._codes: dict[str, int] = {}  # exit codes of workers that ended, negative for a signal
+        self._busy = True  # whether a task was started since the last zygote was made
+        self._warm: dict[int, str] = {}  # pid -> task of the zygote's children
+        self.paused_roles: Collection[str] = ()
+        self.zygote = Zygote(store.layout.engine_log)
+        self.wakeups = Wakeups(store.layout)
+        self.provider = "offline"
+        self.models = ModelsConfig()
+        self.held_back: Callable[[str], str] = lambda _: ""  # why no task of a role may start now
+
+    def warm_up(self, config: Config) -> None:
+        """Have a zygote at hand: one, and after it has ended another only once there was work again."""
+        if config.workers.warm_minutes > 0 and self.zygote.pid == 0 and self._busy:
+            self._busy = False
+            kind = kind_of(self.models, self.provider)
+            self.zygote.launch(kind, workers.worker_env(()), config.workers.warm_minutes * 60)
+            if self.zygote.fileno() >= 0:
+                self.wakeups.watch_fd(self.zygote.fileno())
+
+    def child_ended(self) -> bool:
+        """Whether one of our own workers has ended and was not looked at yet."""
+        return any(child.poll() is not None for child in self._children.values())
+
+    def reap(self) -> None:
+        """Take in which workers have ended, and how."""
+        for name, child in list(self._children.items()):
+            if (code := child.poll()) is not None:
+                self._codes[name] = code
+                del self._children[name]
+        for ended in self.zygote.take_ended():
+            if name := self._warm.pop(ended.pid, ""):
+                self._codes[name] = ended.code
+
+    def ended_how(self, task_id: str) -> str:
+        """How the process of a task ended, in words; empty where that is not known."""
+        return death_words(self._codes.get(task_id, 0))
+
+    def forget_others(self, begun: Set[str]) -> None:
+        """Keep no exit codes but of these tasks, and no workers whose zygote went before them."""
+        self._codes = {name: code for name, code in self._codes.items() if name in begun}
+        self._warm = {pid: name for pid, name in self._warm.items() if name in begun}
+
+    def watch(self, alive: dict[str, Run]) -> None:
+        """Be woken when one of these workers ends, whoever started it."""
+        self.wakeups.keep_processes(set(alive))
+        for task_id, run in alive.items():
+            self.wakeups.watch_process(task_id, task_end.identity(run))
+
+    def close(self) -> None:
+        """Let the zygote go and every descriptor with it; workers go on."""
+        self.zygote.retire()
+        self.wakeups.close()
+
+    def start_next(self, config: Config, now: float) -> list[str]:
+        """Start what may start; returns the ids. Queued tasks may have been edited: the next few are read again."""
+        alive = [view for view in self._index.begun() if view.status.alive and view.spec.role != agent.ROLE]
+        free = config.workers.limit - len(alive)
+        started: list[str] = []
+        if free <= 0 or not self._index.queued():
+            return started
+        self._index.refresh(now, {}, only={view.id for view in self._index.queued()[: config.workers.limit]})
+        by_role = [view.spec.role for view in alive]
+        for view in self._index.queued():
+            if len(started) >= free:
+                break
+            if lane_full(view, in_lanes(alive), config.lanes):
+                continue
+            if self._start(view, by_role, now):
+                started.append(view.id)
+                by_role.append(view.spec.role)
+                alive.append(view)
+        return started
+
+    def start_loop(self, task_id: str, now: float) -> bool:
+        """Start the main agent's session, which takes no worker's place."""
+        view = self._index.find(task_id)
+        if view is None or view.status is not Status.QUEUED or self.held_back(view.spec.role):
+            return False
+        return view.spec.role not in self.paused_roles and self._launch(view, now)
+
+    def _start(self, view: TaskView, by_role: list[str], now: float) -> bool:
+        if view.spec.role == agent.ROLE:
+            return False  # the loop starts it
+        if self._store.layout.retired_role(view.spec.role).exists():
+            return False  # fired: its tasks wait until it is hired again, or until they are cancelled
+        if self.held_back(view.spec.role) or view.spec.role in self.paused_roles:
+            return False
+        role = role_or_why(self._store.layout, view.spec.role)
+        if isinstance(role, str):
+            self.give_up(view, "failed", role, now)
+            return False
+        if dead := self._dead_dependency(view):
+            self.give_up(view, "failed", dead, now)
+            return False
+        if view.waits_for or 0 < role.limits.at_once <= by_role.count(view.spec.role):
+            return False
+        return self._launch(view, now)
+
+    def _keys(self, view: TaskView) -> tuple[str, ...]:
+        """The keys of every endpoint that the task may come to."""
+        role, spec = role_or_why(self._store.layout, view.spec.role), view.spec
+        tier = role.tier if isinstance(role, Role) else ""
+        return key_names(self.provider, self.models, role=spec.role, tier=tier, model=spec.model)
+
+    def _launch(self, view: TaskView, now: float) -> bool:
+        folder, env = self._store.layout.task(view.id), workers.worker_env(self._keys(view))
+        kind = kind_of(self.models, self.provider)
+        try:
+            started = workers.start(folder, env=env, kind=kind, epoch=self._epoch, now=now, zygote=self.zygote)
+        except workers.NoProcess as error:
+            self._log.add("not_started", f"no process for a worker: {error}; it is tried again", now, task_id=view.id)
+            return False
+        if started is None:
+            return False
+        self._codes.pop(view.id, None)
+        self._busy = True
+        if started.child is not None:
+            self._children[view.id] = started.child
+        else:
+            self._warm[started.pid] = view.id
+        self.wakeups.watch_process(view.id, started.leader)
+        self._index.expect(view.id)
+        self._log.add("task_started", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=started.pid)
+        return True
+
+    def give_up(self, view: TaskView, status: str, reason: str, now: float) -> None:
+        """End a task that never had a worker."""
+        folder = self._store.layout.task(view.id)
+        task_end.write_exit(folder, view.id, status, reason, attempt=view.attempt, now=now)
+        self._index.expect(view.id)
+
+    def _dead_dependency(self, view: TaskView) -> str:
+        """Why a task can never start: something it depends on did not end well."""
+        for name in view.spec.depends_on:
+            found = self._index.find(name)
+            if found is None:
+                return f"it depends on {name}, which does not exist"
+            if found.status in (Status.FAILED, Status.CANCELLED, Status.LOST) and found.finished:
+                return f"it depends on {name}, which ended as {found.status}"
+        return ""

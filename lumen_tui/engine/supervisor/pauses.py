@@ -1,0 +1,128 @@
+"""Pauses in force: of everything, of the loop, of a role, of one task's worker."""
+
+from __future__ import annotations
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.model import ids
+from lumen_tui.model.loop import Pause, Pauses
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import Stamped
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.task_index import TaskIndex
+from lumen_tui.store.tasks.task_records import has_worker
+
+LOOP, ROLE = "loop", "role:"
+Answer = tuple[bool, str]
+
+
+class Pausing:
+    """Puts pauses into force, and ends them at a word or at their time."""
+
+    def __init__(self, layout: Layout, log: EventLog, index: TaskIndex) -> None:
+        self._layout, self._log, self._index = layout, log, index
+        self._all = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
+        self._parts = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
+
+    def paused(self) -> Pause | None:
+        """The pause of everything; None where it is not paused."""
+        self._all.refresh()
+        return self._all.value
+
+    @property
+    def parts(self) -> Pauses:
+        """What is paused by itself."""
+        self._parts.refresh()
+        return self._parts.value
+
+    def pause(self, target: str, pause: Pause) -> Answer:
+        """Pause everything (no target), the `loop`, a `role:NAME`, or the worker of a task."""
+        if not target:
+            return self._pause_all(pause)
+        if target == LOOP or target.startswith(ROLE):
+            pauses.change(self._layout, target, pause)
+            return True, f"{target.removeprefix(ROLE)} is {pause.words}"
+        if target not in self._at_work():
+            return False, f"no worker is at {target}"
+        pauses.hold(self._layout.task(target), pause)
+        return True, "its worker rests " + ("at once" if pause.after == "now" else "after the step it is at")
+
+    def _pause_all(self, pause: Pause) -> Answer:
+        pauses.pause_all(self._layout, pause)
+        if pause.after == "task":
+            return True, "paused: running workers go on, nothing new starts"
+        running = self._at_work()
+        for task_id in running:
+            pauses.hold(self._layout.task(task_id), pause)
+        when = "at once" if pause.after == "now" else "after their step"
+        return True, f"paused: nothing new starts, {len(running)} workers rest {when}"
+
+    def _at_work(self) -> list[str]:
+        """The tasks with a worker, by the locks: the list may be a moment old."""
+        may = self._index.unsettled()
+        return [name for name in may if has_worker(self._layout.task(name))]
+
+    def resume(self, target: str, *, alone: bool = False) -> Answer:
+        """Let what was paused go on; without a target all of it: the loop, each role and each worker too.
+
+        With `alone` what is paused by itself stays so.
+        """
+        if target == LOOP or target.startswith(ROLE):
+            there = pauses.change(self._layout, target, None)
+            return there, "resumed" if there else f"{target.removeprefix(ROLE)} is not paused"
+        if target:
+            return self._resume_one(target)
+        if alone:
+            self._end_pause_of_all()
+            return True, "resumed"
+        return True, self._resume_all()
+
+    def _resume_all(self) -> str:
+        parts = pauses.parts(self._layout)
+        self._end_pause_of_all()
+        named = [LOOP] if parts.loop else []
+        named += [ROLE + name for name in parts.roles]
+        for name in named:
+            pauses.change(self._layout, name, None)
+        held = [name for name in self._at_work() if pauses.held(self._layout.task(name))]
+        for task_id in held:
+            pauses.let_go(self._layout.task(task_id))
+        more = [name.removeprefix(ROLE) for name in named] + held
+        return "resumed" + (f", with {', '.join(more)}" if more else "")
+
+    def _end_pause_of_all(self) -> None:
+        pause = self.paused()
+        pauses.pause_all(self._layout, None)
+        if pause is not None:
+            self._let_go(pause)
+
+    def _resume_one(self, task_id: str) -> Answer:
+        if task_id not in self._at_work() or not pauses.held(self._layout.task(task_id)):
+            return False, f"the worker of {ids.short(task_id)} does not rest"
+        pauses.let_go(self._layout.task(task_id))
+        return True, "its worker goes on"
+
+    def _let_go(self, pause: Pause) -> None:
+        for task_id in self._at_work():
+            folder = self._layout.task(task_id)
+            if (hold := pauses.held(folder)) and (hold.at, hold.by) == (pause.at, pause.by):
+                pauses.let_go(folder)
+
+    def end_those_over(self, now: float) -> None:
+        """End every pause whose time has come."""
+        pause, parts = self.paused(), self.parts
+        if pause is not None and pause.over(now):
+            self._end_pause_of_all()  # what is paused by itself has a time of its own
+            self._tell("everything", pause, now)
+        named = [(LOOP, parts.loop)] + [(ROLE + name, one) for name, one in parts.roles.items()]
+        for name, one in named:
+            if one is not None and one.over(now):
+                self.resume(name)
+                self._tell(name, one, now)
+        for task_id in self._index.running():
+            folder = self._layout.task(task_id)
+            if (hold := pauses.held(folder)) and hold.over(now):
+                pauses.let_go(folder)
+                self._tell(task_id, hold, now)
+
+    def _tell(self, what: str, pause: Pause, now: float) -> None:
+        self._log.add("resumed", f"{what} goes on: it was {pause.words}", now)

@@ -1,0 +1,262 @@
+"""The life of tasks: collect what ended, retry what was lost, end what ran too long, start what is next."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.supervisor import workers
+from lumen_tui.engine.supervisor.dispatcher import Starter, role_or_why
+from lumen_tui.engine.supervisor.restart_limiter import Deaths
+from lumen_tui.model import agent, times
+from lumen_tui.model.config import Config
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import Run, Status, TaskView
+from lumen_tui.storage import backwards, directories, files, process
+from lumen_tui.storage.clock import Clock, SystemClock
+from lumen_tui.storage.store import Store
+from lumen_tui.storage.sweeping import sweep
+from lumen_tui.store.audit.dismissals import PutAside
+from lumen_tui.store.tasks import pauses, task_end, task_files
+from lumen_tui.store.tasks.begun import nothing_begun
+from lumen_tui.store.tasks.task_index import TaskIndex
+from lumen_tui.store.tasks.task_records import has_worker, read_json
+from lumen_tui.store.tasks.waits import died_waiting, waited
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+
+_REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
+_TOLD = re.compile(rb'^\{"seq":.*?"kind":"task_ended",.*?"task_id":"([a-z0-9-]+)".*?"attempt":(\d+)', re.M)
+Attempt = tuple[str, int]  # a task and the number of the attempt: one that was put back ends more than once
+_AT_ONCE = 300  # tasks that wait or have ended, read in one look after a start: about 20 ms
+_GRACE = 15.0  # seconds past its time limit before the engine ends a worker that should have ended itself
+
+
+class Collected(msgspec.Struct, frozen=True):
+    """tasks/<id>/collected.json: the engine has taken the result in, once."""
+
+    at: str
+    status: str
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """tasks/<id>/stop.json: a worker was asked to end, and how the task then counts."""
+
+    status: str
+    reason: str
+
+
+def told_ends(store: Store) -> set[Attempt]:
+    """The attempts whose end stands in the newest part of events.jsonl."""
+    found: set[Attempt] = set()
+    for journal in (store.layout.earlier_events, store.layout.events):
+        ended = _TOLD.findall(backwards.read_tail(journal, _REMEMBERED))
+        found.update((name.decode(), int(attempt)) for name, attempt in ended)
+    return found
+
+
+@dataclass
+class Tended:
+    """What one look at the tasks changed."""
+
+    started: list[str] = field(default_factory=list)
+    collected: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+class Tending:
+    """Owns the workers of one engine."""
+
+    def __init__(self, store: Store, log: EventLog, *, epoch: int, clock: Clock | None = None) -> None:
+        self._store, self._log = store, log
+        self._clock = clock or SystemClock()
+        self._deaths = Deaths(store.layout, log)
+        self._remembers = -1  # the revision of the index whose tasks alone are remembered
+        self._met: dict[Attempt, float] = {}  # task and attempt -> awake time when this engine first saw it
+        self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
+        self.starter = Starter(store, log, self.index, epoch=epoch)
+        self._ending: dict[str, asyncio.Task[None]] = {}
+        self._dismissed = PutAside(store.layout)
+        self._told: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
+        self._collected: set[Attempt] = set()
+        self._settled: set[str] = set()  # ended and collected: nothing is left to do until a person has dealt with it
+        self._dealt: frozenset[str] = frozenset()
+        self.config = Config()
+
+    def recover(self, now: float) -> int:
+        """Take in everything that is there after a start; returns how many living workers were adopted."""
+        self.index.refresh(now, {}, running=self._clock.running())
+        adopted = [view for view in self.index.begun() if view.status.alive]
+        for view in adopted:
+            self._log.add("adopted", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=view.pid)
+        return len(adopted)
+
+    def notice(self, now: float) -> None:
+        """Take in tasks that were made a moment ago."""
+        self.index.refresh(now, {}, only=set(), running=self._clock.running())
+
+    def look(self, now: float, *, may_start: bool) -> Tended:
+        """One pass over the tasks. Reads nothing of a task on which nothing changed."""
+        tended = Tended()
+        self.starter.reap()
+        self.index.refresh(now, {}, only=set(), running=self._clock.running())
+        self._dismissed.refresh()
+        self._dealt = self._dismissed.targets()
+        for view in self.index.begun():
+            if view.id in self._settled and view.id not in self._dealt:
+                continue
+            if view.status is Status.LOST and not view.finished:
+                self._lost(view, tended, now)
+            elif view.finished:
+                self._collect(view, tended, now)
+            else:
+                self._tend(view, now)
+        self._forget_others()
+        self.starter.watch(self.index.running())
+        if may_start and not self.index.loading:
+            tended.started = self.starter.start_next(self.config, now)
+        return tended
+
+    def _forget_others(self) -> None:
+        """Keep nothing of tasks that were archived or taken away: an engine runs for months."""
+        if self._remembers == self.index.revision:
+            return
+        self._remembers, begun = self.index.revision, {view.id for view in self.index.begun()}
+        self._met = {attempt: since for attempt, since in self._met.items() if attempt[0] in begun}
+        self._collected = {attempt for attempt in self._collected if attempt[0] in begun}
+        self._settled &= begun
+        self.starter.forget_others(begun)
+
+    def _lost(self, view: TaskView, tended: Tended, now: float) -> None:
+        """A worker went without a word: try again where that is safe, give up where it is not."""
+        if view.id in self._ending:
+            return  # we ended it ourselves; that job writes the exit
+        folder = self._store.layout.task(view.id)
+        tended.lost.append(view.id)
+        self.index.expect(view.id)
+        if stop := read_json(folder / "stop.json", Stop):
+            task_end.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
+            return
+        how = self.starter.ended_how(view.id)
+        how = f": {how}" if how else ""
+        self._deaths.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
+        again = view.attempt - died_waiting(folder) <= self.config.workers.retries
+        repeatable = self._repeatable(view.spec.role, folder, view.attempt)
+        if again and repeatable:
+            workers.put_aside(folder, view.attempt)
+            text = f"attempt {view.attempt} ended without a word{how}; trying again"
+            self._log.add("lost", text, now, task_id=view.id)
+        else:
+            why = "; it may have changed something, so it is not begun again by itself" if again else ""
+            reason = f"the worker ended without a word in attempt {view.attempt}{how}{why}"
+            task_end.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
+            self._log.add("lost", reason, now, task_id=view.id)
+
+    def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
+        """Only what changes nothing may run twice, or what has changed nothing yet."""
+        role = role_or_why(self._store.layout, role_name)
+        reads = isinstance(role, Role) and not role.write and role.shell != "any"
+        return reads or (isinstance(role, Role) and nothing_begun(folder, attempt))
+
+    def _collect(self, view: TaskView, tended: Tended, now: float) -> None:
+        """Take a result in exactly once, then archive it. A failed task stays until a person has dealt with it."""
+        folder = self._store.layout.task(view.id)
+        if (view.id, view.attempt) not in self._collected and read_json(folder / "collected.json", Collected) is None:
+            tended.collected.append(view.id)
+            self._tell(view, now)
+            record = Collected(at=times.iso(now), status=str(view.status))
+            files.replace(folder / "collected.json", msgspec.json.encode(record))
+        self._collected.add((view.id, view.attempt))
+        over = view.status in (Status.DONE, Status.CANCELLED) or view.spec.role == agent.ROLE
+        if over or view.id in self._dealt:
+            self._archive(view, folder, now)
+        else:
+            self._settled.add(view.id)
+
+    def _tell(self, view: TaskView, now: float) -> None:
+        if self._told is None:
+            self._told = told_ends(self._store)
+        if (view.id, view.attempt) not in self._told:
+            self._log.add(
+                "task_ended", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id,
+                status=str(view.status), reason=view.reason, tokens=view.usage.tokens, usd=view.usage.usd,
+                brain=view.brain, attempt=view.attempt,
+            )  # fmt: skip
+
+    def _archive(self, view: TaskView, folder: Path, now: float) -> None:
+        """Move the folder out of the way, unless a worker is still on its way out of it: the next look does."""
+        if has_worker(folder):
+            self.index.expect(view.id)
+            return
+        year, month = times.iso(view.finished)[:7].split("-")
+        target = self._store.layout.archive / year / month
+        directories.make_folder(target)
+        sweep(folder, now)
+        directories.move(folder, target / view.id)
+        self._dismissed.refresh()
+        if view.id in self._dealt and view.id not in self._dismissed.targets():  # taken back at this very moment
+            task_files.unarchive(self._store.layout, view.id)
+
+    def _tend(self, view: TaskView, now: float) -> None:
+        """Look after one that is alive."""
+        if self.index.is_leaderless(view.id):
+            self._free(view, now)
+        elif not pauses.held(self._store.layout.task(view.id)):
+            self._limit(view, now)
+
+    def _free(self, view: TaskView, now: float) -> None:
+        """End what still holds the lock of a worker that has gone; the task is lost then, and treated as such."""
+        killed = process.kill_lock_holders(str(self._store.layout.task(view.id) / "run.lock"))
+        if killed:
+            text = f"its worker is gone; {len(killed)} processes that still held its lock were ended"
+            self._log.add("leftover", text, now, task_id=view.id, pids=killed)
+            self.index.expect(view.id)
+
+    def _limit(self, view: TaskView, now: float) -> None:
+        """End a worker that is past its time and did not end itself. The time that the machine sleeps is left out,
+        and what passed before this engine met the worker.
+        """
+        limit = view.spec.timeout_seconds
+        if not limit:
+            role = role_or_why(self._store.layout, view.spec.role)
+            limit = role.limits.timeout_seconds if isinstance(role, Role) else 0.0
+        met = self._met.setdefault((view.id, view.attempt), self._clock.awake())
+        took = self._clock.awake() - met
+        folder = self._store.layout.task(view.id)
+        if limit > 0 and took > limit + _GRACE and took - waited(folder, view.attempt, now) > limit + _GRACE:
+            self.end(view, status="failed", reason=f"timed out after {times.span(limit)}", now=now)
+
+    def end(self, view: TaskView, *, status: str, reason: str, now: float) -> None:
+        """Begin to end a task, in steps, without waiting for it. The lock decides: the list may be a moment old."""
+        alive = has_worker(self._store.layout.task(view.id))
+        if view.status is Status.QUEUED and not alive:
+            self.starter.give_up(view, status, reason, now)
+        elif view.id not in self._ending:
+            import asyncio  # 40 ms that taking over from a dead engine need not wait for
+
+            folder = self._store.layout.task(view.id)
+            job = asyncio.get_running_loop().create_task(self._end(view, folder, status, reason, now))
+            self._ending[view.id] = job
+            job.add_done_callback(lambda _: self._ending.pop(view.id, None))
+
+    async def _end(self, view: TaskView, folder: Path, status: str, reason: str, now: float) -> None:
+        run = read_json(folder / "run.json", Run)
+        if run is None:
+            return
+        limits = self.config.workers
+        await workers.end(folder, run, status=status, reason=reason, ask=limits.ask_seconds, term=limits.term_seconds)
+        if not (folder / "exit.json").exists():
+            task_end.write_exit(folder, view.id, status, reason, attempt=run.attempt, now=now)
+
+    async def wait_for_endings(self) -> None:
+        """Wait until every worker that is being ended has ended."""
+        if self._ending:
+            import asyncio
+
+            await asyncio.gather(*self._ending.values(), return_exceptions=True)

@@ -1,0 +1,1 @@
+"""The `claude` program (Claude Code) as a back end."""

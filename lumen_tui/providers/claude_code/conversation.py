@@ -1,0 +1,284 @@
+"""A conversation with a running Claude Code: its stream of events, its questions, its end.
+
+It asks on the same pipes: before each tool (`hook_callback`), whether one of its own may run (`can_use_tool`), and for
+the tools that are ours (`mcp_message`). Whatever lets it call the model again is answered after that call was set
+aside; and while an answer is being written nothing is answered but the first, so that each call is settled in order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator
+from typing import Any
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import Conversation, Job, Outcome, Permit, ProviderError, Ran, Reply, Said, Step, ToolCall
+from lumen_tui.providers.base import ask as ask_worker
+from lumen_tui.providers.claude_code import mcp_server
+from lumen_tui.providers.claude_code.end import outcome
+from lumen_tui.providers.claude_code.json_lines import Closed, Wire
+from lumen_tui.providers.claude_code.program import OWN, check_version
+from lumen_tui.providers.claude_code.usage import Counter
+from lumen_tui.providers.conversation.conversation import opening
+from lumen_tui.providers.conversation.stream_throttle import Telling
+from lumen_tui.providers.vendors.wire import MOST_CHARACTERS, too_long
+
+Raw = dict[str, Any]
+Steps = Generator[Step, Reply | None, None]
+_BEFORE, _AFTER, _STOP = "before", "after", "stop"  # our names of the moments at which it calls back
+_NEVER = 86_400  # seconds that it waits for an answer to a callback; a person may be asked meanwhile
+_HELLO = "lumen-1"
+_NOT_USED = "this tool is not used here: use the others"
+
+
+class Talk:
+    """One conversation under way."""
+
+    def __init__(self, wire: Wire, job: Job, config: ModelsConfig, model: str) -> None:
+        self._wire, self._job, self._config = wire, job, config
+        self._counter = Counter(config, model, job.sent)
+        self._tools = [tool for tool in job.tools if tool.name not in OWN.values()]
+        self._telling = Telling(job.now)
+        self._length = 0  # characters of the answer that is being written
+        self._wait = 0.0  # seconds for which it said that it will be silent
+        self._held: list[Raw] = []
+        self._permitted: dict[str, Permit] = {}
+        self._greeted = False
+        self._session = ""  # its own session file
+        self.version = ""
+
+    def run(self) -> Conversation:
+        """Until its result. Raises ProviderError."""
+        self._wire.send(_hello(self._job.system))
+        limit = self._config.first_byte_seconds + self._config.silence_seconds
+        try:
+            while True:
+                message, self._wait = self._wire.receive(limit + self._wait), 0.0
+                if message.get("type") == "result":
+                    yield from self._counter.rest(message.get("modelUsage"))
+                    return outcome(message, self._counter.model, self._job.now())
+                yield from self._take(message)
+        except Closed:
+            yield from self._counter.lost()
+            said = self._wire.errors
+            return Outcome(ok=False, reason=f"Claude Code ended without a result{': ' + said if said else ''}")
+        except ProviderError:
+            yield from self._counter.lost()
+            raise
+
+    def interrupt(self) -> None:
+        """Ask it to leave what it is at."""
+        request = {"subtype": "interrupt"}
+        self._wire.offer({"type": "control_request", "request_id": "lumen-2", "request": request})
+
+    def _take(self, message: Raw) -> Steps:
+        kind = message.get("type")
+        if kind == "control_response":
+            yield from self._begin(message)
+        elif kind == "control_request":
+            yield from self._request(message)
+        elif kind == "control_cancel_request":
+            self._held = [one for one in self._held if one.get("request_id") != message.get("request_id")]
+        elif kind == "stream_event" and not message.get("parent_tool_use_id"):
+            yield from self._stream(_inner(message, "event"))
+        elif kind == "system":
+            yield from self._system(message)
+        elif kind == "user":
+            yield from self._results(_inner(message, "message"))
+
+    def _begin(self, message: Raw) -> Steps:
+        """It is ready: tell it what to do, once."""
+        response = _inner(message, "response")
+        if response.get("request_id") != _HELLO or self._greeted:
+            return
+        if response.get("subtype") != "success":
+            raise ProviderError(f"Claude Code did not begin: {one_line(str(response.get('error')), 300)}")
+        told = _inner(response, "response")
+        self.version = str(told.get("claude_code_version") or self.version)
+        check_version(self.version)
+        if told.get("hooks_applied") is False:
+            raise ProviderError("Claude Code does not ask before it uses its tools, so it is not used: update it")
+        self._greeted = True
+        words = opening(self._job)
+        declared = json.dumps([tool.schema for tool in self._tools]) + "".join(tool.description for tool in self._tools)
+        self._counter.grew(words + self._job.system + declared)
+        yield from self._counter.ahead()
+        said = {"role": "user", "content": words}
+        # Without the mark a first `/` would be a command of its own, and `@path` would read that file unasked.
+        self._wire.send({"type": "user", "message": said, "parent_tool_use_id": None, "client_composed": True})
+
+    # ---- what it streams
+
+    def _stream(self, event: Raw) -> Steps:
+        kind, message = event.get("type"), _inner(event, "message")
+        if kind == "message_start":
+            self._telling, self._length = Telling(self._job.now), 0
+            yield from self._counter.begun(str(message.get("model") or ""), message.get("usage"))
+        elif kind == "content_block_delta":
+            yield from self._delta(_inner(event, "delta"))
+        elif kind == "message_delta":
+            self._counter.more(event.get("usage"))
+        elif kind == "message_stop":
+            yield from self._telling.rest()
+            yield from self._counter.ended()
+            yield from self._let_go()
+
+    def _delta(self, delta: Raw) -> Iterator[Said]:
+        self._length += sum(len(part) for part in delta.values() if isinstance(part, str))
+        if self._length > MOST_CHARACTERS:
+            raise too_long()
+        yield from self._telling.take(str(delta.get("text") or ""))
+
+    def _system(self, message: Raw) -> Steps:
+        kind = message.get("subtype")
+        if kind == "status" and message.get("status") == "requesting":
+            yield from self._counter.ahead(gone=True)
+        elif kind == "api_retry":
+            yield self._waits(message)
+            if self._counter.answering:
+                yield from self._counter.ended(ok=False)
+            yield from self._let_go()
+        elif kind == "compact_boundary":
+            yield Said("Claude Code has summarised the conversation so far, as it became too long", kind="note")
+        elif kind == "init" and (broken := _broken(message)):
+            raise ProviderError(f"Claude Code did not find our tools ({broken}): a newer one may, or another provider")
+
+    def _waits(self, message: Raw) -> Said:
+        delay, status = message.get("retry_delay_ms"), message.get("error_status")
+        seconds = self._wait = min(max(0.0, delay / 1000), _NEVER) if isinstance(delay, int | float) else 0.0
+        why = one_line(f"{message.get('error')} {status or ''}".strip(), 100)
+        number, most = message.get("attempt"), message.get("max_retries")
+        text = f"Claude Code tries again in {seconds:.0f} s ({number} of {most}): {why}"
+        return Said(text, kind="wait", data={"until": self._job.now() + seconds})
+
+    def _results(self, message: Raw) -> Iterator[Step]:
+        """What its own tools gave."""
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            text = _text(block)
+            self._counter.grew(text)
+            permit = self._permitted.pop(str(block.get("tool_use_id")), None) if isinstance(block, dict) else None
+            if permit:
+                yield Ran(permit.call, permit.name, text, ok=not block.get("is_error"))
+
+    # ---- what it asks
+
+    def _request(self, message: Raw) -> Steps:
+        before = _inner(message, "request").get("callback_id") == _BEFORE
+        if self._counter.answering and not before:
+            self._held.append(message)
+        else:
+            yield from self._serve(message)
+
+    def _let_go(self) -> Steps:
+        held, self._held = self._held, []
+        for message in held:
+            yield from self._serve(message)
+
+    def _serve(self, message: Raw) -> Steps:
+        request = _inner(message, "request")
+        kind = request.get("subtype")
+        if kind == "hook_callback":
+            answer = yield from self._callback(str(request.get("callback_id")), _inner(request, "input"))
+        elif kind == "can_use_tool":
+            answer = yield from self._permit(request)
+        elif kind == "mcp_message":
+            answer = yield from self._tool(_inner(request, "message"))
+        else:
+            return self._refuse(message, f"{kind} is not known here")
+        self._answer(message, answer)
+        return None
+
+    def _callback(self, moment: str, about: Raw) -> Generator[Step, Reply | None, Raw]:
+        if not self._session:
+            self._session = one_line(str(about.get("transcript_path") or "?"), 500)
+            yield Said(f"Claude Code {self.version}; its own session file is {self._session}", kind="note")
+        if moment == _AFTER:
+            yield from self._counter.ahead()
+        elif moment == _BEFORE:
+            return _decision(str(about.get("tool_name")))
+        return {}
+
+    def _permit(self, request: Raw) -> Generator[Step, Reply | None, Raw]:
+        """Whether one of its own tools may run."""
+        name, given = str(request.get("tool_name")), _inner(request, "input")
+        if name not in OWN:
+            yield from self._counter.ahead()
+            return {"behavior": "deny", "message": _NOT_USED}
+        permit = Permit(ToolCall(OWN[name], _in_our_words(given)), name)
+        reply = yield permit
+        if reply is not None and reply.ok:
+            self._permitted[str(request.get("tool_use_id"))] = permit
+            return {"behavior": "allow", "updatedInput": given}
+        yield from self._counter.ahead()
+        return {"behavior": "deny", "message": reply.text if reply else "it was not allowed"}
+
+    def _tool(self, message: Raw) -> Generator[Step, Reply | None, Raw]:
+        """A message to the server of our tools."""
+        self.version = mcp_server.version(message) or self.version
+        if message.get("method") != mcp_server.CALL:
+            return {"mcp_response": mcp_server.answer(message, self._tools)}
+        reply = yield from ask_worker(ToolCall(*mcp_server.called(message)))
+        yield from self._counter.ahead()
+        return {"mcp_response": mcp_server.result(message, reply)}
+
+    def _answer(self, message: Raw, answer: Raw) -> None:
+        body = {"subtype": "success", "request_id": message.get("request_id"), "response": answer}
+        self._wire.send({"type": "control_response", "response": body})
+
+    def _refuse(self, message: Raw, why: str) -> None:
+        body = {"subtype": "error", "request_id": message.get("request_id"), "error": why}
+        self._wire.send({"type": "control_response", "response": body})
+
+
+def _hello(system: str) -> Raw:
+    """The first message: what it is told beside its own prompt, and when it is to call back. A callback that fails
+    keeps the tool from running."""
+    moments = {"PreToolUse": _BEFORE, "PostToolUse": _AFTER, "PostToolUseFailure": _AFTER, "Stop": _STOP}
+    hooks = {
+        event: [{"matcher": None, "hookCallbackIds": [moment], "timeout": _NEVER, "onFailure": "block"}]
+        for event, moment in moments.items()
+    }  # fmt: skip
+    request = {"subtype": "initialize", "hooks": hooks, "appendSystemPrompt": system}
+    return {"type": "control_request", "request_id": _HELLO, "request": request}
+
+
+def _decision(tool: str) -> Raw:
+    """What becomes of a call, before it: ours are judged when they come, its own are asked about, others are not."""
+    word = "allow" if mcp_server.tool_name(tool) else "ask" if tool in OWN else "deny"
+    told = {"hookEventName": "PreToolUse", "permissionDecision": word}
+    return {"hookSpecificOutput": told | ({"permissionDecisionReason": _NOT_USED} if word == "deny" else {})}
+
+
+def _in_our_words(given: Raw) -> Raw:
+    """The arguments of its Read as those of read_file."""
+    found: Raw = {"path": str(given.get("file_path") or "")}
+    offset, limit = given.get("offset"), given.get("limit")
+    if isinstance(offset, int) and offset >= 1:
+        found["first_line"] = offset
+    if isinstance(limit, int):
+        found["lines"] = min(max(limit, 1), 5000)
+    return found
+
+
+def _broken(init: Raw) -> str:
+    """Why our tools are not there, or empty."""
+    servers = init.get("mcp_servers")
+    states = [one.get("status") for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
+    return "" if "connected" in states or "pending" in states else one_line(f"status {states}", 100)
+
+
+def _inner(message: Raw, key: str) -> Raw:
+    value = message.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(block: Any) -> str:
+    """The words in a block of content."""
+    if not isinstance(block, dict):
+        return ""
+    content = block.get("content", block.get("text"))
+    if isinstance(content, list):
+        return "\n".join(_text(one) for one in content)
+    return content if isinstance(content, str) else ""

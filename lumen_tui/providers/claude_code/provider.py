@@ -1,0 +1,55 @@
+"""The Claude Code program as a back end: its loop, its login and its care for the context; our tools and our rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.providers.base import Conversation, Job, Said
+from lumen_tui.providers.claude_code import program as program
+from lumen_tui.providers.claude_code.conversation import Talk
+from lumen_tui.providers.claude_code.json_lines import Wire
+from lumen_tui.providers.claude_code.usage import NAME
+from lumen_tui.providers.prices import DEAREST, price_of
+
+_MORE_TURNS = 10  # than tool calls are allowed: an answer without a call is one too
+
+
+class ClaudeCli:
+    """A provider. ProviderError where the program is not there."""
+
+    def __init__(self, model: str, steps: int, config: ModelsConfig, environ: Mapping[str, str]) -> None:
+        self._model, self._turns = model, steps + _MORE_TURNS
+        self._config, self._environ = config, environ
+        self._program = program.find(config, environ)
+
+    @property
+    def brain(self) -> str:
+        """Program and model: `claude claude-sonnet-5-5`."""
+        return f"{NAME} {self._model}".strip()
+
+    def converse(self, job: Job) -> Conversation:
+        """Work on one task. Raises ProviderError."""
+        if price_of(self._config, NAME, self._model) is None:
+            yield Said(
+                f"no price is known for {self._model or 'its model'}: counted as the dearest, ${DEAREST.input:g} and "
+                f"${DEAREST.output:g} per million tokens; set it under [models.prices]",
+                kind="note",
+            )
+        own = [theirs for theirs, ours in program.OWN.items() if ours in _names(job)]
+        argv = program.arguments(self._program, self._model, self._turns, own)
+        env = program.environment(self._environ, self._config)
+        launched = (job.launch or program.launch)(argv, env, program.config_folder(self._environ))
+        talk = Talk(Wire(launched.child), job, self._config, self._model)
+        try:
+            return (yield from talk.run())
+        except BaseException:
+            talk.interrupt()
+            raise
+        finally:
+            launched.end()
+
+
+def _names(job: Job) -> set[Any]:
+    return {tool.name for tool in job.tools}

@@ -1,0 +1,1 @@
+"""A conversation with a model, whoever serves it: calls, retries, compaction."""

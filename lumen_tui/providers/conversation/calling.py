@@ -1,0 +1,185 @@
+"""One call of a model: set aside, made, tried again; and the next model of the chain where all fails."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.tasks import Usage
+from lumen_tui.model.times import span
+from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Said, Spent, Step
+from lumen_tui.providers.conversation.backoff import HURRY, Patience, back_off
+from lumen_tui.providers.conversation.history import Counts, Prompt, Turn
+from lumen_tui.providers.conversation.stream_throttle import Telling
+from lumen_tui.providers.errors import Failure
+from lumen_tui.providers.prices import DEAREST, cost, price_of
+from lumen_tui.providers.vendors.wire import Wire, patience
+
+Answered = Generator[Step, Reply | None, Turn]
+_OVERHEAD = 500  # tokens of a request that stand in no text of ours
+_OUTPUT = 8_000  # tokens that an answer is taken to have at most where no limit is sent
+_SLOW = 30.0  # seconds until an answer began
+_LONGEST_TOKEN = 8  # bytes: no text of words or code has longer ones as a whole
+
+
+class Gauge:
+    """Tokens of a request before it is made, from its size and from what the last one of this model had."""
+
+    def __init__(self) -> None:
+        self._bytes = self._prompt = self._tokens = 0
+
+    def learn(self, size: int, counts: Counts) -> None:
+        """What a request of `size` bytes really had."""
+        if counts.prompt:
+            self._bytes, self._prompt, self._tokens = size, counts.prompt, counts.prompt + counts.output
+
+    def expected(self, size: int) -> int:
+        """The tokens that a request of `size` bytes has, about."""
+        return round(size * self._prompt / self._bytes) if self._bytes else size * 2 // 7
+
+    def most(self, size: int) -> int:
+        """The most that it can have: two bytes a token for all that was not counted yet."""
+        if 0 < self._bytes <= size:
+            return self._tokens + (size - self._bytes) // 2 + _OVERHEAD
+        return size // 2 + _OVERHEAD
+
+
+class Caller:
+    """Makes the calls of one conversation. The first wire answers for as long as it does."""
+
+    def __init__(self, wires: Sequence[Wire], config: ModelsConfig, job: Job) -> None:
+        self._wires, self._config, self._job = list(wires), config, job
+        self._place = 0
+        self._greeted = self._doubted = -1
+        self._slow = False  # whether the next answer may be long in coming
+        self.gauge = Gauge()
+        self.used = [wires[0].target.label]
+
+    @property
+    def wire(self) -> Wire:
+        """The one that answers now."""
+        return self._wires[self._place]
+
+    def call(self, prompt: Prompt) -> Answered:
+        """The answer of the model that answers now. Raises Failure."""
+        yield from self._greet()
+        return (yield from self._tries(prompt))
+
+    @property
+    def _has_next(self) -> bool:
+        return self._place + 1 < len(self._wires)
+
+    def hand_over(self, error: Failure) -> Said | None:
+        """Let the next model go on, where that can help and there is one. The conversation may not fit its window."""
+        if not error.elsewhere or not self._has_next:
+            return None
+        before = self.wire.target.label
+        self._place += 1
+        self.gauge = Gauge()
+        label = self.wire.target.label
+        self.used.append(label)
+        return Said(f"{before} did not answer, {label} goes on from here: {error.brief}", kind="note")
+
+    def _greet(self) -> Generator[Step, Reply | None, None]:
+        """What is worth knowing of a model before its first call."""
+        if self._greeted == self._place:
+            return
+        self._greeted = self._place
+        target = self.wire.target
+        if price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own) is None:
+            yield Said(
+                f"no price is known for {target.model}: counted as the dearest, ${DEAREST.input:g} and "
+                f"${DEAREST.output:g} per million tokens, so that budgets hold; set it under [models.prices]",
+                kind="note",
+            )
+        self._slow = target.endpoint.kind != "anthropic"
+
+    def _waiting(self) -> Said:
+        """So that a worker is not taken for a hung one while its model says nothing."""
+        target = self.wire.target
+        why = "may have to load first" if target.endpoint.own else "says nothing while it thinks"
+        until = self._job.now() + patience(self._config, target)
+        return Said(f"waits for {target.label}, which {why}", kind="wait", data={"until": until})
+
+    def _tries(self, prompt: Prompt) -> Answered:
+        patience = HURRY if self._has_next else Patience(tries=self._config.tries)
+        tries = min(patience.tries, self._config.tries)
+        number = 1
+        while True:
+            try:
+                return (yield from self._once(prompt))
+            except Failure as error:
+                wait = back_off(number, error.after, self._job.chance())
+                if not error.again or number >= tries:
+                    error.count(number)
+                    raise
+                if wait > patience.longest:
+                    raise _too_long(error, wait) from error
+                yield self._waits(error, wait, number, tries)
+                self._job.pause(wait)
+            number += 1
+
+    def _waits(self, error: Failure, wait: float, number: int, tries: int) -> Said:
+        data = {"until": self._job.now() + wait, "try": number + 1, "tries": tries}
+        return Said(f"trying again in {span(wait)} ({number + 1} of {tries}): {error.brief}", kind="wait", data=data)
+
+    def _once(self, prompt: Prompt) -> Answered:
+        """One request: reserved before, settled after, whatever becomes of it."""
+        size = self.wire.size(prompt)
+        reply = yield self._reserve(size)
+        if self._slow:
+            yield self._waiting()
+        telling = Telling(self._job.now)
+        stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0, self._job.sent)
+        try:
+            while True:
+                yield from telling.take(next(stream))
+        except StopIteration as end:
+            turn: Turn = end.value
+        except ProviderError as error:  # a Failure, or a package that is missing: then nothing was asked
+            yield Spent(self._cost(error.counts if isinstance(error, Failure) else Counts()), ok=False)
+            raise
+        finally:
+            stream.close()
+            self._slow = self.wire.target.endpoint.kind != "anthropic" and telling.silence > _SLOW
+        yield from telling.rest()
+        self.gauge.learn(size, turn.counts)
+        yield Spent(self._cost(turn.counts))
+        yield from self._doubt(size, turn.counts.prompt)
+        return turn
+
+    def _doubt(self, size: int, read: int) -> Iterator[Said]:
+        """A server of our own that has read far less than it was sent has cut the beginning off, as Ollama does."""
+        target = self.wire.target
+        if not target.endpoint.own or self._doubted == self._place or not 0 < read * _LONGEST_TOKEN < size:
+            return
+        self._doubted = self._place
+        yield Said(
+            f"{target.label} has read {read:,} tokens of about {size * 2 // 7:,}: it seems to cut the beginning of the "
+            f"conversation off. Give it a larger context (num_ctx in Ollama), and say it as window under "
+            f"[models.endpoints.{target.endpoint.name}]",
+            kind="note",
+        )
+
+    def _cost(self, counts: Counts) -> Usage:
+        target = self.wire.target
+        price = price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own)
+        return cost(target.model, counts.fresh, counts.written, counts.read, counts.output, price)
+
+    def _reserve(self, size: int) -> Reserve:
+        output = self.wire.max_output or _OUTPUT
+        least = self._most(size, LEAST_OUTPUT) if output > LEAST_OUTPUT else None
+        return Reserve(self._most(size, output), self.wire.target.model, least, tells=True)
+
+    def _most(self, size: int, output: int) -> Usage:
+        prompt = self.gauge.most(size)
+        kinds = (Counts(fresh=prompt, output=output), Counts(written=prompt, output=output))
+        return max((self._cost(counts) for counts in kinds), key=lambda usage: usage.usd)
+
+
+def _too_long(error: Failure, wait: float) -> Failure:
+    """The server's own word where it gave one; what is added so that not all come back at once is ours."""
+    asked = f"the next try would come after {span(wait)}"
+    if error.after is not None:
+        asked = f"the server asks to wait {span(error.after)}"
+    return Failure(error.brief, f"{error.advice}; {asked}" if error.advice else asked, elsewhere=error.elsewhere)

@@ -1,0 +1,109 @@
+"""Making room in a conversation that no longer fits its model: old tool results shrink to a pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lumen_tui.providers.conversation.history import Entry, Result, Results, Turn
+
+_KEPT = 300  # characters of a result that was cut
+_KEPT_LAST = 2_000  # of one of the newest results, where nothing else is left to cut
+_RECENT = 4  # entries at the end that stay as they are as long as possible
+
+
+class Shrunk(Struct, frozen=True):
+    """What is left of a conversation, and what was taken out."""
+
+    entries: tuple[Entry, ...]
+    pieces: int = 0
+    characters: int = 0
+
+    @property
+    def said(self) -> str:
+        """What was cut, for the record."""
+        return (
+            f"the conversation came near the model's window: {self.pieces} old tool "
+            f"{'result' if self.pieces == 1 else 'results'} cut, {self.characters:,} characters"
+        )
+
+
+def shrink(entries: tuple[Entry, ...], wanted: int) -> Shrunk:
+    """Cut at least `wanted` characters, the oldest first; less where there is no more to cut."""
+    shrunk = Shrunk(entries)
+    for how, spared in ((_cut_results, _RECENT), (_cut_arguments, _RECENT), (_cut_results, 1), (_cut_newest, 0)):
+        shrunk = _pass(shrunk, how, spared, wanted)
+    return replace(shrunk, entries=loosened(shrunk.entries)) if shrunk.pieces else shrunk
+
+
+def loosened(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The answers built anew: thinking is signed for exactly what stood before it, and refused after a cut."""
+    return tuple(replace(entry, native=None) if isinstance(entry, Turn) else entry for entry in entries)
+
+
+_Cut = Callable[[Entry], Entry]
+
+
+def _pass(shrunk: Shrunk, how: _Cut, spared: int, wanted: int) -> Shrunk:
+    entries, pieces, cut = list(shrunk.entries), shrunk.pieces, shrunk.characters
+    for place in range(max(0, len(entries) - spared)):
+        if cut >= wanted:
+            break
+        smaller = how(entries[place])
+        if smaller is not entries[place]:
+            pieces, cut = pieces + 1, cut + _size(entries[place]) - _size(smaller)
+            entries[place] = smaller
+    return Shrunk(tuple(entries), pieces, cut)
+
+
+def _size(entry: Entry) -> int:
+    if isinstance(entry, Results):
+        return sum(len(result.text) for result in entry.results)
+    if isinstance(entry, Turn):
+        return len(entry.text) + len(entry.reasoning or "") + sum(len(str(call.arguments)) for call in entry.calls)
+    return len(entry.text)
+
+
+def _cut_results(entry: Entry, kept: int = _KEPT) -> Entry:
+    if not isinstance(entry, Results):
+        return entry
+    cut = tuple(_cut_result(result, kept) for result in entry.results)
+    return entry if cut == entry.results else Results(cut)
+
+
+def _cut_newest(entry: Entry) -> Entry:
+    return _cut_results(entry, _KEPT_LAST)
+
+
+def _cut_result(result: Result, kept: int) -> Result:
+    """The head of a result, its last line where that points to the whole, and a word on what is missing."""
+    if len(result.text) <= 2 * kept:
+        return result
+    last = result.text.rstrip().rpartition("\n")[2]
+    pointer = f"\n{last}" if last.startswith("[") and len(last) <= kept else ""
+    gone = len(result.text) - kept - len(pointer)
+    note = f"[cut to make room: {gone:,} characters of this result; make the call again where they are needed]"
+    return replace(result, text=f"{result.text[:kept]}\n{note}{pointer}")
+
+
+def _cut_arguments(entry: Entry) -> Entry:
+    """Long texts that the model once wrote into a call (a file, a report), and what it thought before."""
+    if not isinstance(entry, Turn):
+        return entry
+    if len(entry.reasoning or "") <= 2 * _KEPT and not any(
+        len(str(call.arguments)) > 2 * _KEPT for call in entry.calls
+    ):
+        return entry
+    calls = tuple(replace(call, arguments=_short(call.arguments)) for call in entry.calls)
+    return replace(entry, calls=calls, reasoning=_short(entry.reasoning))
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _KEPT:
+        return f"{value[:_KEPT]} [cut to make room: {len(value) - _KEPT:,} characters]"
+    if isinstance(value, dict):
+        return {key: _short(inner) for key, inner in value.items()}
+    return [_short(inner) for inner in value] if isinstance(value, list) else value

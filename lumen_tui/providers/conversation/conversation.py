@@ -1,0 +1,241 @@
+"""A conversation between a task and a model: ask, make the calls, ask again, until there is an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack, closing
+from typing import Any
+
+from msgspec.structs import replace
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reply, Said, Step, ToolCall, ask
+from lumen_tui.providers.conversation.calling import Answered, Caller
+from lumen_tui.providers.conversation.compaction import Shrunk, loosened
+from lumen_tui.providers.conversation.context_window import Fitting
+from lumen_tui.providers.conversation.history import Asked, Call, Entry, Prompt, Result, Results, Turn
+from lumen_tui.providers.conversation.repetition import Repeats, Verdict, told
+from lumen_tui.providers.conversation.text_tool_calls import is_call
+from lumen_tui.providers.errors import Failure
+from lumen_tui.providers.vendors.connect import connect
+from lumen_tui.providers.vendors.endpoints import Target
+from lumen_tui.providers.vendors.wire import Wire
+
+_GO_ON = {
+    "length": "Your answer reached its length limit. Go on from where it ended, in smaller parts.",
+    "empty": "Your answer was empty. Go on: make the next tool call, or give the result.",
+    "tool": "Your answer announced a tool call and held none. Make the call again, or give the result.",
+    "astext": "You wrote a tool call as plain text, and it was not made. Call the tool itself, or give the result.",
+}
+_MOST_CUTS = 3  # unfinished answers between two tool calls before the task is given up
+_WHY = {
+    "length": "the model's answers were cut at the length limit again and again: ask for less at a time",
+    "pause": "the model paused again and again",
+    "refusal": "the model declined to do this",
+    "window": "the conversation no longer fits the model: give a narrower objective",
+    "tool": "the model said that it calls a tool, and called none",
+    "empty": "the model's answers were empty again and again",
+    "astext": "the model writes its tool calls as plain text: choose a model, or a server, that can call tools",
+}
+_MOST_REFORMS = 2
+_RESULT = "write_result"  # the tool; whoever has written the result may end without a word
+
+
+class Talking:
+    """A provider: the first of its targets answers, the others stand by."""
+
+    def __init__(self, targets: tuple[Target, ...], config: ModelsConfig, environ: Any) -> None:
+        self._targets, self._config, self._environ = targets, config, environ
+        self._used = [targets[0].label]
+        for target in targets[:1]:
+            target.endpoint.check(environ)
+
+    @property
+    def brain(self) -> str:
+        """Which models have answered: `anthropic claude-sonnet-5-5, then ollama qwen3`."""
+        return ", then ".join(self._used)
+
+    def converse(self, job: Job) -> Conversation:
+        """Work on one task. Raises ProviderError."""
+        wires, missing = self._wires(job)
+        yield from missing
+        with ExitStack() as stack:
+            for wire in wires:
+                stack.enter_context(closing(wire))
+            caller = Caller(wires, self._config, job)
+            self._used = caller.used
+            return (yield from _Talk(caller, job).run())
+
+    def _wires(self, job: Job) -> tuple[list[Wire], list[Said]]:
+        """The models that can be asked, and what those lack that cannot stand by. ProviderError for the first one."""
+        wires, missing = [], []
+        for target in self._targets:
+            try:
+                wires.append(connect(target, self._config, self._environ, job.now))
+            except ProviderError as error:
+                if not wires:
+                    raise
+                missing.append(Said(f"{target.label} cannot stand by: {error}", kind="note"))
+        return wires, missing
+
+
+def opening(job: Job) -> str:
+    """The first message: what to do, what is known (fenced by whoever made the job), and the rules."""
+    parts = [job.objective]
+    if job.context.strip():
+        parts.append(job.context)
+    if job.constraints:
+        parts.append("Constraints:\n" + "\n".join(f"- {text}" for text in job.constraints))
+    return "\n\n".join(parts)
+
+
+class _Circles(Exception):
+    """The model goes round in circles; the text says how."""
+
+
+class _Talk:
+    """One conversation under way."""
+
+    def __init__(self, caller: Caller, job: Job) -> None:
+        self._caller, self._job = caller, job
+        self._entries: tuple[Entry, ...] = (Asked(opening(job)),)
+        self._fitting = Fitting(caller)
+        self._repeats = Repeats()
+        self._ids: set[str] = set()
+        self._cuts = 0
+        self._part = ""  # of the answer, where its end is still to come
+        self._delivered = False
+
+    def run(self) -> Conversation:
+        while True:
+            turn = self._judged(self._unique((yield from self._ask())))
+            if turn.stop == "tool" and turn.calls:
+                try:
+                    results = yield from self._make_calls(turn)
+                except _Circles as circles:
+                    return Outcome(ok=False, text=turn.text, reason=str(circles))
+                self._entries += (turn, Results(tuple(results)))
+                self._cuts, self._part = 0, ""
+            elif not (yield from self._goes_on(turn)):
+                return _outcome(turn, self._part)
+
+    def _judged(self, turn: Turn) -> Turn:
+        """An answer that says it is one and is none, told by its `stop`."""
+        if turn.stop != "end":
+            return turn
+        if is_call(turn.text, {tool.name for tool in self._job.tools}):
+            return replace(turn, stop="astext")
+        nothing = not (self._delivered or self._part or turn.text.strip())
+        return replace(turn, stop="empty") if nothing else turn
+
+    def _goes_on(self, turn: Turn) -> Generator[Step, Reply | None, bool]:
+        """Whether the conversation goes on after an answer without calls; it is made ready for that."""
+        if turn.stop == "refusal" and (said := self._caller.hand_over(Failure(_reason(turn), elsewhere=True))):
+            yield said
+            return True
+        if turn.stop == "window" and (shrunk := self._fitting.halved(self._prompt())).pieces:
+            yield self._shrunk(shrunk)
+            return True
+        if turn.stop not in (*_GO_ON, "pause") or self._cuts >= _MOST_CUTS:
+            return False
+        self._cuts += 1
+        self._part += turn.text if turn.stop in ("length", "pause") and not turn.calls else ""
+        self._entries += _continued(turn)
+        return True
+
+    def _prompt(self) -> Prompt:
+        return Prompt(self._job.system, self._job.tools, self._entries)
+
+    def _ask(self) -> Answered:
+        """The next answer, of the first model that gives one.
+
+        A conversation that is refused as it is gets another form, at most twice for one answer.
+        """
+        reforms = 0
+        while True:
+            self._entries = yield from self._fitting.fit(self._prompt())
+            try:
+                return (yield from self._caller.call(self._prompt()))
+            except Failure as error:
+                said, reforms = self._caller.hand_over(error), reforms + 1
+                if said is not None:
+                    reforms = 0
+                elif reforms > _MOST_REFORMS or not (said := self._reformed(error)):
+                    raise
+                yield said
+
+    def _reformed(self, error: Failure) -> Said | None:
+        """What was done to a conversation that its server refuses; None where nothing can be."""
+        if error.overlong and (shrunk := self._fitting.halved(self._prompt())).pieces:
+            return self._shrunk(shrunk)
+        if error.bound and (entries := loosened(self._entries)) != self._entries:
+            self._entries = entries
+            return Said("the server no longer takes the model's earlier thinking: it goes on without it", kind="note")
+        return None
+
+    def _shrunk(self, shrunk: Shrunk) -> Said:
+        self._entries = shrunk.entries
+        return Said(shrunk.said, kind="note")
+
+    def _unique(self, turn: Turn) -> Turn:
+        """The ids of calls made so that none comes twice in the conversation, as some servers number them anew."""
+        renamed = []
+        for call in turn.calls:
+            number, new = 1, call.id
+            while new in self._ids:
+                number, new = number + 1, f"{call.id}_{number}"
+            self._ids.add(new)
+            renamed.append(call if new == call.id else replace(call, id=new))
+        calls = tuple(renamed)
+        return turn if calls == turn.calls else replace(turn, calls=calls, native=None)
+
+    def _make_calls(self, turn: Turn) -> Generator[Step, Reply | None, list[Result]]:
+        """Make the calls of one answer, in order. Raises _Circles."""
+        results = []
+        for call in turn.calls:
+            results.append((yield from self._make(call)))
+        known = {tool.name for tool in self._job.tools}
+        if self._repeats.nonsense(all(call.bad or call.name not in known for call in turn.calls)):
+            name = one_line(turn.calls[-1].name, 60)
+            raise _Circles(f"the model goes on calling tools that there are not, or without arguments (last: {name})")
+        return results
+
+    def _make(self, call: Call) -> Generator[Step, Reply | None, Result]:
+        verdict = self._repeats.look(call)
+        name = one_line(call.name, 60)
+        if verdict is Verdict.END:
+            raise _Circles(f"the model made the same call of {name} again and again, although it was told")
+        if verdict is Verdict.TELL:
+            yield Said(f"the model repeats the same call of {name} and is told so", kind="note")
+            return Result(call.id, call.name, told(call, self._repeats.times), ok=False)
+        if call.bad:
+            text = f"the arguments of {name} are no JSON object: {one_line(call.bad, 200)}"
+            yield Said(text, kind="note")
+            self._repeats.seen(text)
+            return Result(call.id, call.name, text, ok=False)
+        reply = yield from ask(ToolCall(call.name, call.arguments))
+        self._repeats.seen(reply.text)
+        self._delivered = self._delivered or (reply.ok and call.name == _RESULT)
+        return Result(call.id, call.name, reply.text, reply.ok)
+
+
+def _continued(turn: Turn) -> tuple[Entry, ...]:
+    """What lets an unfinished answer go on. A tool call that was cut is not repeated."""
+    if turn.stop == "pause" and turn.native:
+        return (replace(turn, calls=()),)
+    said = turn.text.rstrip() or "(nothing that was complete)"
+    return (Turn(said), Asked(_GO_ON.get(turn.stop, _GO_ON["length"])))
+
+
+def _outcome(turn: Turn, before: str) -> Outcome:
+    """`before`: the parts of the answer that came before this one."""
+    text = before + turn.text
+    if turn.stop == "end":
+        return Outcome(ok=True, text=text)
+    return Outcome(ok=False, text=text, reason=_reason(turn))
+
+
+def _reason(turn: Turn) -> str:
+    why = _WHY.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
+    return f"{why}: {turn.why}" if turn.why else why

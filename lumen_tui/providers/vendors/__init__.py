@@ -1,0 +1,1 @@
+"""The APIs of vendors: Anthropic, and servers that speak the OpenAI chat completions API."""

@@ -1,0 +1,190 @@
+"""An answer of the Messages API put together from its events, whatever they hold."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.conversation.history import Call, Counts, Turn, whole, whole_value
+from lumen_tui.providers.errors import rubbish
+from lumen_tui.providers.vendors.endpoints import Target
+from lumen_tui.providers.vendors.wire import MOST_CHARACTERS, too_long
+
+_STOPS = {
+    "end_turn": "end", "stop_sequence": "end", "tool_use": "tool", "max_tokens": "length", "pause_turn": "pause",
+    "refusal": "refusal", "model_context_window_exceeded": "window",
+}  # fmt: skip
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+
+
+def as_table(value: Any) -> dict[str, Any]:
+    """`value` where it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+class _Told(Exception):
+    """An `error` event, in the form in which SDKs tell errors."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__("an error without words")
+        self.body = body
+
+
+def events_of(stream: Any) -> Iterator[dict[str, Any]]:
+    """The events of an answer as plain JSON, pings too: of a model that thinks unseen they are all that comes.
+
+    The SDK leaves pings out where it takes the events apart itself; its older versions know no other way.
+    """
+    raw = getattr(type(stream), "raw_events", None)
+    if raw is None:
+        yield from (as_table(event.to_dict(warnings=False) if hasattr(event, "to_dict") else event) for event in stream)
+        return
+    for sent in raw(stream.response):
+        event = as_table(json.loads(sent.data)) if sent.data else {}
+        if sent.event == "error" or event.get("type") == "error":
+            raise _Told(event)
+        yield event
+
+
+def clean_id(text: str, place: int) -> str:
+    """The id of a call in the letters that every API takes back."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:60] or f"call_{place}"
+
+
+def clean_name(text: str) -> str:
+    """The name of a call in the same letters: with others it would be refused in every request from then on.
+
+    What some servers leave of a model's own notation is no part of it: `functions.read_file<|channel|>commentary`.
+    """
+    bare = text.partition("<|")[0].removeprefix("functions.")
+    return re.sub(r"[^A-Za-z0-9_-]", "_", bare)[:64] or "unnamed"
+
+
+class Answer:
+    """One answer on its way."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._parts: dict[int, list[str]] = {}
+        self._usage: dict[str, Any] = {}
+        self._stop = self._why = ""
+        self._ended = False
+        self._characters = 0
+        self._spoke = -1  # the block that spoke last
+
+    def take(self, event: dict[str, Any]) -> str:
+        """One event; returns the text that it adds for the reader. Raises Failure."""
+        kind = event.get("type")
+        if kind == "message_start":
+            self._usage |= _numbers(as_table(event.get("message")).get("usage"))
+        elif kind == "content_block_start":
+            self._start(event)
+        elif kind == "content_block_delta":
+            return self._delta(event)
+        elif kind == "message_delta":
+            self._usage |= _numbers(event.get("usage"))
+            self._stopped(as_table(event.get("delta")))
+        elif kind == "message_stop":
+            self._ended = True
+        return ""
+
+    def _stopped(self, delta: dict[str, Any]) -> None:
+        self._stop = str(delta.get("stop_reason") or self._stop)
+        details = as_table(delta.get("stop_details"))
+        self._why = one_line(str(details.get("explanation") or details.get("category") or ""), 300) or self._why
+
+    def _start(self, event: dict[str, Any]) -> None:
+        index, block = event.get("index"), as_table(event.get("content_block"))
+        if isinstance(index, int):
+            self._blocks[index] = dict(block)
+            self._parts[index] = [str(block.get(name) or "") for name in ("text", "thinking") if block.get(name)]
+
+    def _delta(self, event: dict[str, Any]) -> str:
+        index, delta = event.get("index"), as_table(event.get("delta"))
+        if not isinstance(index, int) or index not in self._blocks:
+            raise rubbish(self._target, "a part of a block that was not begun")
+        if delta.get("type") == "signature_delta":
+            self._blocks[index]["signature"] = delta.get("signature")
+        part = whole(str(delta.get(_TEXTS.get(str(delta.get("type")), ""), "")))
+        self._parts[index].append(part)
+        self._characters += len(part)
+        if self._characters > MOST_CHARACTERS:
+            raise too_long()
+        return self._between(index) + part if part and delta.get("type") == "text_delta" else ""
+
+    def _between(self, index: int) -> str:
+        """What stands between two blocks of text, in the stream as in the whole."""
+        before, self._spoke = self._spoke, index
+        return "\n" if before not in (-1, index) else ""
+
+    @property
+    def counts(self) -> Counts:
+        """What it has cost so far; what was written is estimated where the server did not say."""
+        found = self._usage
+        output = max(found.get("output_tokens", 0), 0 if self._ended else self._characters // 4)
+        written, read = found.get("cache_creation_input_tokens", 0), found.get("cache_read_input_tokens", 0)
+        return Counts(found.get("input_tokens", 0), written, read, output)
+
+    def turn(self) -> Turn:
+        """The whole. Raises Failure where the stream ended before its end."""
+        if not self._stop:
+            raise rubbish(self._target, "the answer ended before its end" if self._blocks else "no answer in it")
+        blocks = [self._finished(index) for index in sorted(self._blocks)]
+        calls = tuple(_call(block, place) for place, block in enumerate(blocks) if block.get("type") == "tool_use")
+        text = "\n".join(block["text"] for block in blocks if block.get("type") == "text" and block["text"])
+        stop = _STOPS.get(self._stop, self._stop)
+        native = [_sent_back(block, place) for place, block in enumerate(blocks) if _is_kept(block, blocks[place:])]
+        return Turn(text, calls, stop, self.counts, native, self._target.label, why=self._why)
+
+    def _finished(self, index: int) -> dict[str, Any]:
+        block, written = self._blocks[index], "".join(self._parts[index])
+        kind = block.get("type")
+        if kind in ("text", "thinking"):
+            return block | {kind: written}
+        return block | {"written": written} if kind == "tool_use" else block
+
+
+def _numbers(usage: Any) -> dict[str, int]:
+    return {name: count for name, count in as_table(usage).items() if isinstance(count, int) and count >= 0}
+
+
+def _call(block: dict[str, Any], place: int) -> Call:
+    arguments, bad = arguments_of(block["written"]) if block["written"] else (as_table(block.get("input")), "")
+    return Call(clean_id(str(block.get("id")), place), clean_name(str(block.get("name", ""))), arguments, bad)
+
+
+def arguments_of(text: str) -> tuple[dict[str, Any], str]:
+    """The arguments of a call, and the text itself where it is no JSON object."""
+    try:
+        found = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
+    except (ValueError, RecursionError):
+        return {}, text or "(nothing)"
+    return (whole_value(found), "") if isinstance(found, dict) else ({}, text)
+
+
+def _number(text: str) -> float:
+    """A number that can be sent back: JSON has neither NaN nor Infinity, though its readers take them."""
+    if math.isfinite(found := float(text)):
+        return found
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def _is_kept(block: dict[str, Any], onwards: list[dict[str, Any]]) -> bool:
+    """Whether a block goes back. The API refuses texts of nothing but spaces, though models write them; an empty one
+    never goes back, another only where thinking comes after it, which is signed for all that stood before."""
+    if block.get("type") != "text" or block["text"].strip():
+        return True
+    return bool(block["text"]) and any("thinking" in str(later.get("type")) for later in onwards)
+
+
+def _sent_back(block: dict[str, Any], place: int) -> dict[str, Any]:
+    """A block as the API takes it back."""
+    if block.get("type") != "tool_use":
+        return {name: value for name, value in block.items() if value is not None}
+    call = _call(block, place)
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}

@@ -1,0 +1,73 @@
+"""What one vendor's API is to a conversation: it sends a prompt and streams the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from lumen_tui.model.modelsconfig import ModelsConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.base import ProviderError
+from lumen_tui.providers.conversation.history import Prompt, Turn
+from lumen_tui.providers.errors import Failure
+from lumen_tui.providers.vendors.endpoints import Target
+
+MOST_CHARACTERS = 2_000_000  # of one answer, calls included; no honest model comes near
+
+Stream = Generator[str, None, Turn]  # texts as they come, empty for other signs of life; returns the whole
+
+
+def too_long() -> Failure:
+    """An answer that passed MOST_CHARACTERS."""
+    return Failure(f"the model's answer passed {MOST_CHARACTERS:,} characters and was ended: ask for less at a time")
+
+
+class Wire(Protocol):
+    """A model behind an API. All methods but `count` raise Failure."""
+
+    target: Target
+    max_output: int  # tokens of one answer that are asked for
+
+    def ask(self, prompt: Prompt, most: int, sent: Callable[[], None]) -> Stream:
+        """Make one call, for an answer of `most` tokens; 0: of `max_output`. `sent` is called before it leaves."""
+
+    def size(self, prompt: Prompt) -> int:
+        """The bytes of a request, about."""
+
+    def count(self, prompt: Prompt) -> int | None:
+        """The tokens of a request where the API can count them, else None."""
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
+def timeouts(config: ModelsConfig, target: Target) -> dict[str, float]:
+    """The limits of one request in seconds."""
+    first = patience(config, target)
+    return {"timeout": first, "connect": config.connect_seconds, "read": first}
+
+
+def patience(config: ModelsConfig, target: Target) -> float:
+    """Seconds until an answer must have begun. Anthropic begins at once; others say nothing while a model thinks, and
+    one on this machine may have to load first."""
+    return config.first_byte_seconds * (1 if target.endpoint.kind == "anthropic" else 5)
+
+
+@contextmanager
+def connecting() -> Iterator[None]:
+    """ProviderError for what keeps a client from being made: a proxy or certificates that cannot be used."""
+    try:
+        yield
+    except Exception as error:  # the edge to a vendor's code
+        raise ProviderError(
+            f"no connection can be made ({one_line(str(error), 200)}): look at HTTP_PROXY, HTTPS_PROXY and "
+            "SSL_CERT_FILE in the engine's environment, and at base_url in lumen.toml"
+        ) from error
+
+
+def once_begun(response: Any, silence: float) -> None:
+    """From the first byte on another limit holds: httpx reads it from the request when the body begins."""
+    limits = getattr(getattr(response, "request", None), "extensions", {}).get("timeout")
+    if isinstance(limits, dict):
+        limits["read"] = silence

@@ -1,0 +1,1 @@
+"""The read side: what is derived from several areas of the store. Nothing here writes a record."""

@@ -1,0 +1,251 @@
+"""What is new in the journals since an operator last looked: from there on, or back to a date, never all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from lumen_tui.model import agent, digest, times
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.digest import Digest, Entry
+from lumen_tui.model.kinds import DISCOVERY_ALIASES
+from lumen_tui.model.loop import EngineEvent
+from lumen_tui.model.packets import outcome
+from lumen_tui.model.records import Stage
+from lumen_tui.model.text import one_line
+from lumen_tui.queries.presence import Place, Seen
+from lumen_tui.storage import backwards, files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_numbers import whole_blocks
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.memory.capsules import packet_in
+from lumen_tui.store.memory.node_views import decode_node
+from lumen_tui.store.signals.signal_index import decode_signal
+from lumen_tui.store.tasks.task_records import decode_safe
+
+T = TypeVar("T")
+MOST = 5000  # newest lines of one journal that are looked at
+_NAMED = 200  # entries of one group
+_OLDER = 50  # lines in a row from before the date after which nothing newer is expected
+_TEXT = 200  # characters
+_DATES = (b'"created_at":"', b'"at":"', b'"completed_at":"')
+
+
+class _Deed(msgspec.Struct):
+    """As much of a line of actions.jsonl as is said here."""
+
+    id: str
+    at: str = ""
+    by: str = ""
+    verb: str = ""
+    target: str = ""
+    summary: str = ""
+    stage: str = ""
+
+
+_ELSEWHERE = frozenset({"signal.send", "node.create"})  # verbs whose work has a group of its own
+_deed = msgspec.json.Decoder(_Deed).decode
+
+
+class Fresh(NamedTuple):
+    """New lines, the newest first; how many there are; and whether there may be more than that."""
+
+    lines: list[bytes]
+    total: int
+    partly: bool = False
+
+
+def newer(path: Path, place: Place | None, since: float) -> Fresh:
+    """The lines behind `place`; where that is none, or the journal was rewritten, those that are not older."""
+    try:
+        fd = files.open_plain(path)
+    except (FileNotFoundError, files.Refused):
+        return Fresh([], 0)
+    try:
+        found = os.fstat(fd)
+        if place is None or place.ino != found.st_ino or place.offset > found.st_size:
+            return _by_date(fd, times.iso(since)[:19].encode())
+        return _behind(fd, _line_start(fd, place.offset))
+    finally:
+        os.close(fd)
+
+
+def _line_start(fd: int, offset: int) -> int:
+    """Where the line begins in which `offset` stands: one that was being written when the place was noted is new."""
+    start = max(0, offset - files.MAX_READ_LINE)
+    return start + os.pread(fd, offset - start, start).rfind(b"\n") + 1
+
+
+def _behind(fd: int, begin: int) -> Fresh:
+    lines: list[bytes] = []
+    for offset, line in backwards.lines(fd):
+        if offset < begin:
+            return Fresh(lines, len(lines))
+        if len(lines) >= MOST:
+            return Fresh(lines, sum(block.count(b"\n") for _, block in whole_blocks(fd, begin)))
+        lines.append(line)
+    return Fresh(lines, len(lines))
+
+
+def _by_date(fd: int, since: bytes) -> Fresh:
+    lines: list[bytes] = []
+    older = 0
+    for _, line in backwards.lines(fd):
+        if _date(line) < since:
+            older += 1
+            if older >= _OLDER:
+                break
+            continue
+        older = 0
+        if len(lines) >= MOST:
+            return Fresh(lines, len(lines), partly=True)
+        lines.append(line)
+    return Fresh(lines, len(lines))
+
+
+def _date(line: bytes) -> bytes:
+    """The date of a record as it stands there; ISO-8601 in UTC sorts as text. One without a date counts as old."""
+    at = min((at for mark in _DATES if (at := line.find(mark)) >= 0), default=-1)
+    return line[line.find(b'":"', at) + 3 :][:19] if at >= 0 else b""
+
+
+def digest_for(layout: Layout, operator: str, now: float, *, seen: Seen | None = None, since: float = 0.0) -> Digest:
+    """What happened since `seen`, which says how far the journals went then; without it since a moment, by the dates
+    of lines; for somebody who has not looked before in the last day.
+    """
+    first = seen is None and not since
+    begin = seen.at if seen else since or now - times.DAY
+    return msgspec.structs.replace(_Reading(layout, operator, begin, seen).digest(now), first=first)
+
+
+class _Reading:
+    """One look at the journals."""
+
+    def __init__(self, layout: Layout, operator: str, since: float, seen: Seen | None) -> None:
+        self._layout, self._operator, self._since, self._seen = layout, operator, since, seen
+        self._found: dict[str, list[Entry]] = {}
+        self._counts: dict[str, int] = {}
+        self._partly: set[str] = set()
+        self._usd = 0.0
+
+    def digest(self, now: float) -> Digest:
+        """Everything, grouped."""
+        self._events()
+        self._signals()
+        self._discoveries()
+        self._loops()
+        self._people()
+        self._questions()
+        groups = digest.grouped(self._found, self._counts, frozenset(self._partly), _NAMED)
+        return Digest(self._operator, self._since, now, groups, round(self._usd, 6))
+
+    def _new(self, path: Path) -> Fresh:
+        places = self._seen.places if self._seen else {}
+        return newer(path, places.get(path.name), self._since)
+
+    def _add(self, group: str, at: str, text: str, target: str, kind: str) -> None:
+        entry = Entry(times.epoch(at), one_line(text, _TEXT), one_line(target, 80), kind)
+        self._found.setdefault(group, []).append(entry)
+
+    def _events(self) -> None:
+        """Those of the present file and, where it was begun meanwhile, of the one before."""
+        fresh = self._new(self._layout.events)
+        place = self._seen.places.get(self._layout.events.name) if self._seen else None
+        lines = fresh.lines
+        if fresh.partly or not _stands(self._layout.events, place):
+            earlier = newer(self._layout.earlier_events, place, self._since)
+            lines = [*lines, *earlier.lines][:MOST]
+        for event in _decoded(lines, lambda line: decode_safe(line, EngineEvent)):
+            self._event(event)
+
+    def _event(self, event: EngineEvent) -> None:
+        if event.kind == "task_ended":
+            self._usd += _money(event.data.get("usd"))
+            if not agent.loop_of(event.task_id):
+                status = str(event.data.get("status", ""))
+                why = f": {event.data['reason']}" if status != "done" and event.data.get("reason") else ""
+                said = event.text if status == "done" else f"{event.text} {status}{why}"
+                self._add("ended" if status == "done" else "failed", event.at, said, event.task_id, "task")
+        elif group := digest.EVENTS.get(event.kind):
+            target, kind = event.task_id, "task"
+            if isinstance(fact := event.data.get("fact"), str):
+                target, kind = fact, "fact"
+            said = digest.event_words(event.kind, event.text)
+            self._add(group, event.at, said, target, kind if target else "event")
+
+    def _signals(self) -> None:
+        """Those to everybody and to the operator."""
+        fresh = self._new(self._layout.signals)
+        for one in _decoded(fresh.lines, decode_signal):
+            if one.sender == self._operator or one.target_agent not in ("", self._operator):
+                continue
+            head = " ".join(part for part in (one.priority if one.priority == "P0" else "", one.wu_id) if part)
+            self._add(
+                "signals", one.created_at, f"{head + ' ' if head else ''}{one.sender}: {one.message}", one.id, "signal"
+            )
+        if fresh.total > len(fresh.lines):
+            self._counts["signals"] = fresh.total
+        self._note("signals", fresh)
+
+    def _discoveries(self) -> None:
+        fresh = self._new(self._layout.memory)
+        lines = [line for line in fresh.lines if b'"discovery"' in line and b'"updated_at"' not in line]
+        for node in _decoded(lines, decode_node):
+            if node.type in ("discovery", *DISCOVERY_ALIASES) and node.created_by != self._operator:
+                self._add("discoveries", node.created_at, f"{node.priority} {node.title}".strip(), node.id, "node")
+        self._note("discoveries", fresh)
+
+    def _loops(self) -> None:
+        fresh = self._new(self._layout.packets)
+        for packet in filter(None, map(packet_in, fresh.lines)):
+            name = agent.task_id(packet.loop) if packet.loop > 0 else ""
+            self._add("loops", packet.completed_at, f"loop {packet.loop}: {outcome(packet)}", name, "loop")
+        if fresh.total > len(fresh.lines):
+            self._counts["loops"] = fresh.total
+        self._note("loops", fresh)
+
+    def _people(self) -> None:
+        """What other operators did. An action may take several lines."""
+        fresh = self._new(self._layout.actions)
+        others = [one for one in _decoded(fresh.lines, _deed) if one.by != self._operator]
+        dropped = {one.id for one in others if one.stage == Stage.DROPPED}
+        told = [one for one in others if one.stage not in (Stage.DONE, Stage.DROPPED) and one.verb not in _ELSEWHERE]
+        done = {one.id: one for one in told if one.id not in dropped}
+        for one in done.values():
+            self._add("people", one.at, f"{one.by}: {one.summary or one.verb}", one.target or one.id, "action")
+        self._note("people", fresh)
+
+    def _questions(self) -> None:
+        """Those that wait now and were asked meanwhile."""
+        for one in approvals.undecided(self._layout):
+            if one.asked >= self._since:
+                self._add("approvals", times.iso(one.asked), f"{one.role} asks: {one.summary}", one.id, "approval")
+
+    def _note(self, group: str, fresh: Fresh) -> None:
+        if fresh.partly:
+            self._partly.add(group)
+
+
+def _stands(path: Path, place: Place | None) -> bool:
+    """Whether the journal is still the one in which the place was noted."""
+    try:
+        return place is not None and os.stat(path).st_ino == place.ino
+    except OSError:
+        return False
+
+
+def _decoded(lines: list[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
+    """Damaged lines are passed over: the room's problems tell of them."""
+    for line in lines:
+        try:
+            yield decode(line)
+        except UNDECODABLE:
+            continue
+
+
+def _money(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0

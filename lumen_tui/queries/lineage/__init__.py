@@ -1,0 +1,1 @@
+"""What led to what: the links between nodes, work units and tasks."""

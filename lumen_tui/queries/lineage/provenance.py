@@ -1,0 +1,177 @@
+"""The links between memory nodes, work units and tasks, read from the journals, and the tree around one node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lumen_tui.model.ids import BadId
+from lumen_tui.model.links import Provenance, Step
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import edges, nodes
+from lumen_tui.store.memory.node_scan import newest_nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.work import work_units
+
+_MOST = 50  # steps below one step
+_DEPTH = 12
+# a node's own field -> (how the other is called when it is the origin, how this one is when seen from there)
+_ORIGINS = {"promoted_from": ("copied from", "kept for the project as"), "discovered_from": ("noticed on", "led to")}
+_RESULTS = {
+    "promoted_to": ("promoted to", "promoted from"), "merged_into": ("merged into", "merged from"),
+    "summarized_into": ("summarized into", "summarized from"),
+}  # fmt: skip
+_SOURCES = {
+    "source_nodes": ("summarized from", "summarized into"), "merged_from": ("merged from", "merged into"),
+}  # fmt: skip
+_EDGES = {
+    "discovered_from": ("noticed on", "led to"), "parent_child": ("part of", "has part"),
+    "related": ("related to", "related to"),
+}  # fmt: skip
+
+
+class Link(NamedTuple):
+    """`child` came from `parent`; `up` names the parent as the child sees it, `down` the child."""
+
+    child: str
+    parent: str
+    up: str
+    down: str
+
+
+class Links:
+    """Every link there is now. `up` and `down` hold links by the id of the one they start at."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self.up: dict[str, list[Link]] = {}
+        self.down: dict[str, list[Link]] = {}
+        for link in dict.fromkeys(_all_links(layout)):
+            self.up.setdefault(link.child, []).append(link)
+            self.down.setdefault(link.parent, []).append(link)
+
+    def tree(self, node_id: str) -> Provenance:
+        """The chain up and down from one node."""
+        known = _Known(self._layout)
+        seen = {node_id}
+        up = self._steps(node_id, self.up, known, seen, 0)
+        return Provenance(node=known.step(node_id), up=up, down=self._steps(node_id, self.down, known, {node_id}, 0))
+
+    def _steps(
+        self, identifier: str, side: dict[str, list[Link]], known: _Known, seen: set[str], depth: int
+    ) -> tuple[Step, ...]:
+        found = []
+        upwards = side is self.up
+        for link in side.get(identifier, ())[:_MOST]:
+            other, how = (link.parent, link.up) if upwards else (link.child, link.down)
+            again = other in seen
+            seen.add(other)
+            inner = () if again or depth >= _DEPTH else self._steps(other, side, known, seen, depth + 1)
+            more = max(0, len(side.get(other, ())) - _MOST) if inner else 0
+            found.append(msgspec.structs.replace(known.step(other), link=how, steps=inner, again=again, more=more))
+        return tuple(found)
+
+
+def _all_links(layout: Layout) -> Iterator[Link]:
+    for node in newest_nodes(layout):
+        yield from _node_links(node)
+    yield from _edges(layout)
+    for unit in work_units.list_units(layout)[0]:
+        if unit.discovery:
+            yield Link(unit.id, unit.discovery, "promoted from", "promoted to")
+        if unit.discovered_in:
+            yield Link(unit.id, unit.discovered_in, "found during", "found on it")
+
+
+def _node_links(node: Raw) -> Iterator[Link]:
+    mine, meta = str(node["id"]), node.get("metadata")
+    if not isinstance(meta, dict):
+        return
+    for name, (up, down) in _ORIGINS.items():
+        if other := _text(meta, name):
+            yield Link(mine, other, up, down)
+    for name, (down, up) in _RESULTS.items():
+        if other := _text(meta, name):
+            yield Link(other, mine, up, down)
+    for name, (up, down) in _SOURCES.items():
+        named = meta.get(name)
+        for other in named if isinstance(named, list) else ():
+            if isinstance(other, str):
+                yield Link(mine, other, up, down)
+    if task := _text(meta, "task_id"):
+        yield Link(mine, task, "noted by task", "noted")
+    if loop := _text(meta, "loop"):
+        yield Link(mine, loop, "noted by loop", "noted")
+
+
+def _text(meta: dict[str, Any], name: str) -> str:
+    value = meta.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _edges(layout: Layout) -> Iterator[Link]:
+    """The edges in force."""
+    for start, finish, kind in edges.in_force(layout):
+        if kind == "blocks":
+            continue
+        up, down = _EDGES.get(kind, (safe(kind), safe(kind)))
+        child, parent = (finish, start) if kind == "parent_child" else (start, finish)
+        yield Link(child, parent, up, down)
+
+
+class _Known:
+    """What stands behind an id, each looked up once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._found: dict[str, Step] = {}
+
+    def step(self, identifier: str) -> Step:
+        if identifier not in self._found:
+            self._found[identifier] = self._look(identifier)
+        return self._found[identifier]
+
+    def _look(self, identifier: str) -> Step:
+        nothing = Step(id=safe(identifier), kind="", title="")
+        try:
+            if identifier.startswith("WU-"):
+                return self._unit(identifier) or nothing
+            found = nodes.find(self._layout.memory, [identifier])
+            return _node_step(found[identifier][1]) if found else self._task(identifier) or nothing
+        except (BadFile, BadId, StoreError, OSError):
+            return nothing
+
+    def _unit(self, wu_id: str) -> Step | None:
+        unit = work_units.read_unit(self._layout, wu_id)
+        if unit is None:
+            return None
+        return Step(
+            id=wu_id, kind="work", title=one_line(unit.title, 120), status=safe(unit.status),
+            at=safe(unit.created_at), by=safe(unit.created_by),
+        )  # fmt: skip
+
+    def _task(self, task_id: str) -> Step | None:
+        spec = task_files.read_spec(self._layout, task_id)
+        return Step(id=task_id, kind="task", title=one_line(spec.objective, 120)) if spec else None
+
+
+def _node_step(node: Raw) -> Step:
+    meta = node.get("metadata")
+    status = _text(meta, "status") if isinstance(meta, dict) else ""
+    return Step(
+        id=safe(str(node["id"])), kind=safe(str(node.get("type", "note"))), status=safe(status) or "open",
+        title=one_line(str(node.get("content", "")).partition("\n")[0], 120),
+        at=safe(str(node.get("created_at", ""))), by=safe(str(node.get("created_by") or "")),
+    )  # fmt: skip
+
+
+def provenance(store: Store, node_id: str) -> Provenance:
+    """The chain up and down from a node. LookupError where there is none; Ambiguous for the start of several ids."""
+    return Links(store.layout).tree(nodes.resolve(store.layout.memory, node_id, "mem"))

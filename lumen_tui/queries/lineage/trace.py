@@ -1,0 +1,289 @@
+"""The tree around one thing: what caused it, up to the signal or the person, and what came of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lumen_tui.model import agent, ids
+from lumen_tui.model.ids import Ambiguous, BadId
+from lumen_tui.model.records import Signal
+from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.model.whytrace import Hop, Trace
+from lumen_tui.queries.lineage import learnings, notes
+from lumen_tui.queries.lineage.links import Call, TaskParts, WhyLinks
+from lumen_tui.queries.lineage.provenance import Link
+from lumen_tui.queries.trail.trail import KINDS, Trail
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.approvals import approvals
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.work import work_units
+
+_MOST = 30  # below one hop
+_DEPTH = 10
+_ALL = 400  # hops of one side
+_TITLE = 120
+
+
+def trace(layout: Layout, text: str, now: float) -> Trace:
+    """The tree around the thing that `text` names. LookupError where there is none, Ambiguous for several,
+    BadId for what can be the name of nothing.
+    """
+    name = resolve(layout, text.strip())
+    with WhyLinks(layout, now) as links:
+        known = _Known(links)
+        up, down = _Side(known, upwards=True), _Side(known, upwards=False)
+        return Trace(node=known.hop(name), up=up.hops(name, 0), down=down.hops(name, 0))
+
+
+def resolve(layout: Layout, text: str) -> str:
+    """The id that is meant: itself, a unique beginning, `loop 124`, `L124` or a packet's for its loop."""
+    lower = text.lower()
+    digits = lower.removeprefix("loop" if lower.startswith("loop") else "l").strip(" -#")
+    if digits.isdecimal() and digits.isascii() and len(digits) < 16:
+        return _loop_or_task(layout, agent.task_id(int(digits)), lower)
+    if text.upper().startswith("WU-"):
+        return ids.check_wu(text.upper())
+    ids.check_file_name(text, "id")
+    if text.startswith("pkt-"):
+        return _loop_of_packet(layout, nodes.resolve(layout.packets, text, "pkt"))
+    if text.startswith("sig-"):
+        return nodes.resolve(layout.signals, text, "sig")
+    if text.startswith("apr-"):
+        paths = [*layout.approvals.glob("apr-*.json"), *layout.done_approvals.glob("apr-*.json")]
+        return _one(text, {path.stem for path in paths if "." not in path.stem})
+    if text.startswith("mem-"):
+        return nodes.resolve(layout.memory, text, "mem")
+    if text.startswith(learnings.KIND):
+        return learnings.resolve(layout, text)
+    if text.startswith(notes.KINDS):
+        return notes.resolve(layout, text)
+    try:
+        return _task_or_node(layout, text)
+    except Ambiguous:
+        raise
+    except LookupError:
+        return _role_or_short(layout, text)
+
+
+def _loop_or_task(layout: Layout, loop: str, text: str) -> str:
+    """Return the loop, but for a number that only a task is listed by: `5173` is short for tsk-5173n9..., too."""
+    tasks = sorted(task for task in task_files.all_ids(layout) if task.startswith(f"tsk-{text}"))
+    if not tasks:
+        return loop
+    if len(tasks) > 1 or task_files.folder_of(layout, loop):
+        raise Ambiguous((loop, *tasks[:9]))
+    return tasks[0]
+
+
+def _role_or_short(layout: Layout, text: str) -> str:
+    """A role, else the task that lists call so: without its kind."""
+    try:
+        return notes.role_of(layout, text)
+    except LookupError:
+        return _one(f"tsk-{text}", set(task_files.all_ids(layout)))
+
+
+def _task_or_node(layout: Layout, text: str) -> str:
+    try:
+        if task_files.folder_of(layout, text):
+            return text
+    except BadId:
+        return nodes.resolve(layout.memory, text, "mem")  # imported nodes have freer names than tasks
+    try:
+        return _one(text, set(task_files.all_ids(layout)))
+    except Ambiguous:
+        raise
+    except LookupError:
+        return nodes.resolve(layout.memory, text, "mem")
+
+
+def _one(text: str, names: set[str]) -> str:
+    found = sorted(name for name in names if name.startswith(text))
+    if text in found:
+        return text
+    if not found:
+        raise LookupError(text)
+    if len(found) > 1:
+        raise nodes.Ambiguous(tuple(found[:10]))
+    return found[0]
+
+
+def _loop_of_packet(layout: Layout, packet_id: str) -> str:
+    record = nodes.find(layout.packets, [packet_id])[packet_id][1]
+    number = record.get("loop")
+    if not isinstance(number, int):
+        raise LookupError(packet_id)
+    return agent.task_id(number)
+
+
+class _Side:
+    """One direction of the tree, each thing shown in full once."""
+
+    def __init__(self, known: _Known, *, upwards: bool) -> None:
+        self._known, self._upwards = known, upwards
+        self._seen: set[str] = set()
+        self._left = _ALL
+
+    def hops(self, name: str, depth: int) -> tuple[Hop, ...]:
+        """What stands next to `name` on this side, with all that stands behind it."""
+        self._seen.add(name)
+        links = list(self._known.links.up(name) if self._upwards else self._known.links.down(name))
+        links = list(dict.fromkeys(links))
+        found = [self._hop(link, depth) for link in links[:_MOST] if self._left > 0]
+        if self._upwards:
+            return tuple(found)
+        return tuple(self._by_call(name, found))
+
+    def _hop(self, link: Link, depth: int) -> Hop:
+        other, how = (link.parent, link.up) if self._upwards else (link.child, link.down)
+        self._left -= 1
+        again = other in self._seen
+        inner = () if again or depth >= _DEPTH else self.hops(other, depth + 1)
+        hop = msgspec.structs.replace(self._known.hop(other), link=how, steps=inner, again=again)
+        call = self._known.call(link.child, other) if self._upwards else None
+        if call is None:
+            return hop
+        return msgspec.structs.replace(call, link=f"{how}, in", steps=(msgspec.structs.replace(hop, link="call of"),))
+
+    def _by_call(self, name: str, found: list[Hop]) -> list[Hop]:
+        """What calls made stands below them, in their order; the rest after that."""
+        made = {hop.id: hop for hop in found}
+        calls = []
+        for hop, names in self._known.calls(name):
+            steps = tuple(made.pop(one) for one in names if one in made)
+            if steps:
+                calls.append(msgspec.structs.replace(hop, link="called", steps=steps))
+        return [*calls, *made.values()]
+
+
+class _Known:
+    """What stands behind an id, each looked up once."""
+
+    def __init__(self, links: WhyLinks) -> None:
+        self.links = links
+        self._layout = links.layout
+        self._found: dict[str, Hop] = {}
+
+    def hop(self, name: str) -> Hop:
+        """The thing itself, without its links."""
+        if name not in self._found:
+            try:
+                self._found[name] = self._look(name) or Hop(one_line(name, 80), "")
+            except (BadFile, BadId, StoreError, OSError, KeyError):
+                self._found[name] = Hop(one_line(name, 80), "")
+        return self._found[name]
+
+    def calls(self, task_id: str) -> list[tuple[Hop, tuple[str, ...]]]:
+        """The calls of a task that made something, and what."""
+        task = self.links.task(task_id)
+        if task is None:
+            return []
+        return [(_call_hop(call, task), call.made) for call in self.links.calls(task_id)]
+
+    def call(self, child: str, task_id: str) -> Hop | None:
+        """The call of the task that made `child`."""
+        return next((hop for hop, made in self.calls(task_id) if child in made), None)
+
+    def _look(self, name: str) -> Hop | None:
+        if name.startswith(notes.ROLE):
+            return notes.role_hop(self._layout, name)
+        if name.startswith("WU-"):
+            return self._unit(name)
+        if name.startswith("sig-"):
+            return self._signal(name)
+        if name.startswith("apr-"):
+            return self._approval(name)
+        if agent.loop_of(name):
+            return self._loop(name)
+        if name.startswith("mem-"):
+            return self._node(name)
+        if name.startswith((learnings.KIND, learnings.SESSION)):
+            return learnings.hop(self._layout, name)
+        if name.startswith(notes.KINDS):
+            return notes.hop(self._layout, name)
+        task = self.links.task(name)
+        return _task_hop(task) if task else self._node(name)
+
+    def _unit(self, name: str) -> Hop | None:
+        unit = work_units.read_unit(self._layout, name)
+        if unit is None:
+            return self._mentioned(name)
+        return Hop(
+            name, "work", one_line(unit.title, _TITLE), safe(unit.status), safe(unit.created_at), safe(unit.created_by)
+        )
+
+    def _mentioned(self, name: str) -> Hop | None:
+        """A work unit without a file, of which records tell: an import brings such."""
+        with Trail(self._layout) as trail:
+            if not trail.knows(name):
+                return None
+            node, signal = trail.newest(name, KINDS, 1, any_state=True)[:1], trail.signals(name, 1)[:1]
+        newest = node[0].id if node else signal[0].id if signal else ""
+        return Hop(name, "work", f"only records about it, such as {newest}", "no file")
+
+    def _signal(self, name: str) -> Hop | None:
+        found = nodes.find(self._layout.signals, [name])
+        if not found:
+            return None
+        one = msgspec.convert(safe_all(found[name][1]), Signal)
+        sender = one_line(one.sender, 60)
+        return Hop(name, "signal", one_line(one.message, _TITLE), one.priority, one.created_at, sender)
+
+    def _approval(self, name: str) -> Hop | None:
+        request = approvals.read(self._layout, name)
+        if request is None:
+            return None
+        answer = approvals.decision(self._layout, name)
+        status = "waits" if answer is None else "allowed" if answer.allowed else "denied"
+        by = one_line(answer.by, 60) if answer else ""
+        return Hop(name, "approval", one_line(request.summary, _TITLE), status, request.asked_at, by)
+
+    def _loop(self, name: str) -> Hop | None:
+        packet, task = self.links.packets.get(name), self.links.task(name)
+        if packet is None:
+            return msgspec.structs.replace(_task_hop(task), kind="loop") if task else None
+        said = packet.failed or "; ".join(packet.next) or "; ".join(packet.done) or "nothing left to do"
+        spent = task.usage if task else None  # a packet's usage counts the tasks it read of too
+        return Hop(
+            name, "loop", one_line(said, _TITLE), "failed" if packet.failed else "done", packet.completed_at,
+            one_line(packet.brain, 60), tokens=spent.tokens if spent else 0, usd=spent.usd if spent else 0.0,
+        )  # fmt: skip
+
+    def _node(self, name: str) -> Hop | None:
+        found = nodes.find(self._layout.memory, [name])
+        return _node_hop(safe_all(found[name][1])) if found else None
+
+
+def _task_hop(task: TaskParts) -> Hop:
+    spec, ended = task.spec, task.exit
+    status = ended.status if ended else "running" if task.run else "queued"
+    person = spec.created_by and not (agent.loop_of(spec.created_by) or spec.created_by.startswith("tsk-"))
+    by = one_line(spec.role, 60) + (f", asked by {one_line(spec.created_by, 60)}" if person else "")
+    return Hop(
+        spec.id, "task", one_line(spec.objective, _TITLE), status, spec.created_at, by,
+        tokens=task.usage.tokens, usd=task.usage.usd,
+    )  # fmt: skip
+
+
+def _call_hop(call: Call, task: TaskParts) -> Hop:
+    usage = task.usage
+    share = min(1.0, call.tokens / usage.tokens) if usage.tokens else 0.0
+    return Hop(
+        call.id, "call", one_line(f"{call.tool}: {call.title}", _TITLE), at=call.at, tokens=call.tokens,
+        usd=usage.usd * share,
+    )  # fmt: skip
+
+
+def _node_hop(node: Raw) -> Hop:
+    meta = node.get("metadata")
+    status = meta.get("status") if isinstance(meta, dict) else ""
+    return Hop(
+        str(node["id"]), str(node.get("type", "note")),
+        one_line(str(node.get("content", "")).partition("\n")[0], _TITLE),
+        status if isinstance(status, str) and status else "open", str(node.get("created_at", "")),
+        one_line(str(node.get("created_by") or ""), 60),
+    )  # fmt: skip

@@ -1,0 +1,64 @@
+"""What holds queued tasks back now, from what was read already, or read for this."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from lumen_tui.model import agent, budget
+from lumen_tui.model.config import Config
+from lumen_tui.model.loop import Heartbeat
+from lumen_tui.model.queueing import Standing, in_lanes
+from lumen_tui.model.roles import Role
+from lumen_tui.model.snapshot import EngineLife, EngineView
+from lumen_tui.model.spendbook import Book
+from lumen_tui.model.tasks import TaskView
+from lumen_tui.storage import lease
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.ledger.ledger import LedgerReader
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.task_records import read_json
+
+_NO_ENGINE = "no engine is running: a room starts one, or `lumen-tui --engine-only` does"
+
+
+def standing(
+    tasks: Iterable[TaskView], config: Config, roles: Sequence[Role], retired: Sequence[str], *, engine: EngineView,
+    book: Book, killed: str, paused: dict[str, str], now: float,
+) -> Standing:  # fmt: skip
+    """The picture of one moment. `tasks` are those that are not archived."""
+    begun = [view for view in tasks if view.status.alive and view.spec.role != agent.ROLE]
+    alive = Counter(view.spec.role for view in begun)
+    day = budget.day_of(now, config.budget.day_starts)
+    costs = engine.heartbeat is None or engine.heartbeat.brain != "offline"
+    names = [role.name for role in roles] if costs else []
+    full = {name: why for name in names if (why := budget.blocked(book, config.budget, day, name))}
+    return Standing(
+        engine=_engine(engine), killed=killed, paused=paused, limit=config.workers.limit, alive=dict(alive),
+        in_lanes=in_lanes(begun), lanes=config.lanes,
+        at_once={role.name: role.limits.at_once for role in roles if role.limits.at_once}, retired=tuple(retired),
+        full=budget.blocked(book, config.budget, day) if costs else "", full_roles=full,
+        next_day=budget.day_ends(now, config.budget.day_starts),
+    )  # fmt: skip
+
+
+def _engine(engine: EngineView) -> str:
+    if engine.life is EngineLife.HUNG:
+        return f"the engine hangs: {engine.why}"
+    return _NO_ENGINE if engine.life is EngineLife.NONE else ""
+
+
+def read_standing(layout: Layout, tasks: Iterable[TaskView], now: float) -> Standing:
+    """The same for a command, which has read none of it."""
+    roles, retired, _ = list_roles(layout)
+    ledger = LedgerReader(layout)
+    ledger.refresh()
+    life = EngineLife.ALIVE if lease.is_held(layout) else EngineLife.NONE
+    kill = read_kill(layout)
+    return standing(
+        tasks, load_config(layout)[0], roles, retired, engine=EngineView(life, read_json(layout.heartbeat, Heartbeat)),
+        book=ledger.book, killed=kill.words if kill else "", paused=pauses.in_force(layout, now), now=now,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Full-text search over everything that was recorded. The index may be thrown away and is built again."""

@@ -1,0 +1,159 @@
+"""index/conversations.db: what was said in sessions, ours and those of Claude Code, as far as it was read.
+
+Each block of a session file is a document of its own. Files are read from where the last look stopped, the newest
+first, and no look reads more than a bounded part.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from lumen_tui.model import times
+from lumen_tui.model.sessionlog import Entry, Report
+from lumen_tui.model.text import one_line
+from lumen_tui.queries.search.documents import Doc, body
+from lumen_tui.queries.search.index import SearchIndex
+from lumen_tui.queries.search.ingest import Taking
+from lumen_tui.queries.trail.trail_rows import is_same_part, part_hashes
+from lumen_tui.storage import files
+from lumen_tui.store.sessions.transcript_lines import foreign_sessions, lines_from, open_session, own_sessions
+from lumen_tui.store.sessions.transcripts import SessionParser
+from lumen_tui.store.settings.config import load_config
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from lumen_tui.storage.layout import Layout
+
+_LONGEST = {"said": 8000, "call": 1000, "result": 2000}  # characters of a block that are indexed
+_WORTH = {"said": 0.45, "call": 0.3, "result": 0.25}
+_PERSON = 0.7
+_BATCH = 2000  # documents that are put in at once
+
+
+class _Session(NamedTuple):
+    """A session file, and how far it was read."""
+
+    path: Path
+    size: int
+    changed: float
+    done: int
+
+
+class TalkIndex(SearchIndex):
+    """An index of conversations. `most` bounds the bytes that one look reads; `behind` says what is left."""
+
+    NAME = "conversations"
+
+    def __init__(self, layout: Layout, *, most: int) -> None:
+        super().__init__(layout)
+        self._most = most
+        self.behind = ""
+        self.progress: Callable[[int, int], None] | None = None
+
+    def _is_behind(self, now: float) -> bool:
+        self.behind = ""
+        waiting, gone = self._waiting()
+        return bool(waiting or gone)
+
+    def _waiting(self) -> tuple[list[_Session], list[str]]:
+        """Session files with something new, the newest first, and names of those that are gone."""
+        known = {row[0]: row for row in self.db.execute("SELECT * FROM parts")}
+        waiting, seen = [], set()
+        config = load_config(self._layout)[0].evolution
+        for path in (*own_sessions(self._layout), *foreign_sessions(config)):
+            try:
+                found = os.stat(path)
+            except OSError:
+                continue
+            seen.add(str(path))
+            part = known.get(str(path))
+            same = part is not None and part[1:3] == (found.st_dev, found.st_ino) and part[3] <= found.st_size
+            done = part[3] if part and same else 0
+            if found.st_size != done:
+                waiting.append(_Session(path, found.st_size, found.st_mtime, done))
+        return sorted(waiting, key=lambda one: -one.changed), sorted(known.keys() - seen)
+
+    def _take_in(self, now: float) -> None:
+        waiting, gone = self._waiting()
+        if gone:
+            with Taking(self.db, many=1 << 60) as taking:
+                for name in gone:
+                    _forget(taking, name)
+        total, read = sum(one.size - one.done for one in waiting), 0
+        for session in waiting:
+            if read >= self._most:
+                break
+            with Taking(self.db, many=1 << 60) as taking:
+                read += _read(taking, session, self._layout, self._most - read)
+            if self.progress is not None:
+                self.progress(read, total)
+        self.behind = _left(total - read) if read >= self._most and read < total else ""
+
+
+def _left(size: int) -> str:
+    return f"{max(1, size >> 20):,} MB of conversations are still to be read: search again to go on"
+
+
+def _forget(taking: Taking, name: str) -> None:
+    taking.drop(name)
+    taking.db.execute("DELETE FROM parts WHERE name = ?", (name,))
+    taking.db.execute("DELETE FROM places WHERE name = ?", (name,))
+
+
+def _read(taking: Taking, session: _Session, layout: Layout, most: int) -> int:
+    """Take in the next part of one file; returns how many bytes that was."""
+    db, name = taking.db, str(session.path)
+    try:
+        fd = open_session(session.path)
+    except (files.StoreError, OSError):  # not ours to read: left out
+        return 0
+    try:
+        part = db.execute("SELECT * FROM parts WHERE name = ?", (name,)).fetchone()
+        if part and not is_same_part(fd, os.fstat(fd), part):
+            _forget(taking, name)
+            part = None
+        start = part[3] if part else 0
+        end = _put(taking, session.path, layout, fd, (start, _line(db, name) if part else 0), start + most)
+        found = os.fstat(fd)
+        row = (name, found.st_dev, found.st_ino, end, *part_hashes(fd, end))
+        db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", row)
+        return end - start
+    finally:
+        os.close(fd)
+
+
+def _line(db: sqlite3.Connection, name: str) -> int:
+    found = db.execute("SELECT stamp FROM places WHERE name = ?", (name,)).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _put(taking: Taking, path: Path, layout: Layout, fd: int, start: tuple[int, int], until: int) -> int:
+    """Documents of the lines from (offset, line) on; returns the offset behind the last one that was read."""
+    end, number = start
+    parser = SessionParser(path.stem, Report(file=str(path)), own=path.parent == layout.transcripts)
+    docs: list[tuple[int, Doc]] = []
+    for offset, line in lines_from(fd, end):
+        end, number = offset, number + 1
+        docs += [(0, _doc(entry, path, at)) for at, entry in enumerate(parser.entries(number, line)) if entry.text]
+        if len(docs) >= _BATCH:
+            taking.put(str(path), docs)
+            docs = []
+        if end >= until:
+            break
+    taking.put(str(path), docs)
+    taking.db.execute("INSERT OR REPLACE INTO places VALUES (?, ?)", (str(path), number))
+    return end
+
+
+def _doc(entry: Entry, path: Path, block: int) -> Doc:
+    text = entry.text[: _LONGEST.get(entry.kind, 1000)]
+    by = "person" if entry.person else entry.tool or ("output" if entry.kind == "result" else str(entry.trust))
+    return Doc(
+        f"{path.stem}:{entry.line}.{block}", "conversation", "episodic", times.epoch(entry.at),
+        _PERSON if entry.person else _WORTH.get(entry.kind, 0.3), session=path.stem, by=one_line(by, 60),
+        source=one_line(entry.cwd, 200), trust=str(entry.trust), place=f"{path}:{entry.line}", text=body(text),
+    )  # fmt: skip

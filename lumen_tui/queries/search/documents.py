@@ -1,0 +1,219 @@
+"""What a search looks through, one document for each thing: how the lines of each journal become documents.
+
+Every text is made safe on the way in, so that nothing that is shown later can act on a terminal, and so that the marks
+that the index puts around matches can stand in no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lumen_tui.model import times
+from lumen_tui.model.archive import KINDS, USUAL, WITHDRAWN
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.searching import spread
+from lumen_tui.model.tasks import Exit, Spec
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks.task_records import BadTask, read_json, read_spec
+
+LONGEST = 20_000  # characters of one document; of longer ones the beginning
+_PRIORITIES = {"P0": 0.95, "P1": 0.8, "P2": 0.5, "P3": 0.3}
+_TYPES = {"summary": 0.6, "checkpoint": 0.45, "session": 0.3, "discovery": 0.5, "note": 0.5}
+_EPISODES = ("session", "checkpoint")
+_PUT_AWAY = 0.6  # of its importance is left to what was archived
+Raw = dict[str, Any]
+Again = Callable[[], object]
+
+
+class Doc(NamedTuple):
+    """A row of the index. `gone` takes what stands there under this id away."""
+
+    ref: str
+    type: str = ""
+    kind: str = ""
+    at: float = 0.0
+    importance: float = USUAL
+    status: str = ""
+    wu: str = ""
+    lane: str = ""
+    session: str = ""
+    by: str = ""
+    source: str = ""
+    trust: str = ""
+    place: str = ""
+    tags: str = ""  # in lower case, each between bars
+    text: str = ""
+    gone: bool = False
+
+
+Reader = Callable[[bytes], Doc | None]
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def _raw(line: bytes) -> Raw:
+    try:
+        return _decode(line)
+    except UNDECODABLE:
+        return {}
+
+
+def _short(value: str, limit: int) -> str:
+    """As `one_line`; quick for what needs none of it."""
+    return value if len(value) <= limit and value.isascii() and value.isprintable() else one_line(value, limit)
+
+
+def _text(record: Raw, name: str, limit: int = 200) -> str:
+    value = record.get(name)
+    return _short(value, limit) if value and isinstance(value, str) else ""
+
+
+def body(text: Any) -> str:
+    """A text as it is indexed and shown: safe, not endless."""
+    return spread(safe(text[:LONGEST])) if isinstance(text, str) else ""
+
+
+def barred(tags: Any) -> str:
+    """Tags as the index keeps them."""
+    if not isinstance(tags, (list, tuple)):
+        return ""
+    found = [_short(tag, 100).casefold().replace("|", "/") for tag in tags if isinstance(tag, str)]
+    return f"|{'|'.join(found)}|" if found else ""
+
+
+def _kind(meta: Raw, usual: str) -> str:
+    found = meta.get("kind")
+    return found if found in KINDS else usual
+
+
+def _share(value: Any, usual: float) -> float:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if good else usual
+
+
+def node(line: bytes) -> Doc | None:
+    """A line of memory.jsonl."""
+    record = _raw(line)
+    ref, meta = _text(record, "id"), record.get("metadata")
+    if not ref:
+        return None
+    meta = meta if isinstance(meta, dict) else {}
+    status, type = _text(meta, "status") or "open", _text(record, "type")
+    if status == "deleted":
+        return Doc(ref, gone=True)
+    fact = meta.get("fact")
+    given = _text(meta, "source") or (_text(fact, "source") if isinstance(fact, dict) else "")
+    return Doc(
+        ref, "fact" if isinstance(fact, dict) else type,
+        _kind(meta, "episodic" if type in _EPISODES else "semantic"), times.epoch(_text(record, "created_at")),
+        _importance(meta, type, status), status, _text(record, "wu_id"), _text(meta, "lane"),
+        _text(record, "session_id"), _text(record, "created_by"), given or _text(meta, "task_id"),
+        _text(meta, "trust"), "", barred(record.get("tags")), body(record.get("content")),
+    )  # fmt: skip
+
+
+def _importance(meta: Raw, type: str, status: str) -> float:
+    usual = _PRIORITIES.get(str(meta.get("priority")), _TYPES.get(type, USUAL))
+    found = max(0.8 if meta.get("pinned") is True else 0.0, _share(meta.get("importance"), usual))
+    return found * _PUT_AWAY if status == "archived" else found
+
+
+def passage(line: bytes) -> Doc | None:
+    """A line of archival.jsonl."""
+    record = _raw(line)
+    ref = _text(record, "id")
+    if not ref or record.get("status") == WITHDRAWN:
+        return Doc(ref, gone=True) if ref else None
+    return Doc(
+        ref, "archival", _kind(record, "semantic"), times.epoch(_text(record, "created_at")),
+        _share(record.get("importance"), USUAL), "", _text(record, "wu_id"), _text(record, "lane"),
+        _text(record, "session_id"), _text(record, "created_by"), _text(record, "source", 400),
+        _text(record, "trust") or "person", "", barred(record.get("tags")), body(record.get("content")),
+    )  # fmt: skip
+
+
+def signal(line: bytes) -> Doc | None:
+    """A line of signals.jsonl, or of the archive that cleanup puts them into."""
+    record = _raw(line)
+    ref = _text(record, "id")
+    if not ref:
+        return None
+    return Doc(
+        ref, "signal", "episodic", times.epoch(_text(record, "created_at")),
+        _PRIORITIES.get(_text(record, "priority"), 0.35), "", _text(record, "wu_id"), _text(record, "lane"), "",
+        _text(record, "sender"), _text(record, "task_id"), "", "", "", body(record.get("message")),
+    )  # fmt: skip
+
+
+def packet(line: bytes) -> Doc | None:
+    """A line of packets.jsonl: what a loop did, decided, made, left out and wrote for the next one."""
+    record = _raw(line)
+    ref = _text(record, "id")
+    if not ref:
+        return None
+    told = [f"loop {record.get('loop')}", *_said(record)]
+    return Doc(
+        ref, "packet", "episodic", times.epoch(_text(record, "completed_at")), 0.5, by=_text(record, "brain"),
+        session=_text(record, "session"), source=_text(record, "task_id"), text=body("\n".join(told)),
+    )  # fmt: skip
+
+
+def _said(record: Raw) -> Iterator[str]:
+    for name in ("done", "decided", "made", "abandoned", "decided_against", "next"):
+        entries = record.get(name)
+        for entry in entries if isinstance(entries, list) else ():
+            words = entry.values() if isinstance(entry, dict) else (entry,)
+            if text := " ".join(word for word in words if isinstance(word, str)):
+                yield f"{name.replace('_', ' ')}: {text}"
+    if isinstance(record.get("wake_state"), str):
+        yield record["wake_state"]
+
+
+def task(folder: Path) -> Doc:
+    """An ended task: what was asked and what came of it. What cannot be read is there without a text."""
+    try:
+        spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
+        result = (files.read(folder / "result.md", 4 * LONGEST) or b"").decode(errors="replace")
+    except (BadTask, files.StoreError, OSError):
+        spec, ended, result = Spec(id=folder.name, objective=""), None, ""
+    ended = ended or Exit(task_id=folder.name, status="lost", finished_at="")
+    return Doc(
+        folder.name, "task", "episodic", times.epoch(ended.finished_at), _PRIORITIES.get(spec.priority, USUAL),
+        one_line(ended.status, 20), one_line(spec.wu_id, 20), one_line(spec.lane, 100), one_line(ended.session, 80),
+        one_line(spec.role, 64), f"task of {one_line(spec.created_by, 100)}", "worker", "", "",
+        body(f"{spec.objective}\n{result}"),
+    )  # fmt: skip
+
+
+def edge(line: bytes) -> tuple[str, str, str, bool] | None:
+    """(from, to, how, whether it was taken away) of a line of relationships.jsonl."""
+    record = _raw(line)
+    start, finish = _text(record, "from_id"), _text(record, "to_id")
+    removed = record.get("removed") is True or bool(_text(record, "removed_at"))
+    return (start, finish, _text(record, "type"), removed) if start and finish else None
+
+
+JOURNALS: dict[str, tuple[Callable[[Layout], Path], Reader]] = {
+    "memory": (lambda layout: layout.memory, node),
+    "archival": (lambda layout: layout.archival, passage),
+    "signals": (lambda layout: layout.signals, signal),
+    "signal archive": (lambda layout: layout.memory_archive, signal),
+    "packets": (lambda layout: layout.packets, packet),
+}
+
+
+def journal_docs(layout: Layout) -> Iterator[Doc]:
+    """Every valid document of the journals, read at once: for a search without an index."""
+    from lumen_tui.storage.journal import Journal
+
+    for path, read in JOURNALS.values():
+        found: dict[str, Doc] = {}
+        for line in Journal(path(layout)).lines():
+            if (doc := read(line)) is not None:
+                found[doc.ref] = doc
+        yield from (doc for doc in found.values() if not doc.gone)

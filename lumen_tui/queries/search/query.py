@@ -1,0 +1,264 @@
+"""Questions to a search index: the words as FTS5 takes them, candidates by bm25, neighbours, the reasons of each hit.
+
+Terms are quoted before they reach FTS5, so that no word of a query is an operator, a column or an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lumen_tui.model.excerpts import excerpt
+from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, Wish, close_up, score
+from lumen_tui.model.text import one_line
+from lumen_tui.queries.search.tables import COLUMNS
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_CANDIDATES = 300  # by bm25, from which importance and recency choose
+_COUNTED = 1000  # matches; beyond that there are "more"
+_COMMON = 0.2  # of all documents: what stands in more of them tells little
+_LARGE = 5000  # documents from which words that are too common are left out
+_FROM = 5  # best hits whose neighbours are looked at
+_EDGES = 8  # links of one hit that are followed
+_BM25 = "bm25(words, 1.0, 2.0)"  # of text and tags; less is better
+_ON, _OFF = "\x01", "\x02"  # around matches; `safe` leaves neither in a text
+_ROW = ", ".join(f"docs.{name}" for name in ("id", *(name for name in COLUMNS if name != "text")))
+_NAMES = ("id", *(name for name in COLUMNS if name != "text"))
+Row = dict[str, Any]
+
+
+def quoted(term: str) -> str:
+    """A term as FTS5 takes it: a string, whatever stands in it."""
+    return '"' + term.replace('"', '""') + '"'
+
+
+def expression(terms: Sequence[str], wish: Wish) -> str:
+    """Any of the terms, the one that is being typed as a beginning too, and none of what is to be left out."""
+    wanted = [quoted(term) + (f" OR {quoted(term)} *" if term == wish.begun else "") for term in terms]
+    either = f"({' OR '.join(wanted)})"
+    return f"{either} NOT ({' OR '.join(map(quoted, wish.without))})" if wish.without else either
+
+
+def ask(db: sqlite3.Connection, wish: Wish, now: float, lane_units: Sequence[str] = ()) -> Found:
+    """What the index answers. `lane_units` are the work units of the lane that was asked for."""
+    where, values = _narrowing(wish, lane_units)
+    terms, dropped = _telling_terms(db, wish)
+    match = expression(terms, wish) if terms else ""
+    candidates = _matching(db, match, where, values) if match else _newest(db, where, values)
+    best = max((found for _, found in candidates), default=0.0)
+    rows = _rows(db, [number for number, _ in candidates])
+    ranked = [_ranked(rows[number], found, best, now) for number, found in candidates if number in rows]
+    ranked.sort(key=lambda one: (-one[1], -one[0]["at"]))
+    chosen = _with_neighbours(db, ranked, wish, where, values)[: wish.limit]
+    hits = tuple(_hits(db, chosen, terms, match, wish.begun))
+    matches = _count(db, match) if match and not where else len(candidates)
+    return Found(hits=hits, matches=matches, dropped=dropped)
+
+
+def _narrowing(wish: Wish, lane_units: Sequence[str]) -> tuple[str, list[Any]]:
+    """The filters as a condition on `docs`, with its values."""
+    parts: list[str] = []
+    values: list[Any] = []
+    for column, given in (("type", wish.types), ("kind", wish.kinds), ("wu", wish.wus)):
+        if given:
+            parts.append(f"docs.{column} IN ({_marks(given)})")
+            values += given
+    for tag in wish.tags:
+        parts.append("instr(docs.tags, ?) > 0")
+        values.append(f"|{tag}|")
+    if wish.lane:
+        parts.append(f"(docs.lane = ? OR docs.wu IN ({_marks(lane_units)}))")
+        values += [wish.lane, *lane_units]
+    if wish.since or wish.until:  # without a date, `at` is 0: in no stretch of time
+        parts.append("docs.at > 0")
+    for sign, moment in ((">=", wish.since), ("<", wish.until)):
+        if moment:
+            parts.append(f"docs.at {sign} ?")
+            values.append(moment)
+    return " AND ".join(parts), values
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _telling_terms(db: sqlite3.Connection, wish: Wish) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The terms to look for, and those that stand nearly everywhere; all of them where there are no others."""
+    total = db.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
+    if total < _LARGE or len(wish.terms) < 2:
+        return wish.terms, ()
+    bound = int(total * _COMMON)
+    counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    common = [term for term in wish.terms if db.execute(counted, (quoted(term), bound)).fetchone()[0] >= bound]
+    rare = tuple(term for term in wish.terms if term not in common)
+    return (rare, tuple(common)) if rare else (wish.terms, ())
+
+
+def _matching(db: sqlite3.Connection, match: str, where: str, values: list[Any]) -> list[tuple[int, float]]:
+    """(id, bm25) of the best candidates."""
+    if not where:
+        sql = f"SELECT rowid, -{_BM25} AS found FROM words WHERE words MATCH ? ORDER BY found DESC LIMIT ?"  # noqa: S608
+        return db.execute(sql, (match, _CANDIDATES)).fetchall()
+    sql = (
+        f"SELECT words.rowid, -{_BM25} AS found FROM words CROSS JOIN docs ON docs.id = words.rowid "  # noqa: S608
+        f"WHERE words MATCH ? AND {where} ORDER BY found DESC LIMIT ?"
+    )
+    return db.execute(sql, (match, *values, _CANDIDATES)).fetchall()
+
+
+def _newest(db: sqlite3.Connection, where: str, values: list[Any]) -> list[tuple[int, float]]:
+    if not where:
+        return []
+    sql = f"SELECT id, 0.0 FROM docs WHERE {where} ORDER BY at DESC LIMIT ?"  # noqa: S608 - made of constants
+    return db.execute(sql, (*values, _CANDIDATES)).fetchall()
+
+
+def _count(db: sqlite3.Connection, match: str) -> int:
+    sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    return int(db.execute(sql, (match, _COUNTED + 1)).fetchone()[0])
+
+
+def _rows(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Row]:
+    sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)})"  # noqa: S608
+    return {found[0]: dict(zip(_NAMES, found, strict=True)) for found in db.execute(sql, numbers)}
+
+
+def _ranked(row: Row, bm25: float, best: float, now: float) -> tuple[Row, float, Parts]:
+    total, parts = score(bm25, best, row["importance"], now - row["at"])
+    return row, total, parts
+
+
+Ranked = tuple[Row, float, Parts]
+
+
+def _with_neighbours(
+    db: sqlite3.Connection, ranked: list[Ranked], wish: Wish, where: str, values: list[Any]
+) -> list[tuple[Row, float, Parts, str, str]]:
+    """The hits, with what stands beside the best of them ranked below those, at most a third of what is shown."""
+    known = {row["id"] for row, _, _ in ranked}
+    direct = [(row, total, parts, "", "") for row, total, parts in ranked]
+    beside: dict[int, tuple[Row, float, Parts, str, str]] = {}
+    for row, total, _ in ranked[:_FROM] if wish.terms else ():
+        links = [(number, link) for number, link in _beside(db, row) if number not in known and number not in beside]
+        allowed = _allowed(db, [number for number, _ in links], where, values)
+        for number, link in links:
+            if number in allowed:
+                parts = Parts(importance=allowed[number]["importance"])
+                beside.setdefault(number, (allowed[number], round(total * NEIGHBOUR, 4), parts, row["ref"], link))
+    best = sorted(beside.values(), key=lambda one: -one[1])[: max(1, wish.limit // 3)]
+    return sorted([*direct, *best], key=lambda one: -one[1])
+
+
+def _allowed(db: sqlite3.Connection, numbers: Sequence[int], where: str, values: list[Any]) -> dict[int, Row]:
+    """The rows of neighbours that the filters let through."""
+    if not numbers:
+        return {}
+    narrow = f" AND {where}" if where else ""
+    sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)}){narrow}"  # noqa: S608
+    return {one[0]: dict(zip(_NAMES, one, strict=True)) for one in db.execute(sql, (*numbers, *values))}
+
+
+def _beside(db: sqlite3.Connection, row: Row) -> Iterator[tuple[int, str]]:
+    """(id, how) of what a document is linked to, and of what came right before and after it in its session."""
+    for start, finish, words in (("start", "finish", "{}"), ("finish", "start", "{} of this")):
+        sql = (
+            f"SELECT docs.id, edges.kind FROM edges JOIN docs ON docs.ref = edges.{finish} "  # noqa: S608 - constants
+            f"WHERE edges.{start} = ? LIMIT {_EDGES}"
+        )
+        for number, kind in db.execute(sql, (row["ref"],)):
+            yield number, words.format(one_line(kind, 40).replace("_", " ") or "linked")
+    if not row["session"]:
+        return
+    for sign, order, words in (("<", "DESC", "before it in the session"), (">", "ASC", "after it in the session")):
+        sql = (
+            f"SELECT id FROM docs WHERE session = ? AND session != '' AND (at, id) {sign} (?, ?) "  # noqa: S608
+            f"ORDER BY at {order}, id {order} LIMIT 1"
+        )
+        for (number,) in db.execute(sql, (row["session"], row["at"], row["id"])):
+            yield number, words
+
+
+def _hits(
+    db: sqlite3.Connection,
+    chosen: Sequence[tuple[Row, float, Parts, str, str]],
+    terms: Sequence[str],
+    match: str,
+    begun: str,
+) -> Iterator[Hit]:
+    numbers = [row["id"] for row, *_ in chosen]
+    matched = _matched(db, numbers, terms, begun)
+    texts = dict(db.execute(f"SELECT id, text FROM docs WHERE id IN ({_marks(numbers)})", numbers))  # noqa: S608
+    marked = dict(_marked(db, numbers, match)) if match else {}
+    for row, total, parts, near, link in chosen:
+        number = row["id"]
+        text = marked.get(number, texts.get(number, ""))
+        yield made_hit(row, text, total, parts, matched.get(number, ()), near, link)
+
+
+def _matched(
+    db: sqlite3.Connection, numbers: Sequence[int], terms: Sequence[str], begun: str
+) -> dict[int, tuple[str, ...]]:
+    """Which of the terms stand in which documents."""
+    found: dict[int, tuple[str, ...]] = {}
+    sql = f"SELECT rowid FROM words WHERE words MATCH ? AND rowid IN ({_marks(numbers)})"  # noqa: S608
+    for term in terms if numbers else ():
+        for (number,) in db.execute(sql, (quoted(term) + (" *" if term == begun else ""), *numbers)):
+            found[number] = (*found.get(number, ()), term)
+    return found
+
+
+def _marked(db: sqlite3.Connection, numbers: Sequence[int], match: str) -> Iterable[tuple[int, str]]:
+    """The texts with marks around what matched; of the tags nothing is shown."""
+    sql = (
+        f"SELECT rowid, highlight(words, 0, ?, ?) FROM words WHERE words MATCH ? "  # noqa: S608
+        f"AND rowid IN ({_marks(numbers)})"
+    )
+    return db.execute(sql, (_ON, _OFF, match, *numbers)).fetchall() if numbers else ()
+
+
+def pieces(marked: str) -> list[tuple[str, bool]]:
+    """A marked text in pieces, each with whether it matched."""
+    found: list[tuple[str, bool]] = []
+    for part in marked.split(_ON):
+        inside, off, rest = part.partition(_OFF)
+        found += [(inside, True), (rest, False)] if off else [(part, False)]
+    return [(close_up(text), hit) for text, hit in found if text]
+
+
+def made_hit(
+    row: Row, marked: str, total: float, parts: Parts, matched: tuple[str, ...], near: str = "", link: str = ""
+) -> Hit:
+    """A hit from a row of the index and its marked text."""
+    first = close_up(marked.partition("\n")[0].replace(_ON, "").replace(_OFF, ""))
+    return Hit(
+        ref=row["ref"], type=row["type"], kind=row["kind"], at=row["at"], title=one_line(first, 120),
+        excerpt=excerpt(pieces(marked)), score=total, parts=parts, matched=matched, neighbour_of=near, link=link,
+        status=row["status"], tags=tuple(tag for tag in row["tags"].split("|") if tag), wu_id=row["wu"],
+        lane=row["lane"], session=row["session"], by=row["by"], source=row["source"], trust=row["trust"],
+        place=row["place"],
+    )  # fmt: skip
+
+
+def whole(db: sqlite3.Connection, ref: str) -> str:
+    """The text of one document; empty where there is none."""
+    found = db.execute("SELECT text FROM docs WHERE ref = ?", (ref,)).fetchone()
+    return close_up(found[0]) if found else ""
+
+
+def around(db: sqlite3.Connection, ref: str, count: int) -> list[tuple[str, str, str]]:
+    """(id, by, text) of what was said right before one part of a conversation, of itself, and right after."""
+    found = db.execute("SELECT id, session, at FROM docs WHERE ref = ?", (ref,)).fetchone()
+    if found is None:
+        return []
+    number, session, at = found
+    parts: list[tuple[str, str, str]] = []
+    for sign, order in (("<=", "DESC"), (">", "ASC")):
+        sql = (
+            f"SELECT ref, by, text FROM docs WHERE session = ? AND session != '' AND (at, id) {sign} (?, ?) "  # noqa: S608
+            f"ORDER BY at {order}, id {order} LIMIT ?"
+        )
+        rows = db.execute(sql, (session, at, number, count + (sign == "<="))).fetchall()
+        parts += rows[::-1] if sign == "<=" else rows
+    return [(name, by, close_up(text)) for name, by, text in parts]

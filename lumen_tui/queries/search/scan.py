@@ -1,0 +1,73 @@
+"""A search without an index, for systems whose sqlite3 has no FTS5: every text is read. Slow, and without stemming."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from lumen_tui.model.searching import Found, Wish, score
+from lumen_tui.queries.search import documents as rows
+from lumen_tui.queries.search.documents import Doc
+from lumen_tui.queries.search.query import made_hit
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_names
+
+NOTE = "this Python's sqlite3 has no FTS5: every text was read, word forms and neighbours were not looked at"
+
+
+def scan(layout: Layout, wish: Wish, now: float, lane_units: Sequence[str] = ()) -> Found:
+    """As `searchindex_ask.ask`, from the files themselves."""
+    found = [(doc, _counts(doc, wish)) for doc in everything(layout) if _allowed(doc, wish, lane_units)]
+    found = [(doc, counts) for doc, counts in found if not wish.terms or counts]
+    rare = {term: math.log(1 + len(found) / (1 + sum(term in counts for _, counts in found))) for term in wish.terms}
+    weights = [sum(rare[term] * (1 + math.log(count)) for term, count in counts.items()) for _, counts in found]
+    best = max(weights, default=0.0)
+    ranked = [
+        (*score(weight, best, doc.importance, now - doc.at), doc, counts)
+        for weight, (doc, counts) in zip(weights, found, strict=True)
+    ]
+    ranked.sort(key=lambda one: (-one[0], -one[2].at))
+    hits = [
+        made_hit(doc._asdict(), _marked(doc.text, counts), total, parts, tuple(counts))
+        for total, parts, doc, counts in ranked[: wish.limit]
+    ]
+    return Found(hits=tuple(hits), matches=len(found), notes=(NOTE,))
+
+
+def everything(layout: Layout) -> Iterator[Doc]:
+    """All documents there are."""
+    yield from rows.journal_docs(layout)
+    for folder in (layout.tasks, *(month for _, month, _ in archive_months(layout.archive))):
+        for name in task_names(folder):
+            if exit_stamp(folder / name):
+                yield rows.task(folder / name)
+
+
+def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
+    wanted = [r"[\W_]+".join(map(re.escape, term.split())) for term in sorted(terms, key=len, reverse=True)]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})", re.I)
+
+
+def _counts(doc: Doc, wish: Wish) -> dict[str, int]:
+    """How often each term stands in a document, as the beginning of a word."""
+    text = f"{doc.text}\n{doc.tags}"
+    if wish.without and _pattern(wish.without).search(text):
+        return {}
+    counts = {term: len(_pattern((term,)).findall(text)) for term in wish.terms}
+    return {term: count for term, count in counts.items() if count}
+
+
+def _marked(text: str, counts: dict[str, int]) -> str:
+    return _pattern(tuple(counts)).sub(lambda match: f"\x01{match.group()}\x02", text) if counts else text
+
+
+def _allowed(doc: Doc, wish: Wish, lane_units: Sequence[str]) -> bool:
+    listed = ((doc.type, wish.types), (doc.kind, wish.kinds), (doc.wu, wish.wus))
+    return (
+        all(value in wanted for value, wanted in listed if wanted)
+        and all(f"|{tag}|" in doc.tags for tag in wish.tags)
+        and (not wish.lane or doc.lane == wish.lane or doc.wu in lane_units)
+        and doc.at >= wish.since
+        and not (wish.until and not 0 < doc.at < wish.until)
+    )

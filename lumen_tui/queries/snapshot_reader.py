@@ -1,0 +1,295 @@
+"""State folder in, one frozen Snapshot out. Reads degrade: what cannot be read becomes a Problem."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import attention, budget, liveness, times
+from lumen_tui.model.config import Config
+from lumen_tui.model.loop import Heartbeat, LoopState
+from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.text import safe, safe_all
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.queries.queue_conditions import standing
+from lumen_tui.storage import disk_space, files, lease, misplaced, process, program_version
+from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.shipped import shipped
+from lumen_tui.storage.stamped import Stamped
+from lumen_tui.store.approvals.approval_index import ApprovalIndex
+from lumen_tui.store.approvals.expired import ExpiredIndex
+from lumen_tui.store.audit.dismissals import PutAside
+from lumen_tui.store.evolution import evolved
+from lumen_tui.store.ledger.ledger import LedgerReader
+from lumen_tui.store.memory.archive_damage import ArchiveDamage
+from lumen_tui.store.memory.capsules import recent_packets
+from lumen_tui.store.memory.facts import FactIndex
+from lumen_tui.store.memory.node_index import NodeIndex
+from lumen_tui.store.memory.relays import RelayIndex
+from lumen_tui.store.sessions.hook_events import Progress
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.signals.signal_index import SignalIndex
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.kill_file import read_kill
+from lumen_tui.store.tasks.role_stats import Proposals
+from lumen_tui.store.tasks.task_archive import TaskRows
+from lumen_tui.store.tasks.task_index import TaskIndex
+from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.work.work_units import list_units, unit_files
+
+_PACKETS = 30
+_WAKE_BYTES = 256 * 1024
+_P0_LIMIT = 100
+_TASK_NAMED = re.compile(rb'"(?:task_id|key|target)":"([a-z0-9][a-z0-9-]*)"')
+
+
+class TaskNews:
+    """Which tasks to look at again: those that the engine's events and the operators' actions name."""
+
+    SWEEP = 30.0  # seconds after which all are looked at, whatever was named
+
+    def __init__(self, layout: Layout) -> None:
+        self._followers = (Follower(layout.events), Follower(layout.actions))
+        self._swept = -1.0
+
+    def close(self) -> None:
+        """Let go of the journals."""
+        for follower in self._followers:
+            follower.close()
+
+    def names(self, now: float) -> set[str] | None:
+        """Ids of tasks that may have changed since the last call; None for all of them."""
+        sweep = not 0 <= now - self._swept < self.SWEEP
+        found: set[bytes] = set()
+        for follower in self._followers:
+            for _, data in follower.pieces():
+                if not sweep:
+                    found.update(_TASK_NAMED.findall(data))
+        if sweep:
+            self._swept = now
+            return None
+        return {name.decode() for name in found}
+
+
+def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
+    """The lanes of work units, each once and safe."""
+    return tuple(sorted({safe(unit.lane) for unit in units if unit.lane}))
+
+
+def _missing(what: str) -> list[Problem]:
+    hint = "bring it back, or start again: what is typed into a room or a command is kept nowhere"
+    return [Problem("state folder", what, hint)]
+
+
+def _role_files(layout: Layout) -> list[Path]:
+    hired = sorted(layout.roles.glob("*.md"))
+    return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
+
+
+def _wake_state(layout: Layout) -> WakeState:
+    try:
+        data = files.read(layout.wake_state, _WAKE_BYTES)
+    except (files.StoreError, OSError) as error:
+        return WakeState(text=f"wake-state.md cannot be read: {error}")
+    if data is None:
+        return WakeState()
+    return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(layout.wake_state).st_mtime)
+
+
+def _of_folder(layout: Layout) -> list[Problem]:
+    return disk_space.problems(layout.root) + misplaced.problems(layout)
+
+
+class Reader:
+    """Follows one state folder for one operator. Not safe for use by two threads at once.
+
+    A dozen journals stay open until `close`: whoever looks once says `with closing(Reader(root)) as reader`. Nothing in
+    here refers back to the reader, so that one that nobody closes is still gone with its last user.
+    """
+
+    def __init__(self, root: Path, operator: str = "operator") -> None:
+        self.layout = layout = Layout(root)
+        self.signals = SignalIndex(layout, operator)
+        self.nodes = NodeIndex(layout)
+        self.tasks = TaskIndex(layout)
+        self._dismissed = PutAside(layout)
+        self._task_news = TaskNews(layout)
+        self._config = Stamped(
+            lambda: [layout.config, layout.operator, layout.roles, layout.retired_roles], lambda: load_config(layout)
+        )
+        self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
+        self._work = Stamped(lambda: unit_files(layout), lambda: list_units(layout))
+        self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
+        self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
+        self._wake = Stamped(lambda: [layout.wake_state], lambda: _wake_state(layout))
+        self._packets = Stamped(lambda: [layout.packets], lambda: recent_packets(layout, _PACKETS))
+        self._progress = Progress(layout)
+        self._ledger = LedgerReader(layout)
+        self._approvals = ApprovalIndex(layout)
+        self._expired = ExpiredIndex(layout)
+        self.facts = FactIndex(layout)
+        self._archive = ArchiveDamage(layout)
+        self._gone = ""  # why there is no state folder any more
+        self._machine: list[Problem] = []  # what is wrong with the program's files and the disk
+        self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
+        self._pause = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
+        self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
+        self._evolution = Stamped(
+            lambda: [layout.observations, layout.constitution, layout.approved_constitution],
+            lambda: evolved.view(layout),
+        )
+        self._proposals = Proposals(layout)
+        self._relay = RelayIndex(layout)
+        self._engine = EngineView()
+        self._engine_revision = 0
+        self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
+
+    def close(self) -> None:
+        """Let go of every journal. Pictures that were taken can still be read."""
+        journals = (self.signals, self.nodes, self.facts, self._dismissed, self._task_news, self._progress)
+        for index in (*journals, self._ledger, self._expired, self._archive, self._relay):
+            index.close()
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._config.value[0]
+
+    def refresh(self, now: float) -> bool:
+        """Take in what changed; True while there is more to load (call again)."""
+        for slice_ in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
+            slice_.refresh()
+        self._kill.refresh()
+        self._pause.refresh()
+        self._pauses.refresh()
+        self._evolution.refresh()
+        self._approvals.refresh(now)
+        self._expired.refresh()
+        self._dismissed.refresh()
+        self._ledger.refresh()
+        self.facts.refresh()
+        self._relay.refresh()
+        self._progress.refresh(self.config.memory.progress_signals)
+        stall = {role.name: role.limits.stall_seconds for role in self._roles.value[0]}
+        clocks = self.clocks() if self.clocks else None
+        running = clocks.running if clocks else None
+        self.tasks.refresh(now, stall, self._task_news.names(now), running=running)
+        self._look_at_engine(now)
+        self._gone = "" if self.layout.root.is_dir() else f"the state folder {self.layout.root} does not exist"
+        self._machine = program_version.problems() + (_missing(self._gone) if self._gone else _of_folder(self.layout))
+        more = self.signals.refresh() if self.signals.changed() else False
+        if self.nodes.changed():
+            more |= self.nodes.refresh()
+        more = more or self._archive.refresh()  # what the panes show comes first
+        return self._proposals.refresh(self.tasks, now) or more
+
+    def _look_at_engine(self, now: float) -> None:
+        beat = self._beat.value
+        held = lease.is_held(self.layout)
+        leader = process.ProcessId(beat.pid, beat.start_ticks, beat.boot_id) if beat and held else None
+        state = process.state_of(leader) if leader else ""
+        clocks = self.clocks() if self.clocks else None
+        engine = liveness.derive_engine(lock_held=held, heartbeat=beat, process_state=state, now=now, clocks=clocks)
+        if engine != self._engine:
+            self._engine = engine
+            self._engine_revision += 1
+
+    def mark(self) -> object:
+        """Differs from an earlier mark where a new picture would show something else, the hour apart."""
+        more = (self._dismissed.revision, self._progress.revision, self._proposals.revision, self._relay.revision)
+        return self._revisions(), self._engine, more, self.signals.share, self.nodes.share
+
+    def load(self, now: float) -> None:
+        """Refresh until everything is in."""
+        while self.refresh(now):
+            pass
+
+    def snapshot(self, now: float) -> Snapshot:
+        """The picture at `now`, with everything loaded."""
+        self.load(now)
+        return self.picture(now)
+
+    def picture(self, now: float) -> Snapshot:
+        """The picture of what was taken in so far."""
+        config, _ = self._config.value
+        roles, retired, _ = self._roles.value
+        live = self.tasks.live()
+        spend = self._spend(now, live)
+        rule = config.memory.decay.rule
+        problems = self._problems(now)
+        needs = self._attention(live, spend, problems, now)
+        paused = pauses.words(self._pause.value, self._pauses.value, now)
+        return Snapshot(
+            root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
+            packets=self._packets.value, wake=self._wake.value, tasks=TaskRows(live, self.tasks.archive),
+            signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
+            discovery_counts=self.nodes.open.counts(now), decay=self.nodes.decay_view(rule, now),
+            fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
+            lanes=lanes_of(self._work.value[0]), spend=spend, killed=self._killed(),
+            approvals=self._approvals.waiting(now, live),
+            attention=needs.shown, snoozed=needs.put_off, problems=problems,
+            gone=self._gone, demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
+            paused=paused,
+            standing=standing(
+                live, config, roles, retired, engine=self._engine, book=self._ledger.book, killed=self._killed(),
+                paused=paused, now=now,
+            ),
+            revisions=self._revisions(), hooks=self._progress.hooks.view, facts=self.facts.view(),
+        )  # fmt: skip
+
+    def _units(self) -> tuple[WorkUnit, ...]:
+        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(unit)), WorkUnit) for unit in self._work.value[0])
+
+    def _spend(self, now: float, live: list[TaskView]) -> SpendView:
+        alive = [view.id for view in live if view.status.alive]
+        return budget.view(self._ledger.book, self.config.budget, now, alive)
+
+    def _killed(self) -> str:
+        return self._kill.value.words if self._kill.value else ""
+
+    def _attention(
+        self, live: list[TaskView], spend: SpendView, problems: tuple[Problem, ...], now: float
+    ) -> attention.Queue:
+        p0 = self.nodes.open.counts(now).get("P0", 0)
+        found = attention.collect(
+            engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
+            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=problems,
+            facts=self.facts.view().alarming,
+            loop=self._loop.value,
+            progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
+            killed=self._killed(), approvals=self._approvals.waiting(now, live), evolution=self._evolution.value,
+            retirements=self._proposals.found, held=self._relay.held(), overdue=self._expired.found,
+            untriaged=self._untriaged(now), now=now,
+        )  # fmt: skip
+        return attention.sift(found, self._dismissed.targets(), spend.day, now)
+
+    def _untriaged(self, now: float) -> attention.Untriaged | None:
+        days = self.config.memory.triage_days
+        return self.nodes.open.untriaged(now - days * times.DAY, now) if days else None
+
+    def _problems(self, now: float) -> tuple[Problem, ...]:
+        found = [*pauses.stopped_roles(self._pauses.value)]
+        found += self._machine
+        found += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
+        found += [*self._ledger.problems, *self._relay.problems, *self._archive.damage.problems()]
+        found += self._approvals.problems + self.facts.damage.problems()
+        found += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
+        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(problem)), Problem) for problem in found)
+
+    def _revisions(self) -> Revisions:
+        return Revisions(
+            loop=self._loop.revision + self._packets.revision + self._ledger.revision, wake=self._wake.revision,
+            tasks=self.tasks.revision,
+            signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
+            engine=self._engine_revision + self._kill.revision + self._pause.revision,
+            problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision
+            + self._archive.revision + len(self._machine),
+            approvals=self._approvals.revision + self._expired.revision, facts=self.facts.revision,
+        )  # fmt: skip

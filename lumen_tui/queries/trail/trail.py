@@ -1,0 +1,131 @@
+"""Which lines of the journals belong to a work unit: an index that may be thrown away at any time.
+
+index/trail.db is keyed to each journal by device, inode, the part that was taken in, and hashes of the first and
+the last bytes of that part; where any of these differ that journal is read anew. Only what was added since the
+last look is read otherwise, so a look does not cost more with a longer history. Where the file cannot be used,
+the index is made in memory. Lines are always read from the journals themselves, never from here.
+"""
+
+from __future__ import annotations
+
+from lumen_tui.model.text import safe_all
+from lumen_tui.model.views import NodeView, SignalView
+from lumen_tui.queries.trail.trail_file import ALL, EDGES, NODES, SIGNALS, TrailFile, path
+from lumen_tui.storage import backwards, raw_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from lumen_tui.model.plain import Plain
+    from lumen_tui.storage.layout import Layout
+
+__all__ = [
+    "ALL", "CHECKPOINT", "DECISION", "DISCOVERY", "EDGES", "HANDOFF", "KINDS", "NODES", "NOTE", "PENDING", "SESSION",
+    "SIGNALS", "SUMMARY", "Trail", "path",
+]  # fmt: skip
+
+DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY = "discovery", "checkpoint", "session", "note", "summary"
+PENDING, DECISION, HANDOFF = "pending", "decision", "handoff"  # of notes: a question, an answered one, for the next
+KINDS = (DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY, PENDING, DECISION, HANDOFF)
+
+
+def _fields(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a line that this kind knows, made safe; those of a wrong type are left at their defaults."""
+    known = {name: raw[name] for name in kind.__annotations__ if name in raw}
+    found = {name: safe_all(value) for name, value in known.items()}
+    return {name: value for name, value in found.items() if type(value) is type(getattr(kind, name))}
+
+
+def node_view(raw: dict[str, Any]) -> NodeView:
+    """A node as it may be shown."""
+    fields = _fields(NodeView, raw)
+    return NodeView(**fields | {"tags": tuple([tag for tag in fields.get("tags", ()) if isinstance(tag, str)])})
+
+
+def signal_view(raw: dict[str, Any]) -> SignalView:
+    """A signal as it may be shown."""
+    return SignalView(**_fields(SignalView, raw))
+
+
+class Trail:
+    """One look at the journals as they are now. Use it as a context manager."""
+
+    def __init__(self, layout: Layout, sources: Iterable[str] = ALL) -> None:
+        self._file = TrailFile(layout, sources)
+
+    def __enter__(self) -> Trail:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _nodes(self, rows: Iterable[tuple[int, str]]) -> Iterator[NodeView]:
+        for offset, identifier in rows:
+            record = raw_json.decode(backwards.line_at(self._file.fds[NODES], offset))
+            if record and record.get("id") == identifier:
+                yield node_view(record)
+
+    def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[int, str]]:
+        return self._file.db.execute(f"SELECT at, id FROM nodes WHERE {query}", values).fetchall()  # noqa: S608 - as above
+
+    def newest(self, wu_id: str, kinds: tuple[str, ...], limit: int, *, any_state: bool = False) -> list[NodeView]:
+        """The newest open nodes of these kinds, by their place in the journal, newest first."""
+        marks = ",".join("?" * len(kinds))
+        state = "" if any_state else "AND open"
+        query = f"wu = ? AND kind IN ({marks}) {state} ORDER BY first DESC LIMIT ?"
+        return list(self._nodes(self._rows(query, (wu_id, *kinds, limit))))
+
+    def ready(self, wu_id: str, kinds: tuple[str, ...], limit: int) -> list[NodeView]:
+        """Open nodes by priority, date and id."""
+        marks = ",".join("?" * len(kinds))
+        query = f"wu = ? AND kind IN ({marks}) AND open ORDER BY rank, created, id LIMIT ?"
+        return list(self._nodes(self._rows(query, (wu_id, *kinds, limit))))
+
+    def count(self, wu_id: str, kinds: tuple[str, ...]) -> int:
+        """How many open nodes of these kinds there are."""
+        marks = ",".join("?" * len(kinds))
+        query = f"SELECT count(*) FROM nodes WHERE wu = ? AND kind IN ({marks}) AND open"  # noqa: S608 - marks only
+        return int(self._file.db.execute(query, (wu_id, *kinds)).fetchone()[0])
+
+    def ids(self, wu_id: str, kind: str, *, after: int = 0) -> list[str]:
+        """Ids of open nodes, newest first, without the first `after`."""
+        query = "wu = ? AND kind = ? AND open ORDER BY first DESC LIMIT -1 OFFSET ?"
+        return [identifier for _, identifier in self._rows(query, (wu_id, kind, after))]
+
+    def project(self, limit: int) -> list[NodeView]:
+        """The newest open project-wide nodes."""
+        return list(self._nodes(self._rows("project AND open ORDER BY first DESC LIMIT ?", (limit,))))
+
+    def project_count(self) -> int:
+        """How many there are."""
+        return int(self._file.db.execute("SELECT count(*) FROM nodes WHERE project AND open").fetchone()[0])
+
+    def node(self, node_id: str) -> NodeView | None:
+        """One node of any state."""
+        return next(self._nodes(self._rows("id = ?", (node_id,))), None)
+
+    def is_open(self, node_id: str) -> bool:
+        """Whether a node is there and nothing became of it yet."""
+        return bool(self._rows("id = ? AND open", (node_id,)))
+
+    def signals(self, wu_id: str, limit: int) -> list[SignalView]:
+        """The newest signals about a work unit, newest first."""
+        query = "SELECT at FROM signals WHERE wu = ? ORDER BY at DESC LIMIT ?"
+        found = []
+        for (offset,) in self._file.db.execute(query, (wu_id, limit)).fetchall():
+            record = raw_json.decode(backwards.line_at(self._file.fds[SIGNALS], offset))
+            if record and record.get("wu_id") == wu_id:
+                found.append(signal_view(record))
+        return found
+
+    def sources_of(self, to_id: str, kind: str) -> list[str]:
+        """The ids from which edges of this kind lead to `to_id`, in the order in which they were drawn."""
+        query = "SELECT start FROM edges WHERE finish = ? AND kind = ? AND NOT removed ORDER BY at"
+        return [start for (start,) in self._file.db.execute(query, (to_id, kind)).fetchall()]
+
+    def knows(self, wu_id: str) -> bool:
+        """Whether any record is about this work unit."""
+        node = self._file.db.execute("SELECT 1 FROM nodes WHERE wu = ? LIMIT 1", (wu_id,)).fetchone()
+        return bool(node or self._file.db.execute("SELECT 1 FROM signals WHERE wu = ? LIMIT 1", (wu_id,)).fetchone())

@@ -1,0 +1,303 @@
+"""The primitives every state file goes through: append, replace, read, lock.
+
+The rules (measured on ext4 and tmpfs; docs/state-files.md gives the reasons):
+
+* An append takes the exclusive lock, checks that the path still is the file it opened, closes off a torn
+  tail, writes whole lines in one `write()`, unlocks, and only then syncs and returns. Syncing outside the
+  lock lets eight writers share the disk.
+* A write that fails half-way is cut back to the old size while the lock is still held.
+* A replace writes and syncs a sibling first, so a reader sees the old file or the new one, never a part.
+* Nothing follows a link, opens a device or trusts a file of another user.
+
+This module is on the path of the hot verbs: it imports nothing that they would not load anyway.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    StrPath = str | Path
+
+MAX_LINE = 64 * 1024  # what we write
+MAX_READ_LINE = 1024 * 1024  # what a reader takes before it reports and skips
+_WRITE_CHUNK = 1024 * 1024  # a kill inside a larger write tears it
+COMMON = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class StoreError(Exception):
+    """A state file could not be used; the text says which one, why, and what to do."""
+
+
+class Refused(StoreError):
+    """The path is a link, a device, shared by hard links or owned by somebody else."""
+
+
+class NotWritten(StoreError):
+    """Nothing was acknowledged: the disk is full, read-only or failing."""
+
+
+class LineTooLong(StoreError):
+    """A record longer than MAX_LINE; large text belongs in a file of its own."""
+
+
+def fail(path: StrPath, error: OSError) -> StoreError:
+    if error.errno == errno.ELOOP:
+        return Refused(f"{path} is a symbolic link; state files must be plain files: replace it")
+    if error.errno in (errno.EISDIR, errno.ENXIO):
+        return Refused(f"{path} is not a regular file; move it away")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return NotWritten(f"{path}: the disk is full; nothing was written. Free some space and try again")
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return NotWritten(f"{path}: not writable ({error.strerror}); nothing was written")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return NotWritten(f"{path}: too many files are open; nothing was written. Raise the limit (ulimit -n)")
+    return NotWritten(f"{path}: {error.strerror or error}; nothing was acknowledged")
+
+
+class failing:  # noqa: N801 - used like a function; contextlib would cost the hot verbs 2 ms
+    """`with failing(path)`: an OSError inside becomes the StoreError that says what to do about it."""
+
+    def __init__(self, path: StrPath) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise fail(self._path, error) from error
+
+
+def plain(fd: int, path: StrPath) -> int:
+    """`fd`, where it is a plain file that only we own; closed, and Refused raised, where it is not."""
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        why = "is not a regular file; move it away"
+    elif found.st_nlink > 1:
+        why = f"has {found.st_nlink} hard links; state files must have one"
+    elif found.st_uid != os.geteuid():
+        why = f"belongs to user {found.st_uid}; state files must be yours"
+    else:
+        return fd
+    os.close(fd)
+    raise Refused(f"{path} {why}")
+
+
+def sync_folder(folder: StrPath) -> None:
+    """Make the names in `folder` durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def parent(path: StrPath) -> str:
+    """The folder that `path` stands in."""
+    return os.path.dirname(os.fspath(path)) or "."
+
+
+def _open_log(path: StrPath) -> int:
+    """Open a journal for appending, create it (0600, name made durable) where it is missing."""
+    flags = os.O_RDWR | os.O_APPEND | COMMON
+    try:
+        fd = os.open(path, flags)
+    except FileNotFoundError:
+        fd = os.open(path, flags | os.O_CREAT, 0o600)
+        sync_folder(parent(path))
+    return plain(fd, path)
+
+
+def _is_current(fd: int, path: StrPath) -> bool:
+    """Whether `path` still names the open file; after a rewrite it does not."""
+    mine = os.fstat(fd)
+    try:
+        there = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
+
+
+def lock_log(path: StrPath) -> int:
+    """An open, exclusively locked descriptor of the journal that stands at `path` now."""
+    while True:
+        fd = _open_log(path)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            if _is_current(fd, path):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def _write_whole(fd: int, data: bytes, size: int) -> None:
+    """Write all of `data` at the end or leave the file `size` bytes long."""
+    try:
+        write_all(fd, data)
+    except BaseException:
+        os.ftruncate(fd, size)
+        raise
+
+
+def append_locked(fd: int, data: bytes) -> int:
+    """Append whole lines to a locked journal; returns the offset at which they begin.
+
+    A torn last line is closed off first, so that it spoils itself and nothing else.
+    """
+    size = os.fstat(fd).st_size
+    torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+    _write_whole(fd, b"\n" + data if torn else data, size)
+    return size + torn
+
+
+def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
+    """Append `data`, one or more whole lines, and return the offset at which it begins once it is durable.
+
+    Raises NotWritten, in which case nothing may be taken as recorded, and Refused.
+    """
+    with locked_log(path, durable=durable) as fd:
+        return append_locked(fd, data)
+
+
+def check_line(line: bytes) -> bytes:
+    """`line` with its newline and without secrets; LineTooLong where it is longer than a journal takes."""
+    from lumen_tui.model.secrets import screen  # which a command that only reads does without
+
+    if screen.may_hold(line):
+        from lumen_tui.storage.redaction import clean_line  # where there may be something alone: the hot verbs come by
+
+        line = clean_line(line)
+    if len(line) >= MAX_LINE:
+        raise LineTooLong(f"the record has {len(line):,} bytes, a journal takes {MAX_LINE:,}: put the text in a file")
+    return line + b"\n"
+
+
+class locked_log:  # noqa: N801 - used like a function; contextlib would cost the hot verbs 2 ms
+    """`with locked_log(path) as fd`: a journal, locked for a read and an append that belong together.
+
+    Synced on the way out where it is `durable`, after the lock is gone. OSErrors inside the block become StoreErrors.
+    """
+
+    def __init__(self, path: StrPath, *, durable: bool = True) -> None:
+        self._path, self._durable = path, durable
+        self._fd = -1
+
+    def __enter__(self) -> int:
+        with failing(self._path):
+            self._fd = lock_log(self._path)
+        return self._fd
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            with failing(self._path):
+                if error is None:
+                    fcntl.flock(self._fd, fcntl.LOCK_UN)
+                    if self._durable:
+                        os.fdatasync(self._fd)
+        finally:
+            os.close(self._fd)
+        if isinstance(error, OSError):
+            raise fail(self._path, error) from error
+
+
+def _temporary(path: StrPath) -> tuple[int, str]:
+    folder, name = os.path.split(os.fspath(path))
+    temporary = os.path.join(folder or ".", f".{name}.{os.urandom(6).hex()}.tmp")
+    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | COMMON, 0o600), temporary
+
+
+def discard(path: str) -> None:
+    """Take away a temporary file that nobody needs, as far as that is possible."""
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # the next start sweeps it
+
+
+def write_sibling(path: StrPath, write: Callable[[int], None]) -> str:
+    """Write and sync a new file beside `path`; returns its name. Nothing is left behind on failure. StoreError."""
+    with failing(path):
+        fd, temporary = _temporary(path)
+        try:
+            try:
+                write(fd)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except BaseException:
+            discard(temporary)
+            raise
+    return temporary
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """All of `data`, however short the single writes are."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view[:_WRITE_CHUNK]) :]
+
+
+def take_place(temporary: str, path: StrPath) -> None:
+    """Rename a synced sibling to `path`, durably. Nothing is left behind on failure. StoreError."""
+    with failing(path):
+        try:
+            os.replace(temporary, path)
+        except BaseException:
+            discard(temporary)
+            raise
+        sync_folder(parent(path))
+
+
+def replace(path: StrPath, data: bytes) -> None:
+    """Put `data` at `path` durably: readers see the old content or the new, whatever is killed when."""
+    take_place(write_sibling(path, lambda fd: write_all(fd, data)), path)
+
+
+def open_plain(path: StrPath) -> int:
+    """A descriptor for reading a plain file of ours.
+
+    FileNotFoundError, NotADirectoryError and PermissionError as they are; StoreError where it is odd or fails.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | COMMON)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        raise
+    except OSError as error:
+        raise fail(path, error) from error
+    return plain(fd, path)
+
+
+def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
+    """The content, at most `limit` bytes of it; None where there is no file. Refused for links and devices."""
+    try:
+        fd = open_plain(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        parts = []
+        while limit > 0 and (part := os.read(fd, min(limit, _WRITE_CHUNK))):
+            parts.append(part)
+            limit -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(fd)
+
+
+def open_append(path: StrPath) -> int:
+    """A descriptor for a program's own output (worker.log): created private, appended to, never a link."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | COMMON, 0o600)
+    except OSError as error:
+        raise fail(path, error) from error
+    os.set_blocking(plain(fd, path), True)
+    return fd

@@ -1,0 +1,19 @@
+"""A state folder without its journals: enough for whoever reads, and quick to load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lumen_tui.storage.layout import Layout
+
+
+class Folder:
+    """Where everything stands. Making one reads and creates nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+
+    @property
+    def root(self) -> Path:
+        """The state folder."""
+        return self.layout.root

@@ -1,0 +1,236 @@
+"""Journals: append-only files of JSON lines, followed and never re-read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.storage import files
+
+PIECE = 1024 * 1024  # bytes that a reader polls at a time: what is held for a moment stays with the process
+_READ_CHUNK = 256 * 1024
+_encode = msgspec.json.Encoder().encode
+T = TypeVar("T")
+
+
+def encode(record: Any) -> bytes:
+    """One record as one line, checked for length."""
+    return files.check_line(_encode(record))
+
+
+class Journal:
+    """One append-only file. Many processes may append at once; none of them loses a line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, record: Any) -> int:
+        """Record durably; returns the offset of the line. Raises files.StoreError where it did not."""
+        return files.append(self.path, encode(record))
+
+    def append_all(self, records: Iterable[Any]) -> int:
+        """Record several with one sync; returns how many."""
+        lines = [encode(record) for record in records]
+        if lines:
+            files.append(self.path, b"".join(lines))
+        return len(lines)
+
+    def lines(self) -> Iterator[bytes]:
+        """Every whole line there is now, without its newline."""
+        try:
+            fd = files.open_plain(self.path)
+        except FileNotFoundError:
+            return
+        try:
+            yield from whole_lines(fd)
+        finally:
+            os.close(fd)
+
+    def records(self, kind: type[T]) -> Iterator[T]:
+        """The record of each line; damaged lines, and those of another kind, are passed over."""
+        decode = msgspec.json.Decoder(kind).decode
+        for line in self.lines():
+            try:
+                record = decode(line)
+            except UNDECODABLE:
+                continue
+            yield record
+
+    def rewrite(self, change: Callable[[Iterator[bytes]], Iterable[bytes]]) -> None:
+        """Replace the content by `change(lines)`, under the lock that appends take.
+
+        `change` gets what is there at that moment, so that nothing appended meanwhile is lost.
+        """
+        with files.locked_log(self.path) as fd:
+            temporary = files.write_sibling(
+                self.path, lambda out: _write_lines(out, change(whole_lines(fd, torn=True)))
+            )
+            files.take_place(temporary, self.path)
+
+
+def _write_lines(fd: int, lines: Iterable[bytes]) -> None:
+    batch: list[bytes] = []
+    for line in lines:
+        batch.append(line + b"\n")
+        if len(batch) >= 1000:
+            files.write_all(fd, b"".join(batch))
+            batch.clear()
+    files.write_all(fd, b"".join(batch))
+
+
+def whole_lines(fd: int, *, torn: bool = False) -> Iterator[bytes]:
+    """The whole lines of an open file from its beginning; with `torn` the unfinished last one as well."""
+    position = 0
+    parts: list[bytes] = []  # of the line that is not finished yet; joined once, however long it is
+    while chunk := os.pread(fd, _READ_CHUNK, position):
+        position += len(chunk)
+        first, *more = chunk.split(b"\n")
+        parts.append(first)
+        if more:
+            yield b"".join(parts)
+            yield from more[:-1]
+            parts = [more[-1]]
+    if torn and any(parts):
+        yield b"".join(parts)
+
+
+class Follower:
+    """Reads what was added to a journal since the last call, by inode and offset.
+
+    `generation` grows whenever the file was replaced or cut: everything read before is void then,
+    and the next `poll` begins at its first line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.generation = 0
+        self.offset = 0  # of the next unread line
+        self.size = 0  # of the file at the last look
+        self.overlong: list[int] = []  # offsets of lines beyond MAX_READ_LINE, skipped
+        self._identity: tuple[int, int] | None = None
+        self._skipping = False
+        self._left = False  # whether the limit of the last poll left something unread
+        self._fd = -1  # stays open: a replaced file keeps its inode number, which would else come round again
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file, at the end of all following: its inode number may come round again from here on."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+    def open_copy(self) -> int:
+        """Another descriptor of the very file that was read last, whatever stands at the path by now."""
+        return os.dup(self._fd)
+
+    def changed(self) -> bool:
+        """Whether there may be something new: one `stat`, no read."""
+        identity, size = self._look()
+        return identity != self._identity or size != self.size
+
+    def pending(self) -> bool:
+        """Whether a poll may give something: new bytes, or bytes left by the limit of the last one."""
+        identity, size = self._look()
+        return identity != self._identity or size != self.size or self._left
+
+    def place(self) -> tuple[int, int, int]:
+        """Where the follower stands, for `resume`: device, inode, offset."""
+        return (*(self._identity or (0, 0)), self.offset)
+
+    def resume(self, place: tuple[int, int, int]) -> None:
+        """Go on where an earlier follower stood. On another file it begins at the first line."""
+        self._identity, self.offset = place[:2], place[2]
+
+    def _look(self) -> tuple[tuple[int, int] | None, int]:
+        try:
+            found = os.stat(self.path, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None, 0
+        if not stat.S_ISREG(found.st_mode):
+            return None, 0  # what was put in its place holds none of its lines: misplaced.py names it
+        return (found.st_dev, found.st_ino), found.st_size
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """All that is new as (offset, whole lines), a piece at a time, so that a long journal is never held whole."""
+        while self.pending():
+            offset, data = self.poll(PIECE)
+            if not data:
+                return
+            yield offset, data
+
+    def poll(self, limit: int = 1 << 62) -> tuple[int, bytes]:
+        """New whole lines as (offset, bytes), at most about `limit` bytes; call again until it is empty.
+
+        A torn last line is left alone until its newline comes.
+        """
+        identity, size = self._look()
+        if identity != self._identity or size < self.offset:
+            self._restart(identity)
+        self.size = size
+        while self.offset < size and self._open():
+            before = self.offset
+            offset, data = self._read(self._fd, min(limit, size - before))
+            if data or self.offset == before:
+                self._left = bool(data) and self.offset < size
+                return offset, data
+        self._left = False
+        return self.offset, b""
+
+    def _open(self) -> bool:
+        """Whether the file of the last look is open; False where it was replaced since, which the next look finds."""
+        if self._fd >= 0:
+            return True
+        try:
+            fd = files.open_plain(self.path)
+        except FileNotFoundError:
+            return False
+        found = os.fstat(fd)
+        if (found.st_dev, found.st_ino) != self._identity:
+            os.close(fd)
+            return False
+        self._fd = fd
+        return True
+
+    def rewind(self) -> None:
+        """Begin at the first line again, as though the file had been replaced."""
+        self._restart(None)
+
+    def _restart(self, identity: tuple[int, int] | None) -> None:
+        self.close()
+        if self._identity is not None or identity is None:
+            self.generation += 1
+        self._identity, self.offset, self._skipping = identity, 0, False
+        self.overlong.clear()
+
+    def _read(self, fd: int, limit: int) -> tuple[int, bytes]:
+        begin = self.offset
+        data = os.pread(fd, limit, begin)
+        if b"\n" not in data:  # a torn tail, or a line longer than the limit
+            data = os.pread(fd, files.MAX_READ_LINE + 1, begin)
+        end = data.rfind(b"\n") + 1
+        if end == 0:
+            return self._pass_over(begin, data)
+        if self._skipping:  # the rest of an overlong line
+            self._skipping = False
+            first = data.find(b"\n") + 1
+            self.offset = begin + end
+            return begin + first, data[first:end]
+        self.offset = begin + end
+        return begin, data[:end]
+
+    def _pass_over(self, begin: int, data: bytes) -> tuple[int, bytes]:
+        """No newline in sight: a torn tail, or a line that nobody should hold in memory."""
+        if len(data) > files.MAX_READ_LINE:
+            if not self._skipping:
+                self.overlong.append(begin)
+            self._skipping = True
+            self.offset = begin + len(data)
+        return self.offset, b""

@@ -1,0 +1,243 @@
+"""Where everything stands below the state folder, and whether that folder may be trusted."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from lumen_tui.model import ids
+from lumen_tui.storage import directories, files
+
+FOLDERS = (
+    "tasks", "tasks/archive", "work", "memory", "sessions", "stamps", "locks", "loops", "loops/capsules",
+    "evolved", "evolved/strategies", "roles", "roles/retired", "approvals", "approvals/done", "custom-tools",
+    "transcripts", "relay", "index", "quarantine", "blocks", "blocks/texts",
+)  # fmt: skip
+_FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what is no folder
+DEMO_MARK = "demo.json"
+# The folder, and what may stand in it before its first use: a checkout has that with the modes of git.
+_SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
+_OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
+
+
+class Layout:
+    """The paths of one state folder. Ids become paths here, those of blocks and relays in their own modules, after they
+    were checked.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.config = root / "lumen.toml"
+        self.operator = root / "operator.toml"
+        self.loop_state = root / "loop-state.json"
+        self.wake_state = root / "wake-state.md"
+        self.heartbeat = root / "heartbeat.json"
+        self.engine_lock = root / "engine.lock"
+        self.commands = root / "commands.jsonl"
+        self.command_receipts = root / "command-receipts.jsonl"
+        self.events = root / "events.jsonl"
+        self.earlier_events = root / "events.1.jsonl"
+        self.actions = root / "actions.jsonl"
+        self.personnel = root / "personnel.jsonl"
+        self.packets = root / "loops" / "packets.jsonl"
+        self.open_loop = root / "loops" / "current.json"
+        self.transcripts = root / "transcripts"
+        self.sessions = root / "sessions"
+        self.current_session = root / "sessions" / "current.json"
+        self.ended_sessions = root / "sessions" / "ended"
+        self.hook_events = root / "sessions" / "hook-events.jsonl"
+        self.hooks_lock = root / "sessions" / "hooks.lock"
+        self.hooks_log = root / "sessions" / "hooks.log"
+        self.stamps = root / "stamps"
+        self.tasks = root / "tasks"
+        self.archive = root / "tasks" / "archive"
+        self.work = root / "work"
+        self.roles = root / "roles"
+        self.retired_roles = root / "roles" / "retired"
+        self.quarantine = root / "quarantine" / "quarantine.jsonl"
+        self.index = root / "index"
+        self.engine_log = root / "engine.log"
+        self.demo_mark = root / DEMO_MARK
+        self._name_memory(root / "memory")
+        self._name_controls(root)
+
+    def _name_memory(self, memory: Path) -> None:
+        self.memory = memory / "memory.jsonl"
+        self.signals = memory / "signals.jsonl"
+        self.receipts = memory / "signal-receipts.jsonl"
+        self.relationships = memory / "relationships.jsonl"
+        self.touches = memory / "touches.jsonl"
+        self.confirmations = memory / "confirmations.jsonl"
+        self.memory_archive = memory / "archive.jsonl"
+        self.cleanups = memory / "cleanups"
+        self.archival = memory / "archival.jsonl"
+        self.blocks = self.root / "blocks"
+        self.block_history = self.blocks / "history.jsonl"
+        self.block_pending = self.blocks / "pending.json"
+        self.block_texts = self.blocks / "texts"
+
+    def _name_controls(self, root: Path) -> None:
+        self.capsules = root / "loops" / "capsules"
+        self.operators = root / "sessions" / "operators"
+        self.pause = root / "pause.json"
+        self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
+        self.kill = root / "kill.json"
+        self.spend = root / "spend.jsonl"  # its earlier pages stand beside it: ledgerpages.py
+        self._name_evolved(root, root / "evolved")
+
+    def _name_evolved(self, root: Path, evolved: Path) -> None:
+        self.evolved = evolved
+        self.constitution = evolved / "constitution.md"
+        self.approved_constitution = root / "constitution.json"
+        self.persona = evolved / "persona.md"
+        self.domain_knowledge = evolved / "domain-knowledge.md"
+        self.task_patterns = evolved / "strategies" / "task-patterns.md"
+        self.tool_preferences = evolved / "strategies" / "tool-preferences.md"
+        self.error_recovery = evolved / "strategies" / "error-recovery.md"
+        self.observations = evolved / "observations.jsonl"
+        self.rejections = evolved / "rejections.jsonl"
+        self.read_sessions = evolved / "read.jsonl"
+        self.version = evolved / "version.json"
+        self.versions_log = evolved / "versions.jsonl"
+        self.versions = evolved / "versions"
+        self.versions_git = evolved / "versions.git"
+        self.claude_md = root / "CLAUDE.md"
+
+    def files(self) -> list[Path]:
+        """Every path that has a name of its own and where a file belongs, not a folder."""
+        named = [path for path in vars(self).values() if isinstance(path, Path)]
+        return [path for path in named if path.suffix in _FILES]
+
+    def task(self, task_id: str) -> Path:
+        """The folder of a live task."""
+        return self.tasks / ids.check_name(task_id, "task id")
+
+    def transcript(self, session: str) -> Path:
+        """The session file of one attempt at a task."""
+        return self.transcripts / f"{ids.check_name(session, 'session')}.jsonl"
+
+    def work_unit(self, wu_id: str) -> Path:
+        return self.work / f"{ids.check_wu(wu_id)}.md"
+
+    def role(self, name: str) -> Path:
+        return self.roles / f"{ids.check_name(name, 'role')}.md"
+
+    def retired_role(self, name: str) -> Path:
+        return self.retired_roles / f"{ids.check_name(name, 'role')}.md"
+
+    @property
+    def approvals(self) -> Path:
+        """Tool calls that wait for a person, with the answers."""
+        return self.root / "approvals"
+
+    @property
+    def done_approvals(self) -> Path:
+        """Those that nobody needs any more."""
+        return self.approvals / "done"
+
+    @property
+    def custom_tools(self) -> Path:
+        """The operator's own tools, a file each."""
+        return self.root / "custom-tools"
+
+    def custom_tool(self, name: str) -> Path:
+        return self.custom_tools / f"{ids.check_name(name, 'tool')}.toml"
+
+    def approval(self, approval_id: str) -> Path:
+        """The request; the answer and the mark that a worker took it stand beside it."""
+        return self.approvals / f"{ids.check_name(approval_id, 'approval')}.json"
+
+    def lock(self, name: str) -> Path:
+        return self.root / "locks" / f"{ids.check_name(name, 'lock')}.lock"
+
+    def exists(self) -> bool:
+        """Whether the folder is there and has been initialised. Refused where that cannot be looked at."""
+        try:
+            return (self.root / "memory").is_dir() and self.tasks.is_dir()
+        except PermissionError as error:
+            raise files.Refused(f"{self.root} cannot be looked into: {error.strerror}; {_OPEN_IT}") from error
+
+    def absent(self) -> str:
+        """Why nothing can be done in the folder, and what to do; the empty string where it is a state folder."""
+        if self.exists():
+            return ""
+        if not self.root.is_dir():
+            return f"there is no state folder at {self.root}: make one with `lumen-tui init`"
+        return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init`"
+
+    def create(self) -> str:
+        """Make the folder tree; fine where parts of it are there. Returns what was made, in words, or empty.
+
+        A folder that becomes a state folder (the seed of a checkout, under any umask) is closed to others. That seed,
+        which its settings tell, was one from the beginning for whoever uses it: of its first use nothing is said.
+        """
+        new, there, seed = not self.exists(), self.root.is_dir(), os.path.lexists(self.config)
+        if why := _misled(self.root, within_reach=False):
+            raise files.Refused(why)
+        directories.make_folder(self.root)
+        if new:
+            for name in _SEED:
+                directories.close_to_others(self.root / name)
+        for name in FOLDERS:
+            directories.make_folder(self.root / name)
+        if not new or seed:
+            return ""
+        return (
+            f"{self.root} was made a state folder"
+            if there
+            else f"there was no state folder at {self.root}: it was made"
+        )
+
+
+def distrust(root: Path) -> str:
+    """Why the state folder must not be used (a plain sentence), or the empty string."""
+    try:
+        found = os.stat(root)
+    except FileNotFoundError:
+        return f"{root} does not exist"
+    except OSError as error:
+        return f"{root} cannot be looked at: {error.strerror}"
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{root} is not a folder"
+    if found.st_uid != os.geteuid():
+        return f"{root} belongs to user {found.st_uid}, not to you"
+    if found.st_mode & 0o022:
+        return f"{root} can be written by other users: chmod go-w {root}"
+    if above := directories.shared_above(root):
+        return f"{above}, in which {root} stands, can be written by other users: chmod o-w {above}"
+    return _misled(root, within_reach=bool(found.st_mode & 0o011))
+
+
+def _misled(root: Path, *, within_reach: bool) -> str:
+    """Why a folder in it must not be used: it is none of its own, or others who get as far as it may write there."""
+    for name in FOLDERS:
+        path = f"{root}/{name}"
+        try:
+            found = os.lstat(path)
+        except OSError:
+            continue  # it is made where it is needed
+        if stat.S_ISLNK(found.st_mode):
+            return f"{path} is a link, and what is kept there would go elsewhere: put the folder itself in its place"
+        if not stat.S_ISDIR(found.st_mode):
+            continue  # nothing is kept there: who needs it says so, and the rest goes on
+        if found.st_uid != os.geteuid():
+            return f"{path} belongs to user {found.st_uid}, not to you: chown it"
+        if within_reach and found.st_mode & 0o022:
+            return f"{path} can be written by other users: chmod go-w {path}"
+    return ""
+
+
+def from_home(named: str) -> Path:
+    """The path that a setting or a person names: `~` is a home folder, and the home of nobody stays as it is."""
+    return Path(os.path.expanduser(named))
+
+
+def default_root(environ: dict[str, str], cwd: Path) -> Path:
+    """`$LUMEN_STATE`, else `./state` in a checkout, else the platform's state directory."""
+    if named := environ.get("LUMEN_STATE"):
+        return from_home(named)
+    if (cwd / "pyproject.toml").is_file() and (cwd / "lumen_tui").is_dir():
+        return cwd / "state"
+    base = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "lumen"

@@ -1,0 +1,63 @@
+"""The engine's lease: whoever holds the flock on engine.lock drives. Its content is information only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.storage import files, locks, process
+from lumen_tui.storage.layout import Layout
+
+
+class LeaseInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who took the lease. `epoch` grows with each takeover; records of a lower epoch are stale."""
+
+    epoch: int = 0
+    pid: int = 0
+    start_ticks: int = 0
+    boot_id: str = ""
+    host: str = ""
+
+
+@dataclass
+class Lease:
+    """A held lease. The kernel releases it when the process ends, however it ends."""
+
+    fd: int
+    info: LeaseInfo
+
+    def release(self) -> None:
+        """Let another engine drive."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def read_lease(layout: Layout) -> LeaseInfo:
+    """What the last holder wrote; all zero where there is nothing readable."""
+    try:
+        return msgspec.json.decode(files.read(layout.engine_lock) or b"{}", type=LeaseInfo)
+    except (*UNDECODABLE, files.StoreError, OSError):
+        return LeaseInfo()
+
+
+def is_held(layout: Layout) -> bool:
+    """Whether an engine drives this state folder now."""
+    return locks.is_locked(layout.engine_lock)
+
+
+def take_lease(layout: Layout) -> Lease | None:
+    """Become the engine of this state folder; None where another one is."""
+    fd = locks.try_lock(layout.engine_lock)
+    if fd is None:
+        return None
+    me = process.myself()
+    info = LeaseInfo(
+        epoch=read_lease(layout).epoch + 1, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id,
+        host=process.host(),
+    )  # fmt: skip
+    locks.overwrite_locked(fd, msgspec.json.encode(info) + b"\n")
+    return Lease(fd=fd, info=info)

@@ -1,0 +1,123 @@
+"""What the doctor does to files: modes, torn ends, damaged lines, leftovers. Each step is durable and loses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.damage import Quarantined, known_lines
+from lumen_tui.storage.journal import Journal, whole_lines
+from lumen_tui.storage.layout import Layout
+
+_KEPT = 4096  # bytes of a damaged line in the quarantine journal; a longer one gets a file of its own
+Judge = Callable[[bytes], str]  # why a line is no record, or nothing
+
+
+class Damaged(NamedTuple):
+    """One line that is no record. `number` counts from 1, blank lines included."""
+
+    number: int
+    offset: int
+    reason: str
+    size: int
+
+
+def make_private(path: Path, mode: int) -> None:
+    """Take the rights of others away; a link is left alone."""
+    found = os.lstat(path)
+    if not stat.S_ISLNK(found.st_mode):
+        os.chmod(path, mode)
+
+
+def is_torn(path: Path) -> bool:
+    """Whether the last line has no end and nobody is writing it now."""
+    if not path.exists() or not path.stat().st_size:
+        return False
+    with files.locked_log(path) as fd:
+        return os.pread(fd, 1, os.fstat(fd).st_size - 1) != b"\n"
+
+
+def close_tail(path: Path) -> None:
+    """End a torn last line, so that it stands alone."""
+    files.append(path, b"")
+
+
+def look(path: Path, judge: Judge) -> list[Damaged]:
+    """The damaged lines of a journal, a torn one at its end not among them."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return []
+    found, offset = [], 0
+    try:
+        for number, line in enumerate(whole_lines(fd), start=1):
+            if line.strip() and (reason := _why(line, judge)):
+                found.append(Damaged(number, offset, reason, len(line)))
+            offset += len(line) + 1
+    finally:
+        os.close(fd)
+    return found
+
+
+def _why(line: bytes, judge: Judge) -> str:
+    if len(line) > files.MAX_READ_LINE:
+        return f"longer than {files.MAX_READ_LINE:,} bytes"
+    return judge(line)
+
+
+def quarantine(layout: Layout, path: Path, judge: Judge, at: str) -> int:
+    """Move damaged lines out of a journal, under its lock; returns how many went. Their bytes are kept."""
+    name = str(path.relative_to(layout.root))
+    known = {(where, digest) for where, _, digest in known_lines(layout)}
+    moved = 0
+
+    def change(lines: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal moved
+        offset = 0
+        for line in lines:
+            reason = _why(line, judge) if line.strip() else ""
+            if reason:
+                _keep(layout, known, (name, offset, line, reason, at))
+                moved += 1
+            else:
+                yield line
+            offset += len(line) + 1
+
+    Journal(path).rewrite(change)
+    return moved
+
+
+def _keep(layout: Layout, known: set[tuple[str, str]], damaged: tuple[str, int, bytes, str, str]) -> None:
+    name, offset, line, reason, at = damaged
+    digest = hashlib.sha256(line).hexdigest()
+    if len(line) > _KEPT:
+        files.replace(layout.quarantine.with_name(f"{digest}.line"), line)
+    if (name, digest) not in known:
+        known.add((name, digest))
+        text = line[:_KEPT].decode(errors="backslashreplace")
+        Journal(layout.quarantine).append(Quarantined(name, offset, reason, digest, text, at))
+
+
+def leftovers(root: Path, before: float) -> Iterator[Path]:
+    """Unfinished replacements, files and task folders, last written before that moment (seconds since 1970)."""
+    for folder, folders, names in os.walk(root):
+        for name in [*names, *folders]:
+            path = Path(folder, name)
+            if name.startswith(".") and name.endswith(".tmp") and os.lstat(path).st_mtime < before:
+                yield path
+
+
+def sweep(path: Path) -> None:
+    """Take an unfinished replacement away; of a folder what is in it first."""
+    if not path.is_dir() or path.is_symlink():
+        directories.remove(path)
+        return
+    for inner in path.iterdir():
+        directories.remove(inner)
+    os.rmdir(path)
+    files.sync_folder(path.parent)

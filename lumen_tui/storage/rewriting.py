@@ -1,0 +1,102 @@
+"""A journal rewritten beside its writers, who wait only while what came in the meantime is copied."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from lumen_tui.storage import files
+from lumen_tui.storage.line_numbers import whole_blocks
+
+_ATTEMPTS = 5
+_SYNC = 32 * 1024 * 1024  # bytes after which the disk is waited for: one long wait would hold up every appender
+
+Blocks = Iterator[bytes]
+Change = Callable[[Blocks], Iterable[bytes]]
+
+
+class Moved(Exception):
+    """The journal was rewritten by somebody else meanwhile: nothing was done."""
+
+
+def beside(path: files.StrPath, change: Change, last: Callable[[], None] = lambda: None, *, of: int = -1) -> None:
+    """Replace the content by `change(blocks)`, which is asked twice: for what is there, and for what came since.
+
+    Blocks are whole lines. `last` is called under the lock, before the new file takes its place. Raises Moved where
+    the file is another meanwhile; also another than the open file `of`, where one is given.
+    """
+    fd = files.open_plain(path)
+    try:
+        if of >= 0:
+            _must_be_same(fd, of)
+        end = 0
+
+        def copy(out: int) -> None:
+            nonlocal end
+            end = _copy(fd, change, out)
+
+        temporary = files.write_sibling(path, copy)
+        try:
+            _swap(path, fd, end, temporary, change, last)
+        except BaseException:
+            files.discard(temporary)
+            raise
+    finally:
+        os.close(fd)
+
+
+def _copy(fd: int, change: Change, out: int) -> int:
+    end = 0
+
+    def blocks() -> Blocks:
+        nonlocal end
+        for offset, block in whole_blocks(fd):
+            end = offset + len(block)
+            yield block
+
+    unsynced = 0
+    for data in change(blocks()):
+        files.write_all(out, data)
+        unsynced += len(data)
+        if unsynced >= _SYNC:
+            os.fdatasync(out)
+            unsynced = 0
+    return end
+
+
+def _swap(path: files.StrPath, fd: int, end: int, temporary: str, change: Change, last: Callable[[], None]) -> None:
+    with files.locked_log(path) as locked:
+        _must_be_same(locked, fd)
+        size = os.fstat(locked).st_size
+        if size > end:
+            since = os.pread(locked, size - end, end)
+            closed = since if since.endswith(b"\n") else since + b"\n"
+            files.append(temporary, b"".join(change(iter([closed]))))
+        last()
+        files.take_place(temporary, path)
+
+
+def _must_be_same(one: int, other: int) -> None:
+    if not os.path.sameopenfile(one, other):
+        raise Moved
+
+
+def lines(path: files.StrPath, change: Callable[[Iterator[bytes]], Iterable[bytes]]) -> int:
+    """As `beside`, line by line, begun anew where another rewrite came between. Returns how many lines went."""
+    gone = 0
+
+    def by_line(blocks: Blocks) -> Iterator[bytes]:
+        nonlocal gone
+        for block in blocks:
+            kept = [line + b"\n" for line in change(iter(block.split(b"\n")[:-1]))]
+            gone += block.count(b"\n") - len(kept)
+            yield b"".join(kept)
+
+    for _ in range(_ATTEMPTS):
+        gone = 0
+        try:
+            beside(path, by_line)
+        except Moved:
+            continue
+        return gone
+    raise files.NotWritten(f"{path} is being rewritten again and again; nothing was written: try again")

@@ -1,0 +1,1 @@
+"""Questions of workers and a person's answers."""

@@ -1,0 +1,96 @@
+"""Which items of what needs a person were put aside, or off, from the journal of actions."""
+
+from __future__ import annotations
+
+import contextlib
+
+import msgspec
+
+from lumen_tui.model.attention import unsnoozed
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.records import Stage
+from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import split_lines
+
+VERBS = frozenset({"attention.dismiss", "attention.snooze"})
+BACK = "attention.back"
+
+
+class _Head(msgspec.Struct):
+    """What counts of an action here; its changes, which may be long, are passed over."""
+
+    id: str
+    verb: str
+    target: str
+    undoes: str = ""
+    redoes: str = ""
+    group: str = ""
+    stage: str = ""
+
+
+_MARKS = (b'"attention.', b'does"', b'"stage"')  # one of them stands in each line that counts here
+_decode = msgspec.json.Decoder(_Head).decode
+
+
+class PutAside:
+    """Follows the journal; what was taken back counts no more."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._follower = Follower(layout.actions)
+        # action id -> (target or `target until WHEN`, brought back, what an undo names)
+        self._targets: dict[str, tuple[str, bool, str]] = {}
+        self._turnings: dict[str, _Head] = {}  # of which the end was not told yet
+        self._undone: set[str] = set()
+        self.revision = 0
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._follower.close()
+
+    def refresh(self) -> bool:
+        """Take in what is new; True where something is."""
+        if not self._follower.changed():
+            return False
+        self.revision += 1
+        for offset, data in self._follower.pieces():
+            for _, line in split_lines(data, offset):
+                if not any(mark in line for mark in _MARKS):
+                    continue
+                with contextlib.suppress(*UNDECODABLE):
+                    self._take(_decode(line))
+        return True
+
+    def _take(self, action: _Head) -> None:
+        if action.stage in (Stage.DONE, Stage.DROPPED):
+            self._end(action)
+        elif action.undoes or action.redoes:
+            self._turnings[action.id] = action
+            self._turn(action, undone=bool(action.undoes))
+        elif action.verb in VERBS or action.verb == BACK:
+            self._targets[action.id] = (action.target, action.verb == BACK, action.group or action.id)
+
+    def _end(self, action: _Head) -> None:
+        """An undo that was not carried through counts no more."""
+        turning = self._turnings.pop(action.id, None)
+        if turning is not None and action.stage == Stage.DROPPED:
+            self._turn(turning, undone=not turning.undoes)
+
+    def _turn(self, action: _Head, *, undone: bool) -> None:
+        turned = action.undoes or action.redoes
+        if undone:
+            self._undone.add(turned)
+        else:
+            self._undone.discard(turned)
+
+    def targets(self) -> frozenset[str]:
+        """What is put aside now, with the moments to which it was put off, as they were named."""
+        found: dict[str, set[str]] = {}  # target -> the names under which it is put aside
+        for name, back, entry in self._targets.values():
+            if entry in self._undone:
+                continue
+            if back:
+                found.pop(name, None)
+            else:
+                found.setdefault(unsnoozed(name), set()).add(name)
+        return frozenset(name for names in found.values() for name in names)

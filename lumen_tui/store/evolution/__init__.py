@@ -1,0 +1,1 @@
+"""evolved/: what was learnt, its versions, the constitution, and the section in CLAUDE.md."""

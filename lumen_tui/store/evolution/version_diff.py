@@ -1,0 +1,42 @@
+"""What one version of evolved/ has that another has not."""
+
+from __future__ import annotations
+
+from lumen_tui.model.constitution import difference
+from lumen_tui.model.evolution import TARGETS
+from lumen_tui.model.text import safe
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.evolution import versions
+
+
+def between(layout: Layout, old: int, new: int | None = None) -> str:
+    """A unified diff of all files; without a second version against what stands there now.
+
+    LookupError with the number of a version that is not there; StoreError where a version is damaged.
+    """
+    before, after = _texts(layout, old), _texts(layout, new)
+    name = "now" if new is None else f"version {new}"
+    parts = [
+        difference(_text(before, target), _text(after, target), f"{target} (version {old})", f"{target} ({name})")
+        for target in TARGETS
+    ]
+    return safe("\n".join(part for part in parts if part))
+
+
+def _texts(layout: Layout, number: int | None) -> dict[str, bytes]:
+    if number is None:
+        return versions.on_disk(layout)
+    if number == 0:
+        return {}
+    found = next((one for one in versions.listed(layout) if one.version == number), None)
+    if found is None:
+        raise LookupError(number)
+    try:
+        return versions.contents(layout, found)
+    except versions.Damaged as error:
+        raise files.StoreError(str(error)) from error
+
+
+def _text(texts: dict[str, bytes], target: str) -> str:
+    return texts.get(target, b"").decode("utf-8", "replace")

@@ -1,0 +1,246 @@
+"""Between agent files and the state folder: messages as a transcript and back, and the document that is exported."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from lumen_tui import __version__
+from lumen_tui.model import ids, times
+from lumen_tui.model import transcript as shape
+from lumen_tui.model.agentfile import AgentFile
+from lumen_tui.model.agentmessages import AfCall, AfMessage
+from lumen_tui.model.archive import Passage
+from lumen_tui.model.blocks import Block, description
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.tasks import Usage
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.memory import blocks
+from lumen_tui.store.memory.archive import passages
+from lumen_tui.store.sessions.transcript_lines import lines_from
+
+Clean = Callable[[str], str]
+ENTRY = "sdk-agent-file"  # entrypoint of imported lines: whoever speaks there is no operator of ours
+_SYSTEM = "agent-file-system"
+_MOST_EXPORTED = 2000  # messages
+_DEEPEST = 20
+
+
+def block_name(label: str) -> str:
+    """The name of a block here for its label there: `about_user` -> `about-user`."""
+    name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:64].strip("-")
+    return ids.check_name(name or f"block-{hashlib.sha256(label.encode()).hexdigest()[:8]}", "block")
+
+
+def session_id(found: AgentFile) -> str:
+    """The transcript that these messages become: the same ones become the same."""
+    data = msgspec.json.encode([found.name, found.messages])
+    return _uuid(data)
+
+
+def _uuid(data: bytes) -> str:
+    text = hashlib.sha256(data).hexdigest()
+    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:32]}"
+
+
+def transcript(found: AgentFile, clean: Clean) -> bytes:
+    """The messages as a session file in Claude Code's shape. `clean` makes each text safe and takes out keys."""
+    session, lines, parent = session_id(found), [], None
+    for number, message in enumerate(found.messages):
+        for part, (kind, fields) in enumerate(_parts(message, number)):
+            line_id = _uuid(f"{session}:{number}:{part}".encode())
+            record = {
+                "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "", "sessionId": session,
+                "version": f"lumen-{__version__}", "gitBranch": "", "entrypoint": ENTRY, "type": kind,
+                **cleaned(shape.shortened(fields), clean), "uuid": line_id, "timestamp": _moment(message.at),
+            }  # fmt: skip
+            line = msgspec.json.encode(record)
+            lines.append(line if shape.fits(line) else msgspec.json.encode(shape.cut_hard(record)))
+            parent = line_id
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _moment(text: str) -> str:
+    seconds = times.epoch(text)
+    return times.iso(seconds) if 0 < seconds < 1e11 else ""
+
+
+def cleaned(value: Any, clean: Clean, depth: int = 0) -> Any:
+    """Every text in a JSON value clean, keys too."""
+    if isinstance(value, str):
+        return clean(value)
+    if depth > _DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return {clean(str(key)): cleaned(inner, clean, depth + 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [cleaned(inner, clean, depth + 1) for inner in value]
+    return value
+
+
+def _parts(message: AfMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines of one message: one for each block of it."""
+    if message.role == "system":
+        yield "system", {"subtype": _SYSTEM, "level": "info", "content": message.text}
+    elif message.role == "tool":
+        block = shape.result_block(message.answers, message.text, ok=message.ok)
+        yield "user", {"message": {"role": "user", "content": [block]}}
+    elif message.role == "assistant":
+        found: list[dict[str, Any]] = []
+        if message.thinking:
+            found.append({"type": "thinking", "thinking": message.thinking, "signature": ""})
+        if message.text:
+            found.append(shape.text_block(message.text))
+        found += [shape.use_block(call.id, call.name, call.arguments) for call in message.calls]
+        for block in found:
+            yield "assistant", {"message": shape.assistant(f"msg_{number}", message.model, block, Usage(), "")}
+    elif message.text:
+        yield "user", {"message": {"role": "user", "content": message.text}}
+
+
+def messages(layout: Layout, session: str) -> list[AfMessage]:
+    """The last messages of a transcript, each whole."""
+    fd = files.open_plain(layout.transcript(session))
+    made: deque[tuple[str, AfMessage]] = deque(maxlen=_MOST_EXPORTED)
+    try:
+        for _, line in lines_from(fd, 0):
+            record = _record(line or b"")
+            if (one := _message(record)) is None:
+                continue
+            key = str((record.get("message") or {}).get("id") or "")
+            if made and key and made[-1][0] == key:
+                made[-1] = (key, _joined(made[-1][1], one))
+            else:
+                made.append((key, one))
+    finally:
+        os.close(fd)
+    return [one for _, one in made]
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(line)
+    except UNDECODABLE:
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("message") or {}, dict) else {}
+
+
+def _joined(first: AfMessage, more: AfMessage) -> AfMessage:
+    texts = [text for text in (first.text, more.text) if text]
+    return msgspec.structs.replace(
+        first, text="\n".join(texts), calls=first.calls + more.calls, thinking=first.thinking + more.thinking
+    )
+
+
+def _message(record: dict[str, Any]) -> AfMessage | None:
+    """What one line says; None for lines that are no message."""
+    kind, at = record.get("type"), str(record.get("timestamp") or "")
+    if kind == "system":
+        ours = record.get("subtype") == _SYSTEM
+        return AfMessage("system", str(record.get("content") or ""), at) if ours else None
+    message = record.get("message") or {}
+    content = message.get("content")
+    if kind == "user" and isinstance(content, str):
+        return AfMessage("user", content, at)
+    if kind not in ("user", "assistant") or not isinstance(content, list) or not content:
+        return None
+    return _of_block(content[0], at, str(message.get("model") or "")) if isinstance(content[0], dict) else None
+
+
+def _of_block(block: dict[str, Any], at: str, model: str) -> AfMessage | None:
+    kind = block.get("type")
+    if kind == "tool_result":
+        text = block.get("content")
+        said = text if isinstance(text, str) else msgspec.json.encode(text).decode()
+        ok = block.get("is_error") is not True
+        return AfMessage("tool", said, at, answers=str(block.get("tool_use_id") or ""), ok=ok)
+    if kind == "tool_use":
+        given = block.get("input")
+        call = AfCall(
+            str(block.get("id") or ""), str(block.get("name") or ""), given if isinstance(given, dict) else {}
+        )
+        return AfMessage("assistant", "", at, model, calls=(call,))
+    if kind == "thinking":
+        return AfMessage("assistant", "", at, model, thinking=str(block.get("thinking") or ""))
+    if kind == "text":
+        return AfMessage("assistant", str(block.get("text") or ""), at, model)
+    return None
+
+
+def newest_session(layout: Layout) -> str:
+    """The transcript that was written last; empty where there is none."""
+    found = [path for path in layout.transcripts.glob("*.jsonl") if path.is_file() and not path.is_symlink()]
+    return max(found, key=lambda path: (path.stat().st_mtime, path.stem)).stem if found else ""
+
+
+def document(layout: Layout, name: str, said: list[AfMessage], clean: Clean, now: float) -> dict[str, Any]:
+    """An agent file in the newer shape. No key, no setting and no tool of ours is in it."""
+    found = [block for block in blocks.read_all(layout) if block.text or block.at]
+    made = [_block_record(number, block) for number, block in enumerate(found)]
+    spoken = [_message_record(number, one) for number, one in enumerate(said)]
+    kept = [_passage_record(number, one) for number, one in enumerate(passages(layout))]
+    agent: dict[str, Any] = {
+        "id": "agent-0", "name": name, "description": f"exported from lumen-tui {__version__}", "system": "",
+        "agent_type": "letta_v1_agent", "memory_blocks": [], "block_ids": [one["id"] for one in made], "tools": [],
+        "tool_ids": [], "source_ids": [], "tool_rules": [], "tags": [], "messages": spoken,
+        "in_context_message_ids": [], "files_agents": [], "group_ids": [], "tool_exec_environment_variables": {},
+        "secrets": None,
+    }  # fmt: skip
+    whole = {
+        "agents": [agent], "groups": [], "blocks": made, "files": [], "sources": [], "tools": [], "mcp_servers": [],
+        "archives": [{"id": "archive-0", "name": f"archive of {name}"}] if kept else [], "passages": kept,
+        "metadata": {"exported_by": f"lumen-tui {__version__}"}, "created_at": times.iso(now),
+    }  # fmt: skip
+    return dict(cleaned(whole, clean))
+
+
+def _block_record(number: int, block: Block) -> dict[str, Any]:
+    fields = block.fields
+    return {
+        "id": f"block-{number}", "label": fields.label or block.name, "value": block.text, "limit": fields.limit,
+        "description": description(block.name, fields) or None, "read_only": fields.read_only or bool(fields.locked),
+        "is_template": False, "template_name": None, "preserve_on_migration": False,
+        "metadata": {"trust": block.trust, "by": block.by, "at": block.at},
+    }  # fmt: skip
+
+
+def _message_record(number: int, one: AfMessage) -> dict[str, Any]:
+    content: list[dict[str, Any]] = []
+    if one.thinking:
+        content.append({"type": "reasoning", "is_native": True, "reasoning": one.thinking, "signature": None})
+    if one.text:
+        content.append({"type": "text", "text": one.text})
+    calls = [
+        {"id": call.id, "type": "function",
+         "function": {"name": call.name, "arguments": msgspec.json.encode(call.arguments).decode()}}
+        for call in one.calls
+    ]  # fmt: skip
+    returns = [{"status": "success" if one.ok else "error", "stdout": None, "stderr": None}]
+    return {
+        "id": f"message-{number}", "type": "message", "role": one.role, "content": content, "name": None,
+        "model": one.model or None, "agent_id": "agent-0", "tool_calls": calls or None,
+        "tool_call_id": one.answers or None, "tool_returns": returns if one.role == "tool" else [],
+        "created_at": one.at or times.iso(0),
+    }  # fmt: skip
+
+
+def _passage_record(number: int, one: Passage) -> dict[str, Any]:
+    return {
+        "id": f"passage-{number}", "archive_id": "archive-0", "text": one.content, "tags": list(one.tags),
+        "created_at": one.created_at, "file_name": one.source or None,
+        "metadata": {"kind": one.kind, "importance": str(one.importance), "trust": one.trust},
+    }  # fmt: skip
+
+
+def write_document(path: str, whole: dict[str, Any]) -> int:
+    """Write an agent file at the operator's path, readable by nobody else; returns its size in bytes."""
+    data = msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
+    files.replace(path, data)
+    return len(data)

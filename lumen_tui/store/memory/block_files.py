@@ -1,0 +1,195 @@
+"""blocks/: a Markdown file for each block as it stands, the history of all, and every text that a block ever had.
+
+A file is front matter and then the text, with one newline behind it. Its `step` says on which step of the history it
+stands, so that an edit by hand that began before an agent's step is known as such.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import ids
+from lumen_tui.model.blocks import MOST_BLOCKS, MOST_LIMIT, STANDARD, BadEdit, Fields, Step, check_fields
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.frontmatter import FENCE, BadFile, parse_toml
+from lumen_tui.storage.journal import Journal, encode
+from lumen_tui.storage.layout import Layout
+
+_MOST_BYTES = 8 * MOST_LIMIT  # of a file that is read at all
+_KNOWN = {"step": int, "description": str, "limit": int, "read_only": bool, "locked": str, "label": str}
+
+
+class Damaged(files.StoreError):
+    """A kept text that is gone, or is not what its hash says."""
+
+
+class OnDisk(msgspec.Struct, frozen=True):
+    """What stands in a block's file. `step` is 0 where the file names none."""
+
+    text: str
+    fields: Fields
+    step: int
+    digest: str
+    changed: float  # when, in seconds since 1970
+
+
+def path_of(layout: Layout, name: str) -> Path:
+    """The file of a block. BadId for what is no name."""
+    return layout.blocks / f"{ids.check_name(name, 'block')}.md"
+
+
+def text_path(layout: Layout, digest: str) -> Path:
+    """Where a text stands that a block had."""
+    return layout.block_texts / f"{ids.check_name(digest, 'hash')}.md"
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_file(layout: Layout, name: str, last: Step | None) -> OnDisk | None:
+    """The block's file; None where there is none. BadFile where a person must mend it.
+
+    One without front matter says nothing of limit and purpose: those of the `last` step stay.
+    """
+    path = path_of(layout, name)
+    data = files.read(path, _MOST_BYTES + 1)
+    if data is None:
+        return None
+    if len(data) > _MOST_BYTES:
+        raise BadFile(f"it has over {_MOST_BYTES:,} bytes: no block may be that long")
+    try:
+        whole = data.decode()
+    except UnicodeDecodeError as error:
+        raise BadFile(f"it is not UTF-8 (byte {error.start})") from error
+    table, text = _split(whole)
+    step, fields = _fields(table)
+    if last is not None and last.how != "removed" and not _is_fenced(whole):
+        fields = last.fields
+    return OnDisk(text, fields, step, digest_of(text), os.stat(path).st_mtime)
+
+
+def _is_fenced(whole: str) -> bool:
+    return whole.partition("\n")[0].strip() == FENCE
+
+
+def _split(whole: str) -> tuple[dict[str, Any], str]:
+    """Front matter and text. A file without front matter is all text: somebody laid it there."""
+    rest = whole
+    table: dict[str, Any] = {}
+    if _is_fenced(whole):
+        lines = whole.split("\n")
+        closing = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == FENCE), 0)
+        if not closing:
+            raise BadFile(f"the front matter is not closed with a {FENCE} line", len(lines))
+        table = parse_toml("\n".join(lines[1:closing]), first_line=2)
+        rest = "\n".join(lines[closing + 1 :])
+    return table, rest.removesuffix("\n")
+
+
+def _fields(table: dict[str, Any]) -> tuple[int, Fields]:
+    for key, value in table.items():
+        if key in _KNOWN and type(value) is not _KNOWN[key]:
+            raise BadFile(f"{key} = {value!r} is not usable: it must be {_KNOWN[key].__name__}")
+    known = {key: value for key, value in table.items() if key in _KNOWN}
+    step = known.pop("step", 0)
+    fields = msgspec.convert(known, Fields)
+    try:
+        check_fields("block", "", fields)
+    except BadEdit as error:
+        raise BadFile(str(error)) from error
+    return step, fields
+
+
+def file_bytes(text: str, fields: Fields, step: int) -> bytes:
+    """A block's file as it is written."""
+    import tomli_w
+
+    table = {"step": step, **{key: value for key, value in msgspec.to_builtins(fields).items() if value != ""}}
+    table.setdefault("limit", fields.limit)
+    return f"{FENCE}\n{tomli_w.dumps(table)}{FENCE}\n{text}\n".encode()
+
+
+def write_file(layout: Layout, step: Step, text: str, may: Callable[[], bool]) -> None:
+    """Make a block's file what its step says, where it `may` be: asked at the last moment, when all is prepared."""
+    path = path_of(layout, step.name)
+    if step.how == "removed":
+        if may():
+            directories.remove(path)
+        return
+    directories.make_folder(layout.blocks)
+    data = file_bytes(text, step.fields, step.step)
+    prepared = files.write_sibling(path, lambda fd: files.write_all(fd, data))
+    if may():
+        files.take_place(prepared, path)
+    else:
+        files.discard(prepared)
+
+
+def names(layout: Layout, history: dict[str, list[Step]]) -> list[str]:
+    """The standard blocks, then all others that have a file or a history."""
+    found = set(history)
+    try:
+        entries = os.listdir(layout.blocks)
+    except FileNotFoundError:
+        entries = []
+    for entry in entries:
+        stem, dot, ending = entry.rpartition(".")
+        if dot and ending == "md" and _is_name(stem):
+            found.add(stem)
+    return [*STANDARD, *sorted(found - set(STANDARD))][: 2 * MOST_BLOCKS]
+
+
+def _is_name(text: str) -> bool:
+    try:
+        return bool(ids.check_name(text))
+    except ids.BadId:
+        return False
+
+
+def history(layout: Layout) -> dict[str, list[Step]]:
+    """The steps of each block, oldest first. A damaged line hides only itself."""
+    found: dict[str, list[Step]] = {}
+    for step in _steps(layout):
+        found.setdefault(step.name, []).append(step)
+    return found
+
+
+def _steps(layout: Layout) -> Iterator[Step]:
+    return (step for step in Journal(layout.block_history).records(Step) if _is_name(step.name))
+
+
+def keep_text(layout: Layout, text: str) -> str:
+    """Keep a text under its hash, durably; returns the hash."""
+    digest = digest_of(text)
+    path = text_path(layout, digest)
+    if files.read(path, _MOST_BYTES) != text.encode():
+        directories.make_folder(layout.block_texts)
+        files.replace(path, text.encode())
+    return digest
+
+
+def kept_text(layout: Layout, step: Step) -> str:
+    """The text of a step, byte for byte. Damaged where it is not there as it was."""
+    return "" if step.how == "removed" else text_at(layout, step.text)
+
+
+def text_at(layout: Layout, digest: str) -> str:
+    """The text with this hash. Damaged where it is not there as it was."""
+    path = text_path(layout, digest)
+    data = files.read(path, _MOST_BYTES)
+    if data is None or hashlib.sha256(data).hexdigest() != digest:
+        why = "is gone" if data is None else "is not what was kept"
+        raise Damaged(f"{path} {why}: steps with that text cannot be put back, all others can")
+    return data.decode()
+
+
+def append_step(layout: Layout, step: Step) -> None:
+    """Add a step to the history, durably."""
+    files.append(layout.block_history, encode(step))

@@ -1,0 +1,130 @@
+"""The lines that an import appended to a journal, found again and taken out, as long as nothing builds on them."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from collections.abc import Iterator, Set
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.storage import files, rewriting
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+
+_FIRST = 300  # bytes of the first line by which a stretch is found where the journal was rewritten
+_STAMPS = ("updated_at", "updated_by")
+
+
+class Stretch(msgspec.Struct):
+    """Lines that stand one behind the other in a journal: where they began, and what they are."""
+
+    at: int
+    size: int
+    sha256: str
+    first: str
+
+
+def stretch(path: Path, at: int, size: int) -> Stretch:
+    """The lines that stand there now."""
+    fd = files.open_plain(path)
+    try:
+        data = os.pread(fd, size, at)
+    finally:
+        os.close(fd)
+    return Stretch(at, size, hashlib.sha256(data).hexdigest(), data[:_FIRST].decode(errors="replace"))
+
+
+def find(path: Path, wanted: Stretch) -> int:
+    """Where the lines stand now; -1 where they do not stand together any more."""
+    try:
+        fd = files.open_plain(path)
+    except FileNotFoundError:
+        return -1
+    try:
+        if not os.fstat(fd).st_size:
+            return -1
+        with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as data:
+            return _find(data, wanted)
+    finally:
+        os.close(fd)
+
+
+def _find(data: mmap.mmap, wanted: Stretch) -> int:
+    at, first = wanted.at, wanted.first.encode()
+    while at >= 0:
+        if hashlib.sha256(data[at : at + wanted.size]).hexdigest() == wanted.sha256:
+            return at
+        at = data.find(first, 0 if at == wanted.at else at + 1)
+        if at == wanted.at:
+            at = data.find(first, at + 1)
+    return -1
+
+
+class Later(NamedTuple):
+    """What later lines say of the records of a stretch."""
+
+    changed: str = ""  # the id of one that is not as it came
+    again: frozenset[str] = frozenset()  # those that are as they came: what was said of them was taken back
+    end: int = 0  # bytes of the journal that were looked at
+
+
+def later(path: Path, at: int, size: int) -> Later:
+    """Whether something builds on the stretch that stands there."""
+    fd = files.open_plain(path)
+    try:
+        came, behind = os.pread(fd, size, at), os.pread(fd, os.fstat(fd).st_size - at - size, at + size)
+    finally:
+        os.close(fd)
+    end = at + size + len(behind)
+    both = {name.decode(errors="replace") for name in nodes.ids_in(came) & nodes.ids_in(behind)}
+    if not both:
+        return Later(end=end)
+    first, last = _newest(came, both), _newest(behind, both)
+    changed = next((name for name in sorted(both) if name not in last or first.get(name) != last[name]), "")
+    return Later(changed, frozenset(both), end)
+
+
+def _newest(lines: bytes, wanted: Set[str]) -> dict[str, Raw]:
+    """What is said last of these records, without who said it and when."""
+    found = {}
+    for line in lines.splitlines():
+        record = _record(line)
+        if record is not None and (name := str(record.get("id"))) in wanted:
+            found[name] = {key: value for key, value in record.items() if key not in _STAMPS and value not in ({}, "")}
+    return found
+
+
+def _record(line: bytes) -> Raw | None:
+    try:
+        record = msgspec.json.decode(line)
+    except UNDECODABLE:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def cut(path: Path, at: int, size: int, said: Later) -> None:
+    """Take the stretch out, with what was said again of its records. rewriting.Moved where the journal is another
+    meanwhile.
+    """
+    position = 0
+
+    def without(blocks: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal position
+        for block in blocks:
+            begin, end = max(0, at - position), max(0, at + size - position)
+            rest, known = block[end:], max(0, said.end - position - min(end, len(block)))
+            position += len(block)
+            yield block[:begin] + (_not_of(rest[:known], said.again) if said.again else rest[:known]) + rest[known:]
+
+    rewriting.beside(path, without)
+
+
+def _not_of(lines: bytes, names: Set[str]) -> bytes:
+    return b"".join(
+        [line for line in lines.splitlines(keepends=True) if str((_record(line) or {}).get("id")) not in names]
+    )

@@ -1,0 +1,266 @@
+"""The memory journal as columns: what lists, counts and decay need of 100,000 nodes, without holding them.
+
+About 150 bytes a node with its id; contents are read from disk when they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import decay, times
+from lumen_tui.model.decay import BINS, PROTECTIONS, DecayRule, DecayView, Fading
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.listings import NodeRow
+from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, Touch, priority_rank
+from lumen_tui.model.snapshot import DiscoveryRow
+from lumen_tui.storage.damage import Damage
+from lumen_tui.storage.journal import PIECE, Follower
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import OpenFile, SortedRows, split_lines
+from lumen_tui.store.memory.node_views import DiscoveryRows, FadingRows, NodeRows, decode_node
+from lumen_tui.store.memory.open_discoveries import OpenDiscoveries
+from lumen_tui.store.memory.row_table import IdNumbers, Row, RowTable
+
+_MANY = 2000  # changed rows from which sorting anew is cheaper than moving each
+_OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away
+
+
+class _SlimMeta(msgspec.Struct):
+    status: str = ""
+    priority: str = ""
+    pinned: bool = False
+    sensitive: bool = False
+    snoozed_until: str = ""
+    ended_at: str = ""
+    summarized_into: str = ""
+
+
+class _Slim(msgspec.Struct):
+    """As much of a node as the index needs."""
+
+    id: str
+    type: str = "note"
+    lifecycle: str = ""
+    created_at: str = ""
+    metadata: _SlimMeta | None = None
+
+
+_slim = msgspec.json.Decoder(_Slim)
+_touch = msgspec.json.Decoder(Touch)
+
+
+class NodeIndex:
+    """Follows memory.jsonl and touches.jsonl. The last line of an id wins."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._follower = Follower(layout.memory)
+        self._touches_path: Path = layout.touches
+        self._touches = Follower(layout.touches)
+        self.damage = Damage("memory/memory.jsonl", self._follower)
+        self.revision = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows = RowTable()
+        self._number = IdNumbers()
+        self._touched: dict[str, float] = {}  # touches of nodes not yet seen
+        self._file: OpenFile | None = None
+        self._fading = SortedRows()
+        self.open = OpenDiscoveries()
+        self._archived = self._pinned = 0
+        self._kept = [0] * (1 + len(PROTECTIONS))  # active nodes by what keeps them; the first: nothing
+        self._changed: list[tuple[int, Row | None, Row]] = []
+        self._unsorted = False
+
+    def close(self) -> None:
+        """Let go of the journals. Rows that were handed out can still be read."""
+        self._follower.close()
+        self._touches.close()
+        self._file = None
+
+    def changed(self) -> bool:
+        """Whether a refresh would find something: two `stat` calls."""
+        return self._follower.pending() or self._touches.changed()
+
+    @property
+    def share(self) -> float:
+        """How much of the journal was read, 0 to 1."""
+        unread = self._follower.pending() and self._follower.size > 0
+        return self._follower.offset / self._follower.size if unread else 1.0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def refresh(self) -> bool:
+        """Take in the next part of what is new; True while there is more."""
+        generation, before = self._follower.generation, self._follower.offset
+        offset, data = self._follower.poll(PIECE)
+        if self._follower.generation != generation:
+            self._clear()
+            self._touches.close()
+            self._touches = Follower(self._touches_path)
+        if data:
+            self._take(offset, data)
+        self._take_touches()
+        self._resort(loaded=self._follower.offset >= self._follower.size)
+        self.revision += 1
+        return self._follower.offset != before and self._follower.offset < self._follower.size
+
+    def _take(self, base: int, data: bytes) -> None:
+        if self._file is None:
+            self._file = OpenFile(self._follower.open_copy())
+        for offset, line in split_lines(data, base):
+            try:
+                self._put(offset, _read(line))
+            except UNDECODABLE as error:
+                self.damage.add(offset, line, str(error))
+
+    def _put(self, offset: int, slim: _Slim) -> None:
+        number = self._number.give(slim.id)
+        old = self._rows[number] if number < len(self._rows) else None
+        row = _row(offset, slim)
+        touched = old.touched if old else self._touched.pop(slim.id, 0.0)
+        if touched > row.touched:
+            row = msgspec.structs.replace(row, touched=touched)
+        if old is None:
+            self._rows.append(row)
+        else:
+            self._rows[number] = row
+        self._changed.append((number, old, row))
+
+    def _take_touches(self) -> None:
+        for offset, data in self._touches.pieces():
+            for _, line in split_lines(data, offset):
+                try:
+                    self._touch(_touch.decode(line))
+                except UNDECODABLE:
+                    continue
+
+    def _touch(self, touch: Touch) -> None:
+        at = times.epoch(touch.at)
+        number = self._number.get(touch.node_id)
+        if number is None:
+            self._touched[touch.node_id] = max(at, self._touched.get(touch.node_id, 0.0))
+            return
+        old = self._rows[number]
+        if at > old.touched:
+            self._rows[number] = row = msgspec.structs.replace(old, touched=at)
+            self._changed.append((number, old, row))
+
+    def _resort(self, *, loaded: bool) -> None:
+        """Bring the orders up to date; after many changes at once, all anew as soon as everything is in."""
+        changed, self._changed = self._changed, []
+        self._unsorted = self._unsorted or len(changed) > _MANY
+        if self._unsorted:
+            if loaded:
+                self._sort_all()
+            return
+        for number, old, new in changed:
+            if old is not None:
+                self._count(old, number, -1)
+            self._count(new, number, +1)
+
+    def _count(self, row: Row, number: int, sign: int) -> None:
+        """Enter or withdraw one row from the orders and counts."""
+        if row.status == _ARCHIVED:
+            self._archived += sign
+        if row.status != _OPEN:
+            return
+        self._pinned += sign * row.pinned
+        self._kept[row.kept] += sign
+        change = SortedRows.add if sign > 0 else SortedRows.remove
+        if not row.protected:
+            change(self._fading, row.touched, number)
+        if row.discovery:
+            (self.open.add if sign > 0 else self.open.remove)(number, row)
+
+    def _sort_all(self) -> None:
+        self._unsorted = False
+        rows = self._rows
+        self._fading.fill(rows.select(_OPEN, kept=0), rows.touched)
+        self.open.fill(rows, rows.select(_OPEN, discovery=True))
+        self._archived = len(rows.select(_ARCHIVED))
+        self._pinned = len(rows.select(_OPEN, pinned=True))
+        self._kept = [len(rows.select(_OPEN, kept=kept)) for kept in range(1 + len(PROTECTIONS))]
+
+    def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
+        """Open discoveries that are not put off."""
+        if self._file is None:
+            return ()
+        return DiscoveryRows(self._file, self._rows, self.open.listed(now))
+
+    def fading(self, rule: DecayRule, now: float) -> Sequence[Fading]:
+        """Active, unprotected nodes, the next to be archived first."""
+        if self._file is None:
+            return ()
+        return FadingRows(self._file, self._rows, self._fading.rows[:], rule, now)
+
+    def listing(self, kind: str) -> Sequence[NodeRow]:
+        """Nodes that do not fade, the last changed first: the `archived` or the `protected` ones."""
+        if self._file is None:
+            return ()
+        archived = kind == "archived"
+        order = self._rows.select(_ARCHIVED) if archived else self._rows.protected(_OPEN)
+        order.sort(key=self._rows.offset, reverse=True)
+        return NodeRows(self._file, self._rows, order)
+
+    def decay_view(self, rule: DecayRule, now: float) -> DecayView:
+        """Counts and histogram. Every count is a binary search over the ages."""
+        life, kept = rule.life_days * times.DAY, sum(self._kept[1:])
+        due = self._fading.below(now - life)
+        edges = [self._fading.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
+        edges[0], edges[BINS] = len(self._fading), 0
+        return DecayView(
+            rule=rule, active=len(self._fading) + kept, protected=kept, pinned=self._pinned,
+            archived=self._archived, due=due, within_week=self._fading.below(now - life + 7 * times.DAY) - due,
+            histogram=tuple(edges[i] - edges[i + 1] for i in range(BINS)), kept=tuple(self._kept[1:]),
+        )  # fmt: skip
+
+
+def _touched_at_bin(edge: int, rule: DecayRule, now: float) -> float:
+    """When a node was touched whose score stands at the lower edge of the first `edge` bins now."""
+    value = 1.0 - (1.0 - rule.threshold) * edge / BINS
+    share = decay.DecayRule(rule.half_life_days, value).life_days if value < 1 else 0.0
+    return now - share * times.DAY
+
+
+def _read(line: bytes) -> _Slim:
+    """The index fields of a line. Raises UNDECODABLE where no node is in it."""
+    try:
+        return _slim.decode(line)
+    except msgspec.ValidationError:
+        node = decode_node(line)
+        if not node.id:
+            raise
+        return _slim_of(node)
+
+
+def _slim_of(node: Node) -> _Slim:
+    """The index fields of a node whose metadata hold values of other types than expected."""
+    texts = ("status", "priority", "snoozed_until", "ended_at", "summarized_into")
+    meta: dict[str, object] = {name: value for name in texts if isinstance(value := node.metadata.get(name), str)}
+    meta.update({name: node.metadata.get(name) is True for name in ("pinned", "sensitive")})
+    return _Slim(
+        id=node.id, type=node.type, lifecycle=node.lifecycle, created_at=node.created_at,
+        metadata=msgspec.convert(meta, _SlimMeta),
+    )  # fmt: skip
+
+
+def _row(offset: int, slim: _Slim) -> Row:
+    meta = slim.metadata or _SlimMeta()
+    kind = slim.type if slim.type in NODE_TYPES else "note"
+    created = times.epoch(slim.created_at)
+    status = _OPEN if meta.status in ("", "open") and not meta.summarized_into else _GONE
+    kept = decay.protection(
+        node_type=kind, lifecycle=slim.lifecycle or LIFECYCLE_BY_TYPE[kind], status=meta.status or "open",
+        pinned=meta.pinned, sensitive=meta.sensitive, active=not meta.ended_at,
+    )  # fmt: skip
+    return Row(
+        offset=offset, created=created, touched=created, status=_ARCHIVED if meta.status == "archived" else status,
+        discovery=kind == "discovery", rank=priority_rank(meta.priority), pinned=meta.pinned,
+        kept=1 + PROTECTIONS.index(kept) if kept else 0,
+        snoozed_until=times.epoch(meta.snoozed_until) if meta.snoozed_until else 0.0,
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""Packets as rows of any number: their lines are found by offset and read when they are seen, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lumen_tui.model.loop import Packet
+from lumen_tui.storage.journal import PIECE, Follower
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import Offsets, OpenFile
+from lumen_tui.store.memory.capsules import packet_in
+
+_DAMAGED = "this line of loops/packets.jsonl cannot be read"
+
+
+class PacketRows(LazyRows[Packet]):
+    """The packets there were at one moment."""
+
+    def __init__(self, file: OpenFile | None, offsets: Offsets, count: int) -> None:
+        self._file, self._offsets, self._count = file, offsets, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def at(self, place: int) -> Packet:
+        """A line that cannot be read is a packet that says so."""
+        line = self._file.line(self._offsets[self._count - 1 - place]) if self._file else b""
+        return packet_in(line) or Packet(f"line-{self._count - place}", 0, "", "", failed=_DAMAGED)
+
+
+class PacketIndex:
+    """Follows the journal. Not safe for use by two threads at once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._follower = Follower(layout.packets)
+        self._generation = 0
+        self._offsets = Offsets()
+
+    def refresh(self) -> PacketRows:
+        """Take in what is new."""
+        while True:
+            offset, data = self._follower.poll(PIECE)
+            if self._follower.generation != self._generation:
+                self._generation, self._offsets = self._follower.generation, Offsets()
+            if not data:
+                break
+            at = 0
+            while (end := data.find(b"\n", at)) >= 0:
+                if end > at:
+                    self._offsets.append(offset + at)
+                at = end + 1
+        return self.rows()
+
+    def rows(self) -> PacketRows:
+        """All of them, as of the last refresh."""
+        file = OpenFile(self._follower.open_copy()) if len(self._offsets) else None
+        return PacketRows(file, self._offsets, len(self._offsets))
+
+    def of_loop(self, loop: int) -> Packet | None:
+        """The packet of one loop; None where there is none."""
+        return next((one for one in _near(self.rows(), loop) if one.loop == loop), None)
+
+
+def _near(rows: PacketRows, loop: int) -> Iterator[Packet]:
+    """The packets, those first that stand where this loop's should: numbers grow by about one from line to line."""
+    if not rows:
+        return
+    guess = max(0, min(len(rows) - 1, rows[0].loop - loop))
+    yield from (rows.at(place) for place in range(max(0, guess - 8), min(len(rows), guess + 9)))
+    yield from (rows.at(place) for place in range(len(rows)))

@@ -1,0 +1,187 @@
+"""Relays on disk: one journal each, read and appended to under its own lock, so that two contributors take turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import ids, relay, times
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.relay import Answer, Box, Status, Submission
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.text import safe_all
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.damage import Damage
+from lumen_tui.storage.journal import PIECE, Follower, Journal, encode, whole_lines
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.store.memory import nodes
+
+FOLDER = "relay"
+_decode = msgspec.json.Decoder(Submission).decode
+_NAME = re.compile(ids.NAME)
+Actions = Callable[[list[tuple[Submission | None, Submission]]], bytes]  # (before, after) of all -> lines of actions
+
+
+def folder(layout: Layout) -> Path:
+    """Where the relays stand."""
+    return layout.root / FOLDER
+
+
+def path_of(layout: Layout, name: str) -> Path:
+    """The journal of one relay. BadId for a name that is no slug."""
+    return folder(layout) / f"{ids.check_name(name, 'relay')}.jsonl"
+
+
+def names(layout: Layout) -> list[str]:
+    """The relays there are."""
+    return sorted(path.stem for path in folder(layout).glob("*.jsonl") if _NAME.fullmatch(path.stem))
+
+
+def _box(name: str, lines: Iterable[bytes]) -> Box:
+    box = Box(name)
+    for line in lines:
+        try:
+            box.take(_decode(line))
+        except UNDECODABLE:
+            continue  # the doctor and the room's problems name damaged lines
+    return box
+
+
+def read(layout: Layout, name: str) -> Box | None:
+    """What a relay holds now; None where there is none."""
+    path = path_of(layout, name)
+    return _box(name, Journal(path).lines()) if path.exists() else None
+
+
+def clean(one: Submission) -> Submission:
+    """The same with every text made safe to show."""
+    return msgspec.convert(safe_all(msgspec.to_builtins(one)), Submission)
+
+
+def _no_actions(_: list[tuple[Submission | None, Submission]]) -> bytes:
+    return b""
+
+
+def submit(
+    layout: Layout, name: str, text: str, *, by: str, base: int, now: float, key: str = "",
+    actions: Actions = _no_actions,
+) -> Answer:  # fmt: skip
+    """Put a text in, or hold it. relay.Refused where it makes no sense. What is in the answer is on disk."""
+    path = path_of(layout, name)
+    if base and not path.exists():
+        raise relay.Refused(f"there is no relay {name!r}: one begins with a text on base 0")
+    directories.make_folder(folder(layout))
+    with files.locked_log(path) as fd:
+        box = _box(name, whole_lines(fd))
+        found = relay.judge(box, text, by=by, base=base, key=key)
+        if found.known is not None:
+            return relay.answer(box, found.known, base=base, repeated=True)
+        at, position = times.iso(now), 0 if found.reasons else box.position + 1
+        made = Submission(
+            ids.new_id("rly"), at, by, text, relay.content_hash(text), base,
+            Status.HELD if found.reasons else Status.SENT, position, key, found.reasons,
+        )  # fmt: skip
+        gone = [_turned(one, Status.REPLACED, by, at, f"as {made.id}") for one in found.replaces]
+        _write(layout, fd, [(None, made), *zip(found.replaces, gone, strict=True)], actions)
+        box.take(made)
+    return relay.answer(box, made, base=base)
+
+
+def _turned(one: Submission, status: Status, by: str, at: str, note: str, position: int = 0) -> Submission:
+    return msgspec.structs.replace(one, status=status, position=position, updated_by=by, updated_at=at, note=note)
+
+
+def _write(layout: Layout, fd: int, changed: list[tuple[Submission | None, Submission]], actions: Actions) -> None:
+    nodes.append_both(layout, fd, b"".join([encode(after) for _, after in changed]), actions(changed))
+
+
+def change(
+    layout: Layout, name: str, wanted: Iterable[str], decide: Callable[[Submission | None, str], Status], *, by: str,
+    now: float, note: str = "", actions: Actions = _no_actions,
+) -> list[Submission]:  # fmt: skip
+    """Give submissions the status that `decide` names, which may raise: nothing is written then."""
+    path = path_of(layout, name)
+    with files.locked_log(path) as fd:
+        box = _box(name, whole_lines(fd))
+        changed: list[tuple[Submission | None, Submission]] = []
+        for one_id in wanted:
+            one = box.by_id.get(one_id)
+            status = decide(one, one_id)
+            if one is None:
+                continue
+            box.position += status is Status.SENT
+            position = box.position if status is Status.SENT else 0
+            changed.append((one, _turned(one, status, by, times.iso(now), note, position)))
+        _write(layout, fd, changed, actions)
+    return [after for _, after in changed]
+
+
+def everything(layout: Layout) -> Iterator[tuple[str, Submission]]:
+    """(relay, submission) of all there are."""
+    for name in names(layout):
+        if (box := read(layout, name)) is not None:
+            for one in box.by_id.values():
+                yield name, one
+
+
+class RelayIndex:
+    """Follows the relays; each line is read once. Texts are safe. Not for use by two threads at once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._boxes: dict[str, Box] = {}
+        self._followers: dict[str, tuple[Follower, Damage, int]] = {}
+        self.revision = 0
+
+    def close(self) -> None:
+        """Let go of the relays."""
+        for follower, _, _ in self._followers.values():
+            follower.close()
+
+    def refresh(self) -> bool:
+        """Take in what is new; True where there was something."""
+        news = False
+        for name in names(self._layout):
+            if name not in self._followers:
+                follower = Follower(path_of(self._layout, name))
+                self._followers[name] = follower, Damage(f"{FOLDER}/{name}.jsonl", follower), -1
+            if self._followers[name][0].pending():
+                self._follow(name)
+                news = True
+        self.revision += news
+        return news
+
+    def _follow(self, name: str) -> None:
+        follower, damage, generation = self._followers[name]
+        while True:
+            offset, data = follower.poll(PIECE)
+            if follower.generation != generation:
+                generation = follower.generation
+                self._boxes[name] = Box(name)
+            self._followers[name] = follower, damage, generation
+            if not data:
+                return
+            for at, line in split_lines(data, offset):
+                try:
+                    self._boxes[name].take(clean(_decode(line)))
+                except (*UNDECODABLE, ids.BadId) as error:
+                    damage.add(at, line, str(error))
+
+    @property
+    def boxes(self) -> list[Box]:
+        """All relays by name, as of the last refresh."""
+        return [self._boxes[name] for name in sorted(self._boxes)]
+
+    def held(self) -> list[tuple[str, Submission]]:
+        """(relay, submission) of what waits for a person, the oldest first."""
+        found = [(box.name, one) for box in self.boxes for one in box.held]
+        return sorted(found, key=lambda pair: pair[1].since)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Damaged lines."""
+        return [problem for _, damage, _ in self._followers.values() for problem in damage.problems()]

@@ -1,0 +1,1 @@
+"""Transcripts of sessions, and the journal of an agent's hooks."""

@@ -1,0 +1,285 @@
+"""What the agent's hooks told, followed and never re-read: totals, failures, and calls since the last signal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import times
+from lumen_tui.model.config import ProgressSignalsConfig
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.progress import HookView, Missing, Stretch, UnitState, missing
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.text import one_line
+from lumen_tui.model.work import WorkUnit
+from lumen_tui.storage import backwards, files
+from lumen_tui.storage.damage import Damage
+from lumen_tui.storage.frontmatter import BadFile
+from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.storage.stamped import Stamp, stamp
+from lumen_tui.store.sessions import hook_journal
+from lumen_tui.store.work import lanes
+
+COMPLETION = "wu_completion"  # the broadcast of `wu done`; it is no sign of progress on the way
+_MOST_CALLS = 10_000  # moments kept of one stretch; beyond that the oldest are forgotten
+_LOOK_BACK = 4 * 1024 * 1024  # bytes of signals looked through at first
+_PATIENCE = 120.0  # seconds a request may wait for its checkpoint before a person is told
+
+
+class _Line(msgspec.Struct, gc=False):
+    """As much of a line as is counted."""
+
+    event: str
+    at: str = ""
+    session: str = ""
+    wu: str = ""
+    id: str = ""
+    ask: str = ""
+    ok: bool = False
+    said: str = ""
+    node: str = ""
+    first: str = ""
+    count: int = 0
+    tests: bool = False
+    milestone: bool = False
+    answers: tuple[str, ...] = ()
+
+
+class _Signal(msgspec.Struct, gc=False):
+    created_at: str
+    wu_id: str = ""
+    type: str = ""
+
+
+_line = msgspec.json.Decoder(_Line)
+_signal = msgspec.json.Decoder(_Signal)
+
+
+class _Worked:
+    """Moments of one session's work on a work unit, oldest first."""
+
+    def __init__(self) -> None:
+        self.calls: list[float] = []
+        self.tests: list[float] = []
+        self.milestones: list[float] = []
+
+    def forget(self, until: float) -> None:
+        """A signal came: what happened before it was told."""
+        for moments in (self.calls, self.tests, self.milestones):
+            moments[:] = [at for at in moments[-_MOST_CALLS:] if at > until]
+
+    def stretch(self, session: str, wu_id: str) -> Stretch:
+        first = [min(moments, default=0.0) for moments in (self.calls, self.tests, self.milestones)]
+        return Stretch(session, wu_id, len(self.calls), *first)
+
+
+class HookEvents:
+    """Follows sessions/hook-events.jsonl of one state folder."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._follower = Follower(layout.root / hook_journal.NAME)
+        self.damage = Damage(hook_journal.NAME, self._follower)
+        self.revision = 0
+        self._generation = 0
+        self._odd = ""  # why the file cannot be read
+        self._clear()
+
+    def _clear(self) -> None:
+        self.view = HookView()
+        self.since = ""  # the first event that is known
+        self.counts: dict[str, int] = {}
+        self.worked: dict[tuple[str, str], _Worked] = {}
+        self._waiting: dict[str, tuple[str, float]] = {}  # request -> session and moment
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._follower.close()
+
+    def refresh(self) -> bool:
+        """Take in what is new; whether there was anything."""
+        if not self._follower.changed():
+            return False
+        try:
+            offset, data = self._follower.poll()
+            self._odd = ""
+        except (files.StoreError, OSError) as error:
+            changed, self._odd = self._odd != str(error), str(error)
+            self.revision += changed
+            return changed
+        if self._generation != self._follower.generation:
+            self._generation = self._follower.generation
+            self._clear()
+        for start, line in split_lines(data, offset):
+            try:
+                self._take(_line.decode(line))
+            except UNDECODABLE as error:
+                self.damage.add(start, line, str(error))
+        waiting = min((at for _, at in self._waiting.values()), default=0.0)
+        self.view = msgspec.structs.replace(self.view, waiting_since=waiting)
+        self.revision += 1
+        return True
+
+    def _take(self, line: _Line) -> None:
+        at = times.epoch(line.at)
+        self.since = self.since or line.first or line.at
+        if line.event == hook_journal.OUTCOME:
+            self._take_outcome(line, at)
+            return
+        many = line.count if line.event == hook_journal.EARLIER else 1
+        self.counts[line.event] = self.counts.get(line.event, 0) + many
+        view = self.view
+        facts: dict[str, Any] = {"events": view.events + many}
+        if line.event != hook_journal.EARLIER:
+            facts |= {"last": at, "last_event": line.event, "outside": view.outside + (not line.wu)}
+        self.view = msgspec.structs.replace(view, **facts)
+        if line.ask:
+            self._waiting[line.id] = (line.session, at)
+        if line.wu:
+            self._count(line, at)
+
+    def _count(self, line: _Line, at: float) -> None:
+        worked = self.worked.setdefault((line.session, line.wu), _Worked())
+        if line.event in hook_journal.CALLS:
+            worked.calls.append(at)
+        if line.tests:
+            worked.tests.append(at)
+        if line.milestone:
+            worked.milestones.append(at)
+
+    def _take_outcome(self, line: _Line, at: float) -> None:
+        for request in line.answers:
+            self._waiting.pop(request, None)
+        view = self.view
+        if not line.ok:
+            self.view = msgspec.structs.replace(
+                view, failures=view.failures + 1, failing=line.said or "no reason given"
+            )
+            return
+        self._waiting = {key: one for key, one in self._waiting.items() if one[0] != line.session or one[1] > at}
+        self.view = msgspec.structs.replace(
+            view, checkpoints=view.checkpoints + 1, last_checkpoint=at, last_node=line.node, failing=""
+        )
+
+    def problems(self, now: float) -> list[Problem]:
+        """What a person should know: damaged lines, a try that failed, a request that nobody answers."""
+        found = self.damage.problems()
+        name, hint = hook_journal.NAME, "`lumen-tui hooks status` says more"
+        if self._odd:
+            found.append(Problem(where=name, what=self._odd))
+        if self.view.failing:
+            what = f"the last work for a hook failed: {one_line(self.view.failing, 200)}"
+            found.append(Problem(where=name, what=what, hint=hint))
+        elif 0 < self.view.waiting_since < now - _PATIENCE:
+            age = times.age(now - self.view.waiting_since)
+            what = f"a hook asked for a checkpoint {age} ago and none was made (see {hook_journal.LOG})"
+            found.append(Problem(where=name, what=what, hint=hint))
+        return found
+
+
+class SignalTimes:
+    """When each work unit was signalled about last, from the end of the journal and then followed.
+
+    At first only the last 4 MiB are looked through: work that goes on is there.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._path = layout.signals
+        self._stamp: Stamp = (0, 0, 0)
+        self._end = (0, 0)  # inode, and the offset behind what was looked through
+        self.newest: dict[str, float] = {}
+
+    def refresh(self) -> bool:
+        now = stamp(self._path)
+        if now == self._stamp:
+            return False
+        self._stamp = now
+        try:
+            fd = files.open_plain(self._path)
+        except FileNotFoundError:
+            return False
+        try:
+            self._look(fd)
+        finally:
+            os.close(fd)
+        return True
+
+    def _look(self, fd: int) -> None:
+        there = os.fstat(fd)
+        known = self._end[1] if self._end[0] == there.st_ino and self._end[1] <= there.st_size else 0
+        until = known or max(0, there.st_size - _LOOK_BACK)
+        last = -1
+        for offset, line in backwards.lines(fd):
+            last = offset + len(line) + 1 if last < 0 else last
+            if offset < until:
+                break
+            if b'"wu_id"' in line:
+                self._take(line)
+        self._end = (there.st_ino, last)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            signal = _signal.decode(line)
+        except UNDECODABLE:
+            return
+        if signal.wu_id and signal.type != COMPLETION:
+            at = times.epoch(signal.created_at)
+            self.newest[signal.wu_id] = max(at, self.newest.get(signal.wu_id, 0.0))
+
+
+class Progress:
+    """Which progress signals are missing in one state folder."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self.hooks = HookEvents(layout)
+        self._signals = SignalTimes(layout)
+        self._units: dict[str, tuple[Stamp, UnitState | None]] = {}
+        self.revision = 0
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self.hooks.close()
+
+    def refresh(self, rule: ProgressSignalsConfig) -> None:
+        """Take in what is new; signals are looked at only where the rule wants to know of them."""
+        changed = self.hooks.refresh()
+        if rule.enabled:
+            changed |= self._signals.refresh()
+            for (_, wu_id), worked in self.hooks.worked.items() if changed else ():
+                worked.forget(self._signals.newest.get(wu_id, 0.0))
+        self.revision += changed
+
+    def missing(self, rule: ProgressSignalsConfig, known: Iterable[WorkUnit]) -> tuple[Missing, ...]:
+        """By the rule in force; `known` are the work units there are."""
+        if not rule.enabled:
+            return ()
+        worked = self.hooks.worked
+        names = {wu_id for _, wu_id in worked} | {unit.id for unit in known if unit.status == "blocked"}
+        units = [unit for name in sorted(names) if (unit := self._unit(name))]
+        return missing(rule, [one.stretch(*key) for key, one in worked.items()], units)
+
+    def _unit(self, wu_id: str) -> UnitState | None:
+        try:
+            mark = stamp(self._layout.work_unit(wu_id))
+            if self._units.get(wu_id, (None,))[0] != mark:
+                self._units[wu_id] = (mark, self._read(wu_id))
+        except ValueError:  # no name of a work unit
+            return None
+        unit = self._units[wu_id][1]
+        signalled = self._signals.newest.get(wu_id, 0.0)
+        return msgspec.structs.replace(unit, signalled=signalled) if unit else None
+
+    def _read(self, wu_id: str) -> UnitState | None:
+        try:
+            unit = lanes.read_unit(self._layout, wu_id)
+        except (BadFile, files.StoreError, OSError):
+            return None  # it is told as a problem of its own
+        if unit is None:
+            return None
+        moments = [times.epoch(text) if text else 0.0 for text in (unit.claimed_at, unit.blocked_at, unit.done_at)]
+        return UnitState(unit.id, unit.status, *moments)

@@ -1,0 +1,257 @@
+"""The signals journal as a list: where each line begins and whether one reader has seen it.
+
+Five bytes a signal in memory; the records themselves are read when they are shown.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE, readable
+from lumen_tui.model.records import EVERYONE, Receipt, Signal
+from lumen_tui.model.snapshot import SignalRow
+from lumen_tui.model.text import safe
+from lumen_tui.storage.damage import Damage
+from lumen_tui.storage.journal import PIECE, Follower
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.lazy_rows import LazyRows
+from lumen_tui.storage.line_access import Offsets, OpenFile, split_lines
+
+_SEARCH = 100_000  # lines walked back for a receipt that names no offset and came after its signal was taken in
+_UNREAD, _READ = 0, 1
+_PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # stands in a record as it stands in its text
+_UNWRITTEN = "coordination system unknown (not readable)"  # what records may leave out and rows show
+
+
+class _Slim(msgspec.Struct, gc=False):
+    """As much of a signal as the index needs."""
+
+    id: str
+    read: bool = False
+    priority: str = ""
+
+
+_slim = msgspec.json.Decoder(_Slim)
+_receipt = msgspec.json.Decoder(Receipt)
+_signal = msgspec.json.Decoder(Signal)
+
+
+def decode_signal(line: bytes) -> Signal:
+    """A signal with every text made safe. A field of a wrong type falls back to plain words."""
+    try:
+        signal = _signal.decode(line)
+    except UNDECODABLE:
+        signal = readable(line, Signal, id="", message="(not readable)", created_at="", sender="unknown")
+    return Signal(
+        id=safe(signal.id), message=safe(signal.message), created_at=safe(signal.created_at), type=safe(signal.type),
+        sender=safe(signal.sender), target_agent=safe(signal.target_agent), wu_id=safe(signal.wu_id),
+        lane=safe(signal.lane), priority=safe(signal.priority), reply_to=safe(signal.reply_to), read=signal.read,
+        task_id=safe(signal.task_id),
+    )  # fmt: skip
+
+
+class SignalRows(LazyRows[SignalRow]):
+    """Signals of one moment, newest first; each is read from disk when it is asked for."""
+
+    def __init__(self, file: OpenFile, offsets: Offsets, seen: bytes, end: int) -> None:
+        self._file, self._offsets, self._seen = file, offsets, seen
+        self._end = end  # offset behind the last of them
+        self._size = len(seen)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def having(self, words: Sequence[str], start: int, stop: int) -> list[int]:
+        """Places whose records may hold all of these words (in lower case): too many rather than too few."""
+        wanted = [word.encode() for word in words if _PLAIN_WORD(word) and word not in _UNWRITTEN]
+        first, last = self._size - stop, self._size - start  # ordinals, from and to below
+        if not wanted or first >= last:
+            return list(range(start, stop))
+        offsets = self._offsets
+        begin = offsets[first]
+        data = self._file.part(begin, offsets[last] if last < self._size else self._end).lower()
+        found = []
+        for ordinal in range(last - 1, first - 1, -1):
+            at, end = offsets[ordinal] - begin, offsets[ordinal + 1] - begin if ordinal + 1 < last else len(data)
+            if all(data.find(word, at, end) >= 0 for word in wanted):
+                found.append(self._size - 1 - ordinal)
+        return found
+
+    def at(self, place: int) -> SignalRow:
+        ordinal = self._size - 1 - place
+        signal = decode_signal(self._file.line(self._offsets[ordinal]))
+        return SignalRow(signal=signal, unread=self._seen[ordinal] == _UNREAD)
+
+
+class SignalIndex:
+    """Follows signals.jsonl and signal-receipts.jsonl for one reader."""
+
+    def __init__(self, layout: Layout, reader: str) -> None:
+        self._receipts_path: Path = layout.receipts
+        self._signals = Follower(layout.signals)
+        self._receipts = Follower(layout.receipts)
+        self._reader = reader
+        self._read_ids: set[str] = set()
+        self._pending: dict[str, Receipt] = {}  # receipts whose signal was not taken in yet
+        self._newest: dict[str, int] = {}  # ids of the last lines taken in
+        self.damage = Damage("memory/signals.jsonl", self._signals)
+        self.revision = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._offsets = Offsets()
+        self._seen = bytearray()
+        self._file: OpenFile | None = None
+        self._p0 = array("Q")  # ordinals of P0 signals
+        self.unread = 0
+
+    def close(self) -> None:
+        """Let go of the journals. Rows that were handed out can still be read."""
+        self._signals.close()
+        self._receipts.close()
+        self._file = None
+
+    def changed(self) -> bool:
+        """Whether a refresh would find something: two `stat` calls."""
+        return self._signals.pending() or self._receipts.changed()
+
+    @property
+    def share(self) -> float:
+        """How much of the journal was read, 0 to 1."""
+        unread = self._signals.pending() and self._signals.size > 0
+        return self._signals.offset / self._signals.size if unread else 1.0
+
+    def refresh(self) -> bool:
+        """Take in the next part of what is new; True while there is more."""
+        generation = self._signals.generation
+        if self._receipts.changed():
+            self._poll_receipts()
+        before = self._signals.offset
+        offset, data = self._signals.poll(PIECE)
+        if self._signals.generation != generation:
+            self._begin_again()
+        if data:
+            self._take(offset, data)
+        self._settle()
+        return self._signals.offset != before and self._signals.offset < self._signals.size
+
+    def _begin_again(self) -> None:
+        """A journal was rewritten: ordinals are void, or marks that were taken back; every receipt is applied anew."""
+        self._clear()
+        self._newest.clear()
+        self._receipts.close()
+        self._receipts = Follower(self._receipts_path)
+        self._poll_receipts()
+        self.revision += 1
+
+    def rows(self) -> Sequence[SignalRow]:
+        """The list as it is now."""
+        if self._file is None:
+            return ()
+        return SignalRows(self._file, self._offsets, bytes(self._seen), self._signals.offset)
+
+    def unread_p0(self, limit: int = 100) -> list[Signal]:
+        """The newest unread P0 signals."""
+        unread = [at for at in reversed(self._p0) if self._seen[at] == _UNREAD][:limit]
+        return [decode_signal(self._file.line(self._offsets[at])) for at in unread if self._file]
+
+    def _take(self, base: int, data: bytes) -> None:
+        if self._file is None:
+            self._file = OpenFile(self._signals.open_copy())
+        self._newest.clear()
+        for offset, line in split_lines(data, base):
+            try:
+                slim = _slim.decode(line)
+            except UNDECODABLE as error:
+                if not isinstance(error, msgspec.ValidationError) or b'"id"' not in line:
+                    self.damage.add(offset, line, str(error))
+                    continue
+                slim = _Slim(id="")
+            self._newest[slim.id] = len(self._seen)
+            if slim.priority == "P0":
+                self._p0.append(len(self._seen))
+            self._offsets.append(offset)
+            self._seen.append(_READ if slim.read or slim.id in self._read_ids else _UNREAD)
+
+    def _poll_receipts(self) -> None:
+        generation = self._receipts.generation
+        while self._receipts.changed() or self._receipts.offset < self._receipts.size:
+            before = self._receipts.offset
+            offset, data = self._receipts.poll(PIECE)
+            if self._receipts.generation != generation:
+                generation = self._receipts.generation
+                self._read_ids.clear()
+                self._signals.rewind()  # what is marked by a receipt that is gone is unread again
+            self._note(self._decode_receipts(offset, data))
+            if self._receipts.offset == before:
+                return
+
+    def _note(self, receipts: list[Receipt]) -> None:
+        for receipt in receipts:
+            if receipt.upto or receipt.signal_id not in self._pending:
+                self._pending[receipt.signal_id] = receipt
+            if not receipt.upto:
+                self._read_ids.add(receipt.signal_id)
+
+    def _decode_receipts(self, offset: int, data: bytes) -> list[Receipt]:
+        found = []
+        for _, line in split_lines(data, offset):
+            try:
+                receipt = _receipt.decode(line)
+            except UNDECODABLE:
+                continue  # a wrong receipt hides nothing; `doctor` names it
+            if receipt.reader in (self._reader, EVERYONE):
+                found.append(receipt)
+        return found
+
+    def _settle(self) -> None:
+        """Apply the receipts whose signal is known by now, and count."""
+        for receipt in list(self._pending.values()):
+            ordinal = self._find(receipt)
+            if ordinal is not None:
+                self._mark(ordinal, receipt.upto)
+                del self._pending[receipt.signal_id]
+        if self._pending and self._signals.offset >= self._signals.size:
+            self._search()
+            self._pending.clear()  # what is left belongs to no signal
+        self.revision += 1
+        self.unread = self._seen.count(_UNREAD)
+
+    def _mark(self, ordinal: int, upto: bool) -> None:
+        if upto:
+            self._seen[: ordinal + 1] = bytes([_READ]) * (ordinal + 1)
+        else:
+            self._seen[ordinal] = _READ
+
+    def _find(self, receipt: Receipt) -> int | None:
+        """The ordinal of a receipt's signal, from the newest lines or the receipt's own hint."""
+        if (ordinal := self._newest.get(receipt.signal_id)) is not None:
+            return ordinal
+        if receipt.offset < 0 or self._file is None:
+            return None
+        at = bisect_left(self._offsets, receipt.offset)
+        if at < len(self._offsets) and self._offsets[at] == receipt.offset and self._id(at) == receipt.signal_id:
+            return at
+        return None
+
+    def _id(self, ordinal: int) -> str:
+        assert self._file is not None  # noqa: S101 - there are offsets only with a file
+        try:
+            return _slim.decode(self._file.line(self._offsets[ordinal])).id
+        except UNDECODABLE:
+            return ""
+
+    def _search(self) -> None:
+        """Receipts without a usable hint: one walk from the newest line back until all are found."""
+        last = len(self._offsets)
+        for ordinal in range(last - 1, max(-1, last - 1 - _SEARCH), -1):
+            if not self._pending:
+                return
+            if receipt := self._pending.pop(self._id(ordinal), None):
+                self._mark(ordinal, receipt.upto)

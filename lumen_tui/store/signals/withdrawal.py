@@ -1,0 +1,79 @@
+"""A signal taken back by its sender before anybody read it: it moves to archive.jsonl, and comes again from there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from lumen_tui.model import times
+from lumen_tui.model.records import Receipt
+from lumen_tui.storage import files, locks, raw_json, rewriting
+from lumen_tui.storage.journal import Journal, encode
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.signals.read_state import decode_receipt, locate
+
+_MARKS = ("archived_at", "archive_reason")
+
+
+def is_there(layout: Layout, signal_id: str) -> bool:
+    """Whether the signal stands among those that can be read."""
+    return bool(nodes.find(layout.signals, [signal_id]))
+
+
+def readers(layout: Layout, signal_id: str) -> list[str]:
+    """Who has read a signal, in the order of their receipts; its sender counts where a receipt for all names it."""
+    found = nodes.find(layout.signals, [signal_id]).get(signal_id)
+    if found is None:
+        return []
+    offset, signal = found
+    receipts = [one for line in Journal(layout.receipts).lines() if (one := decode_receipt(line))]
+    reach = _reach(layout, [one for one in receipts if one.upto])
+    covered = [one for one in receipts if _covers(one, signal_id, offset, reach)]
+    others = [one for one in covered if one.reader != signal.get("sender") or (one.upto and one.signal_id == signal_id)]
+    return list(dict.fromkeys(one.reader for one in others))
+
+
+def _reach(layout: Layout, receipts: list[Receipt]) -> dict[str, int]:
+    fd = files.open_plain(layout.signals)
+    try:
+        return locate(fd, receipts)
+    finally:
+        os.close(fd)
+
+
+def _covers(receipt: Receipt, signal_id: str, offset: int, reach: dict[str, int]) -> bool:
+    if receipt.signal_id == signal_id:
+        return True
+    return receipt.upto and reach.get(receipt.signal_id, -1) >= offset
+
+
+def withdraw(layout: Layout, signal_id: str, *, by: str, now: float) -> None:
+    """Move a signal to the archive. LookupError where it is not there."""
+    with locks.waiting_lock(layout.lock("signal-cleanup")):
+        found = nodes.find(layout.signals, [signal_id])
+        if signal_id not in found:
+            raise LookupError(signal_id)
+        marks = {"archived_at": times.iso(now), "archive_reason": f"taken back by {by}"}
+        files.append(layout.memory_archive, encode({**found[signal_id][1], **marks}))
+        _drop(layout.signals, signal_id)
+
+
+def bring_back(layout: Layout, signal_id: str) -> None:
+    """Send it again, behind all that came since. LookupError where it is not in the archive."""
+    with locks.waiting_lock(layout.lock("signal-cleanup")):
+        found = nodes.find(layout.memory_archive, [signal_id])
+        if signal_id not in found:
+            raise LookupError(signal_id)
+        record = {key: value for key, value in found[signal_id][1].items() if key not in _MARKS}
+        files.append(layout.signals, encode(record))
+        _drop(layout.memory_archive, signal_id)
+
+
+def _drop(path: files.StrPath, signal_id: str) -> None:
+    mark = f'"{signal_id}"'.encode()
+
+    def without(lines: Iterator[bytes]) -> Iterator[bytes]:
+        return (line for line in lines if mark not in line or (raw_json.decode(line) or {}).get("id") != signal_id)
+
+    rewriting.lines(path, without)

@@ -1,0 +1,109 @@
+"""One look at a live task: what changed in its folder, and what the evidence says of its worker now."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lumen_tui.model import times
+from lumen_tui.model.liveness import ASKS, WAIT, WorkerEvidence, derive_worker, wait_until
+from lumen_tui.model.tasks import Exit, Run, Status, derive_status
+from lumen_tui.model.text import safe
+from lumen_tui.storage import files, process
+from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.task_records import (
+    BadTask,
+    TaskFiles,
+    has_worker,
+    make_view,
+    read_json,
+    read_spec,
+    tail_events,
+)
+
+TICK = 0.1  # seconds within which a file system may give two changes the same stamp
+
+
+def look(task: TaskFiles, now: float, running: float, stall_after: float) -> bool:
+    """Take in what changed; True where the task is seen differently now.
+
+    `now` is wall time, `running` the time by which silence is measured; `stall_after` is in seconds.
+    """
+    _read_changes(task, now, running)
+    ran = task.exit is None and task.run is not None
+    held = ran and has_worker(task.folder)
+    if ran and not held:
+        task.exit = read_json(task.folder / "exit.json", Exit)  # it may have ended between the two looks
+    ended = task.exit.status if task.exit else ""
+    status = derive_status(exit_status=ended, ran=task.run is not None, lock_held=held)
+    why = ""
+    if status is Status.RUNNING:
+        evidence = _evidence(task, now, running, stall_after)
+        if evidence.gone and not has_worker(task.folder):
+            return look(task, now, running, stall_after)  # it ended between the two looks
+        status, why = derive_worker(evidence)
+    view = make_view(task, status, why=safe(why))
+    if view == task.view:
+        return False
+    task.view = view
+    return True
+
+
+def _evidence(task: TaskFiles, now: float, running: float, stall_after: float) -> WorkerEvidence:
+    leader = task.leader
+    last = task.tail[-1] if task.tail else None
+    return WorkerEvidence(
+        pid=leader.pid, state=process.state_of(leader), silent_for=running - task.heard, stall_after=stall_after,
+        now=now, waits=last.text if last and last.kind in (WAIT, ASKS) else "",
+        asks=last is not None and last.kind == ASKS, wait_until=wait_until(last),
+        last=f"{last.kind} {last.tool}".strip() if last else "", last_at=task.last_event,
+        held=task.hold.words if task.hold and not task.hold.over(now) else "",
+    )  # fmt: skip
+
+
+def _read_changes(task: TaskFiles, now: float, running: float) -> None:
+    """Folder stamps tell of new files, the size of events.jsonl of new events: no read without a change."""
+    try:
+        stamp = (os.stat(task.folder).st_mtime_ns, os.stat(task.folder / "spec.json").st_mtime_ns)
+    except OSError:
+        return
+    known, was_fresh = task.stamp, task.fresh
+    if stamp != known or was_fresh:
+        task.stamp, task.fresh = stamp, now - max(stamp) / 1e9 < TICK
+        if known != (0, 0):
+            _reread(task)
+        _take_run(task, read_json(task.folder / "run.json", Run), now, running)
+        task.exit = read_json(task.folder / "exit.json", Exit)
+        task.hold = pauses.held(task.folder)
+    size = _size(task.folder / "events.jsonl")
+    if size != task.events_size:
+        task.events_size = size
+        task.tail = tail_events(task.folder)
+        first, task.last_event = task.last_event == 0.0, times.epoch(task.tail[-1].at) if task.tail else 0.0
+        task.heard = _heard(task, now, running) if first else running
+
+
+def _take_run(task: TaskFiles, run: Run | None, now: float, running: float) -> None:
+    anew = run is not None and (task.run is None or task.run.attempt != run.attempt)
+    task.run = run
+    if anew:
+        task.heard = _heard(task, now, running)
+
+
+def _heard(task: TaskFiles, now: float, running: float) -> float:
+    """When a task that is met now was last heard of, in running time: for this once the wall clock has to do."""
+    return running - max(0.0, now - max(task.last_event, task.started))
+
+
+def _reread(task: TaskFiles) -> None:
+    try:
+        task.spec = read_spec(task.folder)
+    except (BadTask, files.StoreError, OSError):
+        pass  # the last readable spec stands
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1

@@ -1,0 +1,270 @@
+"""What every ended task says of its role and model: an index that may be thrown away at any time.
+
+index/rolestats.db holds a row for each task that ended. A month of the archive is listed again only when its folder
+changed, and of what is listed only the tasks that are not known yet are read. Where the file cannot be used the index
+is made in memory. Who made which task, and which one repeats another, is there for tracing causes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from lumen_tui.model import analytics, times
+from lumen_tui.model.analytics import Book, Retirement, Sample, Tally
+from lumen_tui.model.tasks import Exit, Spec
+from lumen_tui.storage import directories, files
+from lumen_tui.store.tasks.task_records import (
+    BadTask,
+    archive_months,
+    exit_stamp,
+    read_json,
+    read_spec,
+    settled,
+    task_names,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from lumen_tui.storage.layout import Layout
+    from lumen_tui.store.tasks.task_index import TaskIndex
+
+_T = TypeVar("_T")
+_VERSION = 1
+_LIVE = "live"
+_BUSY = 5.0  # seconds for another look to end
+_PORTION = 400  # tasks that one look of a Follower reads
+_TABLES = """
+DROP TABLE IF EXISTS tasks; DROP TABLE IF EXISTS months;
+CREATE TABLE tasks (id TEXT PRIMARY KEY, place TEXT, stamp INTEGER, role TEXT, model TEXT, status TEXT, finished REAL,
+ seconds REAL, tokens INTEGER, usd REAL, attempts INTEGER, retry_of TEXT, made_by TEXT);
+CREATE TABLE months (name TEXT PRIMARY KEY, stamp INTEGER);
+CREATE INDEX by_place ON tasks (place); CREATE INDEX by_maker ON tasks (made_by);
+CREATE INDEX by_retry ON tasks (retry_of)
+"""
+
+
+def path(layout: Layout) -> Path:
+    """The index file."""
+    return layout.index / "rolestats.db"
+
+
+class RoleIndex:
+    """One look at the tasks that ended. `most` bounds how many are read; `behind` says that there are more."""
+
+    def __init__(self, layout: Layout, now: float, most: int = 0) -> None:
+        self._layout, self._now, self._most = layout, now, most
+        self.behind = False
+        self.lasting = True  # whether the next look finds what this one took in; a bounded look takes nothing in else
+        self.db = self._open()
+
+    def __enter__(self) -> RoleIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+    def _open(self) -> sqlite3.Connection:
+        import sqlite3  # here, so that commands that never look are not slower for it
+
+        for _ in range(2):
+            try:
+                os.close(files.open_append(path(self._layout)))  # created private, refused where it is a link
+                return self._level(str(path(self._layout)))
+            except (sqlite3.OperationalError, files.StoreError, OSError):
+                break  # busy or full: no reason to throw the file away
+            except sqlite3.DatabaseError:
+                directories.remove(path(self._layout))
+        self.lasting = False
+        if self._most:
+            return _empty()
+        return self._level(":memory:")
+
+    def _level(self, where: str) -> sqlite3.Connection:
+        """A database that knows what stands in the folders now, as far as `most` goes."""
+        import sqlite3
+
+        db = sqlite3.connect(where, timeout=_BUSY, isolation_level=None)
+        try:
+            db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is made anew
+            if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                _make(db)
+            self._take_in(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _take_in(self, db: sqlite3.Connection) -> None:
+        left = self._most or 1 << 60
+        changed = [(_LIVE, self._layout.tasks, 0), *self._changed_months(db)]
+        for place, folder, stamp in changed:
+            gone, new = _difference(db, place, folder)
+            if not gone and not new:
+                _remember(db, place, stamp)
+                continue
+            db.execute("BEGIN IMMEDIATE")
+            db.executemany("DELETE FROM tasks WHERE id = ? AND place = ?", [(name, place) for name in gone])
+            _add(db, place, folder, dict(list(new.items())[:left]))
+            if len(new) <= left:
+                _remember(db, place, stamp)
+            db.execute("COMMIT")
+            left -= len(new)
+            if left < 0:
+                self.behind = True
+                return
+
+    def _changed_months(self, db: sqlite3.Connection) -> Iterator[tuple[str, Path, int]]:
+        known = dict(db.execute("SELECT name, stamp FROM months").fetchall())
+        found = archive_months(self._layout.archive)
+        for name in known.keys() - {name for name, _, _ in found}:
+            db.execute("DELETE FROM tasks WHERE place = ?", (name,))
+            db.execute("DELETE FROM months WHERE name = ?", (name,))
+        for name, month, stamp in found:
+            if known.get(name) != stamp:
+                yield name, month, settled(stamp, self._now)
+
+    # What is asked of it.
+
+    def samples(self) -> list[Sample]:
+        """Every ended task."""
+        columns = "role, model, status, finished, seconds, tokens, usd, attempts, retry_of != ''"
+        rows = self.db.execute(f"SELECT {columns} FROM tasks")  # noqa: S608 - a constant
+        return [Sample(*row) for row in rows]
+
+    def tallies(self) -> dict[str, tuple[Tally, float]]:
+        """For each role its tasks that count, and what they cost."""
+        query = (
+            "SELECT role, sum(status = 'done'), count(*), total(usd) FROM tasks "
+            "WHERE status IN ('done', 'failed', 'lost') GROUP BY role"
+        )
+        return {role: (Tally(done, tried), usd) for role, done, tried, usd in self.db.execute(query)}
+
+    def made_by(self, maker: str) -> list[str]:
+        """Ids of the ended tasks that an agent's task or loop made, in the order of their ends."""
+        return self._ids("made_by = ?", maker)
+
+    def retries_of(self, task_id: str) -> list[str]:
+        """Ids of the ended tasks that repeat another one."""
+        return self._ids("retry_of = ?", task_id)
+
+    def _ids(self, where: str, value: str) -> list[str]:
+        query = f"SELECT id FROM tasks WHERE {where} ORDER BY finished, id"  # noqa: S608 - one of two constants
+        return [row[0] for row in self.db.execute(query, (value,))]
+
+
+def _empty() -> sqlite3.Connection:
+    import sqlite3
+
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    _make(db)
+    return db
+
+
+def _make(db: sqlite3.Connection) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # another look may have made them
+        for statement in _TABLES.split(";"):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version={_VERSION}")
+    db.execute("COMMIT")
+
+
+def _remember(db: sqlite3.Connection, place: str, stamp: int) -> None:
+    if stamp:
+        db.execute("INSERT OR REPLACE INTO months VALUES (?, ?)", (place, stamp))
+
+
+def _difference(db: sqlite3.Connection, place: str, folder: Path) -> tuple[set[str], dict[str, int]]:
+    """Ids that are not there any more, and those to be read with the stamp of what is read. A live task counts from
+    its exit.json on, which may be taken away again; an archived one never changes."""
+    known = dict(db.execute("SELECT id, stamp FROM tasks WHERE place = ?", (place,)).fetchall())
+    names = task_names(folder)
+    if place != _LIVE:
+        return known.keys() - names, dict.fromkeys(sorted(names - known.keys()), 0)
+    found = {name: stamp for name in sorted(names) if (stamp := exit_stamp(folder / name))}
+    return known.keys() - found.keys(), {name: stamp for name, stamp in found.items() if known.get(name) != stamp}
+
+
+def _add(db: sqlite3.Connection, place: str, folder: Path, new: dict[str, int]) -> None:
+    rows = [_row(name, place, stamp, folder / name) for name, stamp in new.items()]
+    db.executemany("INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
+    """One task. What cannot be read is there without a role, so that it is not read at each look."""
+    try:
+        spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
+    except (BadTask, files.StoreError, OSError):
+        spec, ended = Spec(id=name, objective="", role=""), None
+    ended = ended or Exit(task_id=name, status="lost", finished_at="")
+    used = ended.usage
+    return (
+        name, place, stamp, spec.role, _model(ended.brain), ended.status, times.epoch(ended.finished_at), ended.seconds,
+        used.tokens, used.usd, ended.attempt, spec.retry_of, spec.created_by,
+    )  # fmt: skip
+
+
+def _model(brain: str) -> str:
+    """The model of an exit's `brain`: `offline: largest-files` is one with every other playbook."""
+    return "offline" if brain.partition(":")[0] == "offline" else brain
+
+
+def ask(layout: Layout, now: float, question: Callable[[RoleIndex], _T], most: int = 0) -> _T:
+    """The answer of the index; where it turns out to be damaged, of one that is made anew."""
+    import sqlite3
+
+    try:
+        with RoleIndex(layout, now, most) as index:
+            return question(index)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        directories.remove(path(layout))
+        with RoleIndex(layout, now, most) as index:
+            return question(index)
+
+
+def book(layout: Layout, now: float) -> Book:
+    """The figures of all roles and models."""
+    samples = ask(layout, now, lambda index: index.samples())
+    return analytics.book((one for one in samples if one.role), now)
+
+
+class Proposals:
+    """Follows which roles should be retired; a long archive that nobody looked at before is taken in by portions."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._looked = -1  # revision of the tasks
+        self._seen: object = None
+        self.found: tuple[Retirement, ...] = ()
+        self.revision = 0
+
+    def refresh(self, tasks: TaskIndex, now: float) -> bool:
+        """Look where tasks ended since the last time; True while there is more to take in."""
+        if tasks.revision == self._looked:
+            return False
+        mark = self._mark(tasks)
+        behind = mark != self._seen and self._look(now)
+        if not behind:
+            self._looked, self._seen = tasks.revision, mark
+        return behind
+
+    def _mark(self, tasks: TaskIndex) -> object:
+        """Differs from an earlier one where a task ended or went to the archive; None while nothing can follow."""
+        ended = [view.finished for view in tasks.begun() if view.finished]
+        months = archive_months(self._layout.archive)
+        few = not months and len(ended) < 2 * analytics.LEAST
+        return None if few else (len(ended), max(ended, default=0.0), months)
+
+    def _look(self, now: float) -> bool:
+        tallies, behind = ask(self._layout, now, lambda index: (index.tallies(), index.behind), _PORTION)
+        found = () if behind else analytics.retirements({name: pair for name, pair in tallies.items() if name})
+        if found != self.found:
+            self.found = found
+            self.revision += 1
+        return behind

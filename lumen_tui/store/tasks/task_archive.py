@@ -1,0 +1,115 @@
+"""Ended tasks: tasks/archive/YYYY/MM/<id>/, names in memory, records read when they are shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import overload
+
+from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskView
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks.task_records import (
+    BadTask,
+    TaskFiles,
+    archive_months,
+    archived_folder,
+    make_view,
+    read_json,
+    read_spec,
+    task_names,
+)
+
+
+class ArchiveIndex:
+    """tasks/archive/YYYY/MM/<id>: months looked at, names listed when asked for, records read when shown."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._root = layout.archive
+        self._stamps: dict[Path, int] = {}
+        self._stale: set[Path] = set()  # months that changed since their names were listed
+        self._found: dict[Path, dict[str, tuple[int, Path]]] = {}
+        self._order: tuple[Path, ...] = ()
+        self._cache: dict[Path, TaskView] = {}
+
+    def refresh(self) -> bool:
+        """Look for changes; True where there are some. Lists nothing."""
+        changed = False
+        for _, month, stamp in archive_months(self._root):
+            if self._stamps.get(month) != stamp:
+                self._stamps[month] = stamp
+                self._stale.add(month)
+                changed = True
+        return changed
+
+    def _list(self, month: Path) -> None:
+        """The names of one month; only those that were not known before cost anything."""
+        known = self._found.get(month, {})
+        names = task_names(month)
+        kept = {name: known[name] for name in names & known.keys()}
+        for name in names - known.keys():
+            path = month / name
+            kept[name] = (os.stat(path).st_mtime_ns, path)
+        self._found[month] = kept
+
+    def rows(self) -> tuple[Path, ...]:
+        """Folders of archived tasks, newest first."""
+        if self._stale:
+            for month in self._stale:
+                self._list(month)
+            self._stale = set()
+            months = [sorted(self._found[month].values(), reverse=True) for month in sorted(self._found, reverse=True)]
+            self._order = tuple(path for found in months for _, path in found)
+        return self._order
+
+    def view(self, folder: Path) -> TaskView | None:
+        """One archived task; None where its files cannot be read."""
+        if folder not in self._cache:
+            try:
+                task = TaskFiles(folder, read_spec(folder))
+            except (BadTask, files.StoreError, OSError):
+                return None
+            task.run, task.exit = read_json(folder / "run.json", Run), read_json(folder / "exit.json", Exit)
+            status = Status(task.exit.status) if task.exit else Status.LOST
+            if len(self._cache) > 500:
+                self._cache.clear()
+            self._cache[folder] = make_view(task, status, archived=True)
+        return self._cache[folder]
+
+    def folder(self, task_id: str) -> Path | None:
+        """Where the task stands; None where it is not archived."""
+        return archived_folder(self._root, task_id)
+
+    def find(self, task_id: str) -> TaskView | None:
+        folder = self.folder(task_id)
+        return self.view(folder) if folder else None
+
+
+class TaskRows(Sequence[TaskView]):
+    """Live tasks, then the archive, newest first; archived ones are read when they are asked for."""
+
+    def __init__(self, live: list[TaskView], archive: ArchiveIndex) -> None:
+        self._live, self._archive, self._folders = live, archive, archive.rows()
+
+    def __len__(self) -> int:
+        return len(self._live) + len(self._folders)
+
+    def __iter__(self) -> Iterator[TaskView]:
+        yield from self._live
+        for at in range(len(self._live), len(self)):
+            yield self[at]
+
+    @overload
+    def __getitem__(self, index: int) -> TaskView: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[TaskView]: ...
+    def __getitem__(self, index: int | slice) -> TaskView | list[TaskView]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = range(len(self))[index]
+        if at < len(self._live):
+            return self._live[at]
+        folder = self._folders[at - len(self._live)]
+        unreadable = Spec(id=folder.name, objective="(not readable)")
+        return self._archive.view(folder) or TaskView(spec=unreadable, status=Status.LOST, archived=True)

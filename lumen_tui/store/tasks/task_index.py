@@ -1,0 +1,216 @@
+"""All tasks from evidence: spec, run, exit, the worker's lock and its last word."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Set
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model.snapshot import Problem
+from lumen_tui.model.tasks import Run, Status, TaskView
+from lumen_tui.storage import files, process
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks.liveness import TICK, look
+from lumen_tui.store.tasks.task_archive import ArchiveIndex
+from lumen_tui.store.tasks.task_records import BadTask, TaskFiles, read_spec, task_names
+
+
+class TaskIndex:
+    """All tasks of one state folder."""
+
+    def __init__(self, layout: Layout, *, at_once: int = 0) -> None:
+        """`at_once` is how many new tasks are read in one refresh, those that may be alive first; 0 for all."""
+        self._layout, self._at_once = layout, at_once
+        self._live: dict[str, TaskFiles] = {}
+        self._unread: dict[str, None] = {}
+        self._folder_stamp = -1
+        self._sorted: tuple[int, list[TaskView]] = (-1, [])
+        self._next: tuple[int, list[TaskView]] = (-1, [])
+        self._past: tuple[int, list[TaskView]] = (-1, [])
+        self._moving: set[str] = set()  # tasks whose evidence can change without a file of theirs being written
+        self._expected: set[str] = set()  # tasks on which the caller knows that something changed
+        self.problems: dict[str, Problem] = {}
+        self._running = 0.0
+        self.revision = 0
+        self.archive = ArchiveIndex(layout)
+
+    def refresh(
+        self, now: float, stall_after: dict[str, float], only: set[str] | None = None, *, running: float | None = None
+    ) -> bool:  # fmt: skip
+        """Look for changes; True where something changed.
+
+        `stall_after` gives the silence in seconds after which a role's worker counts as stalled.
+        `only` names the tasks that may have changed (from the watcher); None looks at all.
+        `running` is running time, by which silence is measured; without it the wall clock has to do.
+        """
+        self._running = now if running is None else running
+        before = self.loading
+        changed = self._list_folder(now) or before
+        if before:
+            self._take_some()
+        names = self._live.keys() if only is None else self._moving | self._expected | (only & self._live.keys())
+        self._expected = set()
+        for name in list(names):
+            task = self._live[name]
+            changed |= look(task, now, self._running, stall_after.get(task.spec.role, 120.0))
+            self._sort_in(name, task)
+        changed |= self.archive.refresh()
+        self.revision += changed
+        return changed
+
+    def _sort_in(self, name: str, task: TaskFiles) -> None:
+        view = task.view
+        settled = view is not None and not view.status.alive and (view.status is not Status.LOST or view.finished)
+        if not settled or task.fresh:
+            self._moving.add(name)
+        else:
+            self._moving.discard(name)
+
+    def _list_folder(self, now: float) -> bool:
+        try:
+            stamp = os.stat(self._layout.tasks).st_mtime_ns
+        except OSError:
+            stamp = 0
+        if stamp == self._folder_stamp and now - stamp / 1e9 > TICK:
+            mended = [self._meet(name) for name in list(self.problems)]
+            return any(mended)
+        self._folder_stamp = stamp
+        names = task_names(self._layout.tasks)
+        for gone in self._live.keys() - names:
+            del self._live[gone]
+            self._moving.discard(gone)
+            self._expected.discard(gone)
+        for gone in self.problems.keys() - names:
+            del self.problems[gone]
+        for gone in self._unread.keys() - names:
+            del self._unread[gone]
+        new = names - self._live.keys() - self._unread.keys()
+        many = 0 < self._at_once < len(new)
+        for name in new:
+            if many and not self._may_live(name):
+                self._unread[name] = None
+            else:
+                self._meet(name)
+        return True
+
+    def _may_live(self, name: str) -> bool:
+        """Whether a worker may be at the task: two cheap looks, no read."""
+        folder = f"{self._layout.tasks}/{name}"
+        return os.access(f"{folder}/run.json", os.F_OK) and not os.access(f"{folder}/exit.json", os.F_OK)
+
+    def _take_some(self) -> None:
+        """The next few of those that were put off."""
+        for name in list(self._unread)[: self._at_once]:
+            del self._unread[name]
+            self._meet(name)
+
+    @property
+    def loading(self) -> bool:
+        """Whether there are tasks that were not read yet; none of them can be alive."""
+        return bool(self._unread)
+
+    def _meet(self, name: str) -> bool:
+        """Take in a task folder; False where its spec cannot be used (it is tried again at each look)."""
+        folder = self._layout.tasks / name
+        try:
+            self._live[name] = TaskFiles(folder, read_spec(folder))
+            self.problems.pop(name, None)
+            self._moving.add(name)
+            return True
+        except (BadTask, files.StoreError, OSError) as error:
+            hint = "mend spec.json or move the folder away; no other task is affected"
+            self.problems[name] = Problem(where=f"tasks/{name}/spec.json", what=str(error), hint=hint)
+            return False
+
+    def expect(self, task_id: str) -> None:
+        """Look at this task in the next refresh, whatever it was."""
+        self._expected.add(task_id)
+
+    def live(self) -> list[TaskView]:
+        """Tasks that are not archived: who waits, who runs, who is next, what failed; older first among queued."""
+        if self._sorted[0] != self.revision:
+            self._sorted = (self.revision, self._in_order([task for task in self._live.values() if task.view]))
+        return self._sorted[1]
+
+    def queued(self) -> list[TaskView]:
+        """Tasks that wait for a worker, the next one first."""
+        if self._next[0] != self.revision:
+            waiting = [task for task in self._live.values() if task.view and task.view.status is Status.QUEUED]
+            self._next = (self.revision, self._in_order(waiting))
+        return self._next[1]
+
+    def begun(self) -> list[TaskView]:
+        """Tasks that have or had a worker, or ended without one, in no order."""
+        if self._past[0] != self.revision:
+            views = (task.view for task in self._live.values())
+            self._past = (self.revision, [view for view in views if view and view.status is not Status.QUEUED])
+        return self._past[1]
+
+    def running(self) -> dict[str, Run]:
+        """The attempts behind which a worker stands."""
+        tasks = (self._live[name] for name in self._moving)
+        return {task.spec.id: task.run for task in tasks if task.run and task.view and task.view.status.alive}
+
+    def unsettled(self) -> set[str]:
+        """The tasks with which something may be going on."""
+        return (self._moving | self._expected) & self._live.keys()
+
+    def is_leaderless(self, task_id: str) -> bool:
+        """Whether the task's lock is held although the worker that took it is gone."""
+        task = self._live[task_id]
+        return task.leader.pid > 0 and task.exit is None and not process.is_same(task.leader)
+
+    def busy(self) -> bool:
+        """Whether a worker lives or something else moves without a file being written."""
+        return bool(self._moving)
+
+    def _in_order(self, tasks: list[TaskFiles]) -> list[TaskView]:
+        unfinished = {name for name, one in self._live.items() if one.view and _unfinished(one.view)}
+        pairs = sorted(((task, task.view) for task in tasks if task.view), key=_order)
+        return [_with_waits(view, unfinished) for _, view in pairs]
+
+    def find(self, task_id: str) -> TaskView | None:
+        """A task by its whole id, live or archived."""
+        if task_id in self._unread and self._meet(task_id):
+            del self._unread[task_id]
+            look(self._live[task_id], self._running, self._running, 0.0)
+        task = self._live.get(task_id)
+        if task is None or task.view is None:
+            return self.archive.find(task_id)
+        needed = (self._live.get(name) for name in task.spec.depends_on)
+        return _with_waits(task.view, {one.spec.id for one in needed if one and one.view and _unfinished(one.view)})
+
+    def folder(self, task_id: str) -> Path | None:
+        """Where a task's files stand now."""
+        if task_id in self._unread:
+            return self._layout.tasks / task_id
+        if task_id in self._live:
+            return self._live[task_id].folder
+        return self.archive.folder(task_id)
+
+
+_RANK = {
+    Status.WAITING: 0, Status.RUNNING: 1, Status.STALLED: 1, Status.QUEUED: 2, Status.LOST: 3, Status.FAILED: 3,
+    Status.DONE: 4, Status.CANCELLED: 4,
+}  # fmt: skip
+
+
+def _unfinished(view: TaskView) -> bool:
+    return view.status is not Status.DONE
+
+
+def _with_waits(view: TaskView, unfinished: Set[str]) -> TaskView:
+    if view.status is not Status.QUEUED or not view.spec.depends_on:
+        return view
+    waits = tuple(name for name in view.spec.depends_on if name in unfinished)
+    return msgspec.structs.replace(view, waits_for=waits)
+
+
+def _order(pair: tuple[TaskFiles, TaskView]) -> tuple[int, str, float]:
+    task, view = pair
+    rank = _RANK[view.status]
+    if rank == 2:
+        return rank, view.spec.priority, task.created
+    return rank, "", view.started if rank < 2 else -view.finished

@@ -1,0 +1,198 @@
+"""The files of one task: read, made safe, and turned into what an operator sees."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from lumen_tui.model import ids, times
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.loop import Pause
+from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskEvent, TaskView, Usage
+from lumen_tui.model.text import safe, safe_all
+from lumen_tui.storage import backwards, files, locks
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.storage.process import ProcessId
+
+TAIL_EVENTS = 12
+_TAIL_BYTES = 8192
+_MAX_SPEC = 1024 * 1024
+_YOUNG = 2.0  # seconds within which a folder's stamp may stand for two changes
+_ID = re.compile(ids.NAME).fullmatch
+_T = TypeVar("_T")
+_event = msgspec.json.Decoder(TaskEvent)
+
+
+class BadTask(Exception):
+    """A task folder whose spec cannot be used."""
+
+
+def decode_safe(data: bytes, kind: type[_T]) -> _T:
+    """One JSON record with every text in it made safe. MsgspecError where it is none.
+
+    Plain ASCII without an escape cannot hold anything hostile: such a record is decoded in one go.
+    """
+    if data.isascii() and b"\\" not in data and b"\x7f" not in data:
+        return msgspec.json.decode(data, type=kind)
+    return msgspec.convert(safe_all(msgspec.json.decode(data)), kind)
+
+
+def read_json(path: Path, kind: type[_T]) -> _T | None:
+    """One record of a JSON file, every text in it made safe; None where it is missing, damaged, or closed to us.
+
+    OSError where the system failed: that must not be taken for a file that is not there.
+    """
+    try:
+        data = files.read(path, _MAX_SPEC)
+        return None if data is None else decode_safe(data, kind)
+    except (*UNDECODABLE, files.Refused, PermissionError):
+        return None
+
+
+def read_spec(folder: Path) -> Spec:
+    """The spec of a task folder. BadTask says what is wrong with it."""
+    data = files.read(folder / "spec.json", _MAX_SPEC)
+    if data is None:
+        raise BadTask("spec.json is missing")
+    try:
+        spec = decode_safe(data, Spec)
+    except UNDECODABLE as error:
+        line = data[: _error_position(error)].count(b"\n") + 1
+        raise BadTask(f"line {line}: {error}") from error
+    if spec.id != folder.name:
+        raise BadTask(f"the spec names task {spec.id!r}, the folder {folder.name!r}")
+    return spec
+
+
+def _error_position(error: Exception) -> int:
+    digits = str(error).rpartition("(byte ")[2].rstrip(")")
+    return int(digits) if digits.isdigit() else 0
+
+
+def tail_events(folder: Path, count: int = TAIL_EVENTS, size: int = _TAIL_BYTES) -> tuple[TaskEvent, ...]:
+    """The last events of a task, made safe; damaged lines are passed over. None where they are closed to us."""
+    try:
+        data = backwards.read_tail(folder / "events.jsonl", size)
+    except (files.Refused, PermissionError):
+        return ()
+    found = []
+    for _, line in split_lines(data, 0):
+        try:
+            found.append(clean_event(_event.decode(line)))
+        except UNDECODABLE:
+            continue
+    return tuple(found[-count:])
+
+
+def clean_event(event: TaskEvent) -> TaskEvent:
+    """The event with every text made safe."""
+    fields: dict[str, Any] = safe_all(msgspec.structs.asdict(event))
+    return TaskEvent(**fields)
+
+
+class TaskFiles:
+    """What is remembered of one live task, and the evidence it was read from."""
+
+    def __init__(self, folder: Path, spec: Spec) -> None:
+        self.folder, self.spec = folder, spec
+        self.stamp: tuple[int, int] = (0, 0)  # of the folder and of spec.json
+        self.fresh = True  # whether the stamp is too young to tell two changes apart
+        self.events_size = -1
+        self.run: Run | None = None
+        self.exit: Exit | None = None
+        self.hold: Pause | None = None
+        self.tail: tuple[TaskEvent, ...] = ()
+        self.last_event = 0.0
+        self.heard = 0.0  # running time at which its last event was seen
+        self.view: TaskView | None = None
+        self._created: tuple[str, float] = ("", 0.0)
+
+    @property
+    def started(self) -> float:
+        """When the present attempt began, in seconds since 1970; 0 where none did."""
+        return times.epoch(self.run.started_at) if self.run else 0.0
+
+    @property
+    def created(self) -> float:
+        """When the task was made, in seconds since 1970."""
+        if self._created[0] != self.spec.created_at:
+            self._created = (self.spec.created_at, times.epoch(self.spec.created_at))
+        return self._created[1]
+
+    @property
+    def leader(self) -> ProcessId:
+        """The worker's process as run.json names it; pid 0 where it names none."""
+        run = self.run
+        return ProcessId(run.pid, run.start_ticks, run.boot_id) if run else ProcessId(0, 0, "")
+
+
+def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: str = "") -> TaskView:
+    """The task as the operator sees it; `why` is the reason for the status of one that has not ended."""
+    ended, run = task.exit, task.run
+    return TaskView(
+        spec=task.spec, status=status, attempt=run.attempt if run else 0, started=task.started,
+        finished=times.epoch(ended.finished_at) if ended else 0.0, last_event=task.last_event,
+        pid=run.pid if run and status.alive else 0, reason=safe(ended.reason) if ended else why,
+        usage=ended.usage if ended else Usage(), brain=safe(ended.brain) if ended else "",
+        tail=task.tail, archived=archived,
+    )  # fmt: skip
+
+
+def task_names(folder: Path) -> set[str]:
+    """The names below `folder` that are task ids; links and files are not followed. PermissionError."""
+    try:
+        with os.scandir(folder) as entries:
+            named = [entry for entry in entries if _ID(entry.name) and entry.name != "archive"]
+            return {entry.name for entry in named if entry.is_dir(follow_symlinks=False)}
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+
+
+def archive_months(archive: Path) -> list[tuple[str, Path, int]]:
+    """(YYYY/MM, its folder, what differs when a task came or went), oldest first; links and files are not followed."""
+    found = []
+    for year, _ in _numbered(str(archive), 4):
+        for month, stamp in _numbered(year, 2):
+            found.append((month[len(year) - 4 :], Path(month), stamp))
+    return sorted(found)
+
+
+def _numbered(parent: str, digits: int) -> list[tuple[str, int]]:
+    """The folders in `parent` whose names are numbers of so many digits, with their stamps."""
+    try:
+        with os.scandir(parent) as entries:
+            named = [one for one in entries if len(one.name) == digits and one.name.isdigit()]
+            return [(one.path, one.stat().st_mtime_ns) for one in named if one.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def archived_folder(archive: Path, task_id: str) -> Path | None:
+    """Where an archived task stands; None where it is not archived.
+
+    Asked by name in each month: pathlib keeps what it makes of every pattern, and of each id in it.
+    """
+    paths = (month / task_id for _, month, _ in reversed(archive_months(archive)))
+    return next((path for path in paths if os.path.isdir(path)), None)
+
+
+def settled(stamp: int, now: float) -> int:
+    """The stamp of a folder; 0 where it is so young that it may stand for two changes."""
+    return 0 if 0 <= now - stamp / 1e9 < _YOUNG else stamp
+
+
+def exit_stamp(folder: Path) -> int:
+    """What changes when a task ends; 0 while it has not."""
+    try:
+        return os.stat(folder / "exit.json").st_mtime_ns
+    except OSError:
+        return 0
+
+
+def has_worker(folder: Path) -> bool:
+    """Whether a worker is at the task: it holds the lock for as long as it lives."""
+    return locks.is_locked(folder / "run.lock")

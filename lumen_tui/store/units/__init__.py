@@ -1,1 +1,0 @@
-"""Work units, lanes, and the sessions in which they are worked on."""

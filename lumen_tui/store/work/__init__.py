@@ -1,0 +1,1 @@
+"""Work units, lanes, and the sessions of agents on them."""

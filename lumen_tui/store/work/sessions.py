@@ -1,0 +1,112 @@
+"""Sessions on disk: sessions/<id>.json for each, ended ones in sessions/ended, and current.json.
+
+current.json is a copy of the session that was started last of those that are open, in the documented shape. Parallel
+sessions are told apart by their id and, where none is given, by the agent that started them. `opensessions` reads
+and changes the files; here they are records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model import plain
+from lumen_tui.model.session import WorkSession
+from lumen_tui.model.views import SessionView
+from lumen_tui.storage import directories, files, locks, raw_json
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.work import open_sessions
+
+_TEXT = "text as it stands"  # of a current.json that came from elsewhere
+
+
+def current_path(layout: Layout) -> Path:
+    """The documented file."""
+    return layout.current_session
+
+
+def _record(view: SessionView | None) -> WorkSession | None:
+    return msgspec.convert(plain.builtins(view), WorkSession) if view else None
+
+
+def start(layout: Layout, session: WorkSession) -> None:
+    """Write a new session and make it the current one."""
+    data = open_sessions.encode(msgspec.to_builtins(session))
+    with locks.waiting_lock(layout.lock("sessions")):
+        files.replace(open_sessions.path(layout.root, session.session_id), data)
+        files.replace(current_path(layout), data)
+
+
+def write(layout: Layout, session: WorkSession) -> None:
+    """Write a session that is not there."""
+    files.replace(path(layout, session.session_id), open_sessions.encode(msgspec.to_builtins(session)))
+
+
+def path(layout: Layout, session_id: str) -> str:
+    """Where an open session stands."""
+    return open_sessions.path(layout.root, session_id)
+
+
+def current(layout: Layout) -> dict[str, Any] | None:
+    """What current.json is a copy of: `{"session_id": …}`; where it names none of ours, its text as it stands."""
+    raw = raw_json.read(current_path(layout))
+    name = raw.get("session_id") if raw else None
+    if isinstance(name, str):
+        return {"session_id": name}
+    data = files.read(current_path(layout)) if raw is not None else None
+    return None if data is None else {_TEXT: data.decode(errors="replace")}
+
+
+def put_current(layout: Layout, wanted: dict[str, Any] | None) -> None:
+    """Make current.json what `current` gave."""
+    if wanted is None:
+        directories.remove(current_path(layout))
+        return
+    if wanted.keys() == {_TEXT}:
+        files.replace(current_path(layout), wanted[_TEXT].encode())
+        return
+    session = open_sessions.read(layout.root, wanted["session_id"]) if "session_id" in wanted else None
+    raw = open_sessions.raw(layout.root, wanted["session_id"]) if session else wanted
+    files.replace(current_path(layout), open_sessions.encode(raw))
+
+
+def set_fields(layout: Layout, session_id: str, fields: dict[str, Any]) -> WorkSession | None:
+    """Set these fields of a session under the lock; None where there is none."""
+    return _record(open_sessions.change(layout.root, session_id, lambda _: fields))
+
+
+def read(layout: Layout, session_id: str) -> WorkSession | None:
+    """One session, open or ended."""
+    return _record(open_sessions.read(layout.root, session_id))
+
+
+def change(layout: Layout, session_id: str, edit: Callable[[WorkSession], WorkSession]) -> WorkSession | None:
+    """Change a session under the lock; None where there is none. One that has an end moves to the ended ones."""
+
+    def fields(view: SessionView) -> dict[str, object]:
+        return dict(msgspec.to_builtins(edit(msgspec.convert(plain.builtins(view), WorkSession))))
+
+    return _record(open_sessions.change(layout.root, session_id, fields))
+
+
+def live(layout: Layout) -> Iterator[WorkSession]:
+    """Open sessions, the one that was active last first; each file is read when it is asked for."""
+    return (session for view in open_sessions.live(layout.root) if (session := _record(view)))
+
+
+def ended(layout: Layout) -> Iterator[WorkSession]:
+    """Ended sessions, the last one first."""
+    return (session for view in open_sessions.ended(layout.root) if (session := _record(view)))
+
+
+def resolve(layout: Layout, text: str) -> str:
+    """The id that `text` means: itself or the one it is the beginning of. LookupError, or Ambiguous for several."""
+    return open_sessions.resolve(layout.root, text)
+
+
+def newest(layout: Layout, agent: str, wu_id: str = "") -> WorkSession | None:
+    """The open session of this agent that was started last, on `wu_id` where that is given."""
+    return _record(open_sessions.newest(layout.root, agent, wu_id))

@@ -1,0 +1,142 @@
+"""block_append, block_replace and block_rethink: what an agent writes into the blocks that the main agent reads first.
+
+The main agent has them; another role where its `tools` name them. What was written after a look at the web is not
+trusted, and nothing that an agent writes makes a block more trusted than it was.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from lumen_tui.model import ids
+from lumen_tui.model.agent import ROLE, Act
+from lumen_tui.model.blocks import STANDARD, BadEdit, Block, appended, replaced, shown_difference, weaker
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.store.memory import blocks
+from lumen_tui.store.memory.blocks import Write
+from lumen_tui.tools.agent.idempotency import agent_name, once
+from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+from lumen_tui.tools.files.edit import MOST_DIFF
+
+_Name = Annotated[str, Meta(min_length=1, max_length=64, description="the block: persona, human, or another there is")]
+_Text = Annotated[str, Meta(min_length=1, max_length=200_000, description="the text")]
+_NOBODY = "who wrote a block is one label"
+_RISK = "It stands before the main agent in every loop."
+
+
+class AppendArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    block: _Name
+    text: _Text
+
+
+class ReplaceArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    block: _Name
+    old: Annotated[str, Meta(min_length=1, max_length=200_000, description="exact words that stand there once")]
+    new: Annotated[str, Meta(max_length=200_000, description="what stands there instead; empty takes them out")]
+
+
+class RethinkArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    block: _Name
+    step: Annotated[int, Meta(ge=0, description="the step of the block that you read, from the briefing")]
+    text: Annotated[str, Meta(max_length=200_000, description="the whole new text")]
+
+
+Arguments = AppendArguments | ReplaceArguments | RethinkArguments
+
+
+def block_append(context: Context, arguments: AppendArguments) -> ToolResult:
+    return _make(context, arguments, "append")
+
+
+def block_replace(context: Context, arguments: ReplaceArguments) -> ToolResult:
+    return _make(context, arguments, "replace")
+
+
+def block_rethink(context: Context, arguments: RethinkArguments) -> ToolResult:
+    return _make(context, arguments, "rethink", base=arguments.step)
+
+
+def _edited(context: Context, arguments: Arguments, before: Block) -> str:
+    """The text after the call. BadEdit where it cannot be made."""
+    if isinstance(arguments, ReplaceArguments):
+        return replaced(before.name, before.text, arguments.old, _clean(context, arguments.new))
+    text = _clean(context, arguments.text)
+    return appended(before.text, text) if isinstance(arguments, AppendArguments) else text
+
+
+def preview(context: Context, arguments: Arguments) -> str:
+    """What the call would change, for a person who is asked. ToolError where it cannot be made."""
+    try:
+        before = blocks.read(context.store.layout, _name(arguments.block))
+        diff = shown_difference(before.text, _edited(context, arguments, before), f"{before.name} now", "then")
+    except BadEdit as error:
+        raise ToolError(str(error)) from error
+    if len(diff) > MOST_DIFF:
+        raise ToolError(f"a change of {len(diff):,} characters is too large for a person to look at: make it in parts")
+    return context.redact(diff)
+
+
+def _clean(context: Context, text: str) -> str:
+    return context.redact(safe(text))
+
+
+def _make(context: Context, arguments: Arguments, how: str, base: int | None = None) -> ToolResult:
+    """Write, once a loop for the main agent. A refusal may quote what others wrote, and so is no error of ours."""
+    name = _name(arguments.block)
+
+    def act(key: str, earlier: list[Act]) -> str:
+        def decide(before: Block) -> Write:
+            return _write(context, before, _edited(context, arguments, before), how, key)
+
+        _, step = blocks.write(context.store.layout, name, decide, now=context.now(), base=base)
+        return f"{name}:{step.step}"
+
+    try:
+        if context.role.name == ROLE:
+            return once(context, "block", arguments, f"{how} {name}", act)
+        with context.guard():
+            made = act("", [])
+        return ToolResult(f"block {made} recorded", data={"id": made}, summary=made)
+    except BadEdit as error:
+        return ToolResult(context.redact(safe(str(error))), ok=False, summary="refused")
+
+
+def _name(text: str) -> str:
+    try:
+        return ids.check_name(text, "block")
+    except ids.BadId as error:
+        raise ToolError(str(error)) from error
+
+
+def _write(context: Context, before: Block, text: str, how: str, key: str) -> Write:
+    if not before.at and before.name not in STANDARD:
+        raise ToolError(f"there is no block {before.name}: a person makes new ones")
+    hosts = sorted(context.kept.web)
+    own = "untrusted" if hosts else "agent" if context.role.name == ROLE else "worker"
+    read = f", read from {', '.join(hosts[:5])}" if hosts else ""
+    by = agent_name(context) if context.role.name == ROLE else context.role.name
+    return Write(
+        text, before.fields, ids.check_label(one_line(by, 100), _NOBODY), how,
+        weaker(before.trust, own) if before.text.strip() else own,
+        source=one_line(f"{context.spec.id}{read}", 300), key=key, person=False,
+    )  # fmt: skip
+
+
+BLOCK_APPEND = Tool(
+    "block_append", "Add to a memory block, on a line of its own. Blocks stand in the briefing of every loop: only "
+    "what each loop needs belongs there.", AppendArguments, block_append,
+    lambda a: f"block_append {a.block}: {a.text}", preview=preview, risk=_RISK,
+)  # fmt: skip
+BLOCK_REPLACE = Tool(
+    "block_replace", "Replace words in a memory block. They must stand there exactly once.", ReplaceArguments,
+    block_replace, lambda a: f"block_replace {a.block}: {a.old} by {a.new}",
+    preview=preview, risk=_RISK,
+)  # fmt: skip
+BLOCK_RETHINK = Tool(
+    "block_rethink", "Write a memory block anew as a whole, within its limit. Refused where somebody wrote it since "
+    "the step that you read.", RethinkArguments, block_rethink,
+    lambda a: f"block_rethink {a.block}, {len(a.text):,} characters",
+    preview=preview, risk=_RISK,
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""What a main agent's session did, so that another attempt at the same loop does none of it twice.
+
+Every act gets its id from the loop and the call itself. It is carried out first and noted then: a kill between the two
+leads to the same id again, which is recognised where it would stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from lumen_tui.model.agent import ACTS_FILE, Act
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.ids import short_hash
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import Journal
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.tools.base import Context, ToolResult
+
+
+def acts(context: Context) -> list[Act]:
+    """Everything that was done so far, in any attempt."""
+    found = []
+    for line in (files.read(context.folder / ACTS_FILE) or b"").splitlines():
+        try:
+            found.append(msgspec.json.decode(line, type=Act))
+        except UNDECODABLE:
+            continue  # torn by a kill: its id is found again
+    return found
+
+
+def agent_name(context: Context) -> str:
+    """How the main agent signs."""
+    return load_config(context.store.layout)[0].agent.name
+
+
+def call_key(context: Context, kind: str, arguments: Any) -> str:
+    """The same call in the same loop has the same key, whichever attempt makes it."""
+    return f"{context.spec.id}:{short_hash(kind + msgspec.json.encode(arguments).decode())}"
+
+
+def once(
+    context: Context, kind: str, arguments: Any, words: str, act: Callable[[str, list[Act]], str]
+) -> ToolResult:  # fmt: skip
+    """Carry out `act(key, acts so far)`, which returns the id of what it made, unless this loop has done so before."""
+    key = call_key(context, kind, arguments)
+    before = acts(context)
+    if done := next((one for one in before if one.key == key), None):
+        return ToolResult(f"done before in this loop: {done.kind} {done.id}", data={"id": done.id}, summary="before")
+    with context.guard():
+        made = act(key, before)
+        Journal(context.folder / ACTS_FILE).append(Act(key=key, kind=kind, id=made, text=words[:200]))
+    return ToolResult(f"{kind} {made} recorded", data={"id": made}, summary=made)

@@ -1,0 +1,214 @@
+"""memory_search, recall, remember and read_signals: what a worker may know of before and leave for later.
+
+What it remembers is marked as a worker's word, and as not to be trusted once it has read from the web; only a person
+makes more of it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from lumen_tui.model import ids, times
+from lumen_tui.model.archive import KINDS, USUAL, WITHDRAWN
+from lumen_tui.model.records import NODE_TYPES, Node, Receipt, Touch
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.signals import inbox
+from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lumen_tui.model.searching import Found, Hit, Wish
+
+_EXCERPT = 240
+_LONGEST = 20_000  # characters of one node that are handed on
+_HIDDEN = ("archived", "deleted", "superseded")
+TYPES = (*NODE_TYPES, "fact", "archival", "packet", "task")  # of what an agent may search
+
+
+class SearchArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    query: Annotated[str, Meta(min_length=2, max_length=300, description="words; the best hits have most of them")]
+    type: Annotated[Literal["", *TYPES], Meta(description="only this type")] = ""  # type: ignore[valid-type]
+    kind: Annotated[Literal["", *KINDS], Meta(description="only this kind")] = ""  # type: ignore[valid-type]
+    tag: Annotated[str, Meta(max_length=100, description="only with this tag")] = ""
+    wu_id: Annotated[str, Meta(max_length=20, description="only of this work unit")] = ""
+    limit: Annotated[int, Meta(ge=1, le=50, description="at most so many")] = 10
+
+
+class RecallArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(max_length=64, description="reads this one whole, such as mem-7f2k9c0w4h1zt")] = ""
+    query: Annotated[str, Meta(max_length=300, description="or, without an id: words to look for")] = ""
+
+
+class RememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    text: Annotated[str, Meta(min_length=1, max_length=8000, description="what to keep; its first line is a title")]
+    tags: Annotated[tuple[str, ...], Meta(max_length=10, description="short words")] = ()
+    kind: Annotated[
+        Literal[KINDS],  # type: ignore[valid-type]
+        Meta(description="what happened (episodic), what is so (semantic), how something is done (procedural)"),
+    ] = "semantic"
+    importance: Annotated[float, Meta(ge=0, le=1, description="how much it matters later")] = USUAL
+
+
+class SignalsArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    limit: Annotated[int, Meta(ge=1, le=100, description="the newest so many")] = 20
+    mark_read: Annotated[bool, Meta(description="whether they count as read by this role then")] = True
+
+
+def trust(metadata: dict[str, Any]) -> str:
+    """Whose word a node is."""
+    found = metadata.get("trust")
+    return one_line(found, 20) if isinstance(found, str) and found else "operator or agent"
+
+
+def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
+    """Of memory, archive, loops and tasks; what others were told or said in sessions is not for a worker."""
+    from lumen_tui.model.searching import parse  # with the index 15 ms, which only workers that search pay
+
+    now = context.now()
+    asked = parse(arguments.query, now, limit=arguments.limit)
+    wish = replace(
+        asked, conversations=False, types=(arguments.type,) if arguments.type else TYPES,
+        kinds=(arguments.kind,) if arguments.kind else asked.kinds,
+        tags=(arguments.tag.casefold(),) if arguments.tag else asked.tags,
+        wus=(arguments.wu_id.upper(),) if arguments.wu_id else asked.wus,
+    )  # fmt: skip
+    if not wish.terms:
+        raise ToolError("the query has no word in it")
+    if wish.problems:
+        raise ToolError("; ".join(wish.problems))
+    found = _searched(context, wish, now)
+    lines = [_line(hit, now) for hit in found.hits]
+    if found.matches > len(found.hits):
+        lines.append(f"… and {found.matches - len(found.hits):,} more")
+    data = {"total": found.matches, "ids": [hit.ref for hit in found.hits]}
+    return ToolResult("\n".join(lines) or "nothing found", data=data, summary=plural(found.matches, "hit"))
+
+
+def _searched(context: Context, wish: Wish, now: float) -> Found:
+    from lumen_tui.queries.search.search import Searcher
+
+    with Searcher(context.store.layout) as searcher:
+        found = searcher.search(replace(wish, limit=4 * wish.limit), now)
+    hits = tuple(hit for hit in found.hits if hit.status not in _HIDDEN)
+    gone = len(found.hits) - len(hits)
+    return replace(found, hits=hits[: wish.limit], matches=max(found.matches - gone, len(hits)))
+
+
+def _line(hit: Hit, now: float) -> str:
+    """What it is, how old, whose word, where it is from, and the words around what matched."""
+    age = f"{times.age(now - hit.at)} old" if hit.at else "of unknown age"
+    source = f", from {one_line(hit.source, 80)}" if hit.source else ""
+    near = f"  (beside {hit.neighbour_of}: {hit.link})" if hit.neighbour_of else ""
+    excerpt = one_line("".join(text for text, _ in hit.excerpt), _EXCERPT)
+    return f"{hit.ref}  {hit.type}  {age}  ({hit.trust or 'operator or agent'}{source}){near}  {excerpt}"
+
+
+def recall(context: Context, arguments: RecallArguments) -> ToolResult:
+    if not arguments.id:
+        if not arguments.query:
+            raise ToolError("name an id, or words in `query`")
+        return memory_search(context, SearchArguments(query=arguments.query))
+    node_id, record = _record(context, arguments.id)
+    content = str(record.get("content", ""))
+    metadata = record.get("metadata") if isinstance(record.get("metadata"), dict) else {}
+    if node_id.startswith("mem-"):
+        with context.guard():
+            touch = Touch(node_id=node_id, at=times.iso(context.now()), kind="use", by=context.role.name)
+            context.store.touches.append(touch)
+    given = metadata or record
+    whose = trust(given)
+    source = f", from {one_line(str(given['source']), 80)}" if given.get("source") else ""
+    age = times.age(context.now() - times.epoch(str(record.get("created_at", ""))))
+    head = f"{node_id}  {record.get('type', 'archival')}  {age} old  {record.get('created_at')}  ({whose}{source})"
+    cut = f"\n… {len(content) - _LONGEST:,} more characters" if len(content) > _LONGEST else ""
+    return ToolResult(f"{head}\n{content[:_LONGEST]}{cut}", data={"id": node_id}, summary=ids.short(node_id))
+
+
+def _record(context: Context, text: str) -> tuple[str, dict[str, Any]]:
+    """A node of memory, or a note of the archive."""
+    layout = context.store.layout
+    path, kind = (layout.archival, "arc") if text.startswith("arc-") else (layout.memory, "mem")
+    try:
+        found = nodes.resolve(path, ids.check_file_name(text, "node id"), kind)
+    except nodes.Ambiguous as error:
+        raise ToolError(f"{text!r} is the beginning of several ids: {', '.join(error.candidates)}") from error
+    except (LookupError, ids.BadId):
+        raise ToolError(f"there is no node {one_line(text, 60)!r}: memory_search finds ids") from None
+    record = nodes.find(path, [found])[found][1]
+    if record.get("status") == WITHDRAWN:
+        raise ToolError(f"{found} was withdrawn")
+    return found, record
+
+
+def source_of(context: Context) -> dict[str, Any]:
+    """Where a note comes from: its task, and how far it can be trusted."""
+    hosts = sorted(context.kept.web)
+    found: dict[str, Any] = {"task_id": context.spec.id, "trust": "untrusted" if hosts else "worker"}
+    return {**found, "read_from": hosts[:10]} if hosts else found
+
+
+def label(tag: str) -> str:
+    """A tag that may be written; ToolError otherwise."""
+    try:
+        return ids.check_label(safe(tag.strip()), "tag")
+    except ids.BadId as error:
+        raise ToolError(str(error)) from error
+
+
+def remember(context: Context, arguments: RememberArguments) -> ToolResult:
+    node = Node(
+        id=ids.new_id("mem"), type="note", content=context.redact(safe(arguments.text)).strip(), lifecycle="project",
+        created_at=times.iso(context.now()), wu_id=context.spec.wu_id,
+        metadata={**source_of(context), "kind": arguments.kind, "importance": arguments.importance},
+        tags=tuple(label(tag) for tag in arguments.tags), created_by=context.role.name,
+    )  # fmt: skip
+    with context.guard():
+        context.store.nodes.append(node)
+    return ToolResult(f"{node.id} remembered", data={"id": node.id}, summary=ids.short(node.id))
+
+
+def read_signals(context: Context, arguments: SignalsArguments) -> ToolResult:
+    reader = context.role.name
+    folder = os.fspath(context.store.layout.signals.parent)
+    page = inbox.unread(folder, reader, arguments.limit, lambda raw: raw.get("target_agent") in (None, "", reader))
+    lines = [_signal(raw) for _, raw in page.found]
+    if page.more:
+        lines.append("… older ones are unread as well")
+    if arguments.mark_read and page.found:
+        now = times.iso(context.now())
+        receipts = [Receipt(str(raw["id"]), now, reader, offset=at) for at, raw in page.found]
+        with context.guard():
+            context.store.receipts.append_all(receipts)
+    data = {"ids": [raw["id"] for _, raw in page.found], "more": page.more}
+    return ToolResult("\n".join(lines) or "nothing unread", data=data, summary=plural(len(page.found), "signal"))
+
+
+def _signal(raw: dict[str, Any]) -> str:
+    words = [raw.get(name) for name in ("priority", "wu_id", "lane")]
+    where = " ".join(str(word) for word in words if isinstance(word, str) and word)
+    sender = one_line(str(raw.get("sender", "")), 60)
+    said = one_line(str(raw.get("message")), 1000)
+    return f"{raw['id']}  {raw.get('created_at', '')}  from {sender}  {where}\n  {said}"
+
+
+MEMORY_SEARCH = Tool(
+    "memory_search", "Search memory, archive, loops and tasks. Each hit says how old it is and whose word.",
+    SearchArguments, memory_search, lambda a: f"memory_search {a.query}",
+)  # fmt: skip
+RECALL = Tool(
+    "recall", "Read one hit of memory_search whole, or look for words in what is remembered.", RecallArguments, recall,
+    lambda a: f"recall {a.id or a.query}",
+)  # fmt: skip
+REMEMBER = Tool(
+    "remember", "Keep something for later tasks. It is marked as your word; a person decides what becomes of it.",
+    RememberArguments, remember, lambda a: f"remember {a.text}", risk="It stays in the agent's memory.",
+)  # fmt: skip
+READ_SIGNALS = Tool(
+    "read_signals", "Read the notes to this role and to everybody that this role has not read yet.", SignalsArguments,
+    read_signals, lambda a: "read_signals",
+)  # fmt: skip

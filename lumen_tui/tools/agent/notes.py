@@ -1,0 +1,177 @@
+"""What the main agent notes down and says: signals, memory, discoveries, checkpoints, proposals. Each once a loop."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from lumen_tui.model import ids, times
+from lumen_tui.model.agent import Act
+from lumen_tui.model.archive import KINDS, USUAL
+from lumen_tui.model.ids import short_hash
+from lumen_tui.model.records import Node, Signal
+from lumen_tui.model.text import one_line, safe
+from lumen_tui.storage import backwards
+from lumen_tui.tools.agent.idempotency import agent_name, once
+from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult
+
+_LOOKED_THROUGH = 1024 * 1024  # bytes of the signals' end in which an attempt that was killed may have left one
+_Wu = Annotated[str, Meta(max_length=20, description="the work unit it is about, such as WU-042")]
+_Tags = Annotated[tuple[str, ...], Meta(max_length=10, description="short words")]
+
+
+class SignalArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    message: Annotated[str, Meta(min_length=1, max_length=4000, description="one short paragraph")]
+    to: Annotated[str, Meta(max_length=100, description="the reader's name; empty: everybody")] = ""
+    wu_id: _Wu = ""
+    priority: Annotated[Literal["", "P0", "P1", "P2", "P3"], Meta(description="P0 needs a person at once")] = ""
+    reply_to: Annotated[str, Meta(max_length=64, description="id of the signal that this answers")] = ""
+
+
+class RememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    text: Annotated[str, Meta(min_length=1, max_length=8000, description="the first line is its title")]
+    kind: Annotated[
+        Literal["note", "decision", "episodic", "semantic", "procedural"],
+        Meta(description="a decision holds until another one replaces it; procedural: how something is done"),
+    ] = "note"
+    importance: Annotated[float, Meta(ge=0, le=1, description="how much it matters later")] = USUAL
+    wu_id: _Wu = ""
+    tags: _Tags = ()
+    source: Annotated[str, Meta(max_length=400, description="where it is from: a task, signal, file")] = ""
+
+
+class DiscoverArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    title: Annotated[str, Meta(min_length=1, max_length=200, description="what was noticed, on one line")]
+    details: Annotated[str, Meta(max_length=8000, description="evidence: where, what, how to see it again")] = ""
+    priority: Literal["P0", "P1", "P2", "P3"] = "P2"
+    wu_id: _Wu = ""
+    tags: _Tags = ()
+
+
+class CheckpointArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    wu_id: _Wu
+    note: Annotated[str, Meta(min_length=1, max_length=2000, description="where the work on it stands")]
+    next_steps: Annotated[str, Meta(max_length=2000, description="what comes next")] = ""
+
+
+class ProposeArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    title: Annotated[str, Meta(min_length=1, max_length=200, description="the change, on one line")]
+    why: Annotated[str, Meta(min_length=1, max_length=8000, description="the evidence: tasks, figures, quotations")]
+    about: Annotated[
+        Literal["role", "prompt", "strategy", "knowledge", "setting", "tool", "other"],
+        Meta(description="what would change"),
+    ] = "other"
+    target: Annotated[str, Meta(max_length=100, description="its name, such as the role's")] = ""
+
+
+def _clean(context: Context, text: str) -> str:
+    return context.redact(safe(text)).strip()
+
+
+def _checked(wu_id: str) -> str:
+    try:
+        return ids.check_wu(wu_id) if wu_id else ""
+    except ids.BadId as error:
+        raise ToolError(str(error)) from error
+
+
+def _labels(tags: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(ids.check_label(safe(tag.strip()), "tag") for tag in tags)
+    except ids.BadId as error:
+        raise ToolError(str(error)) from error
+
+
+def signal(context: Context, arguments: SignalArguments) -> ToolResult:
+    def send(key: str, before: list[Act]) -> str:
+        record = Signal(
+            id=f"sig-{short_hash(key)}", message=_clean(context, arguments.message),
+            created_at=times.iso(context.now()), sender=agent_name(context), wu_id=_checked(arguments.wu_id),
+            target_agent=one_line(arguments.to, 100), priority=arguments.priority,
+            reply_to=one_line(arguments.reply_to, 64), task_id=context.spec.id,
+        )  # fmt: skip
+        journal = context.store.layout.signals
+        if record.id.encode() not in backwards.read_tail(journal, _LOOKED_THROUGH):
+            context.store.signals.append(record)
+        return record.id
+
+    return once(context, "signal", arguments, one_line(arguments.message, 200), send)
+
+
+def _note(
+    context: Context, arguments: Any, kind: str, node_type: str, content: str, *, tags: tuple[str, ...] = (),
+    wu_id: str = "", lifecycle: str = "wu", memory: dict[str, Any] | None = None, **metadata: str,
+) -> ToolResult:  # fmt: skip
+    """Append a node. The last line of an id counts, so that the same one twice is one node."""
+    labels, unit = _labels(tags), _checked(wu_id)
+
+    def append(key: str, before: list[Act]) -> str:
+        facts = {**metadata, "loop": context.spec.id, "trust": "agent"}
+        node = Node(
+            id=f"mem-{short_hash(key)}", type=node_type, content=_clean(context, content), wu_id=unit,
+            created_at=times.iso(context.now()), lifecycle=lifecycle, tags=tuple(dict.fromkeys(labels)),
+            metadata={name: _clean(context, text) for name, text in facts.items() if text}
+            | (memory or {}),
+            created_by=agent_name(context),
+        )  # fmt: skip
+        context.store.nodes.append(node)
+        return node.id
+
+    return once(context, kind, arguments, one_line(content, 200), append)
+
+
+def remember(context: Context, arguments: RememberArguments) -> ToolResult:
+    tags = (*arguments.tags, "decision") if arguments.kind == "decision" else arguments.tags
+    memory: dict[str, Any] = {"kind": arguments.kind} if arguments.kind in KINDS else {}
+    memory |= {"importance": arguments.importance} if arguments.importance != USUAL else {}
+    return _note(
+        context, arguments, "note", "note", arguments.text, tags=tags, wu_id=arguments.wu_id, lifecycle="project",
+        source=arguments.source, memory=memory,
+    )  # fmt: skip
+
+
+def discover(context: Context, arguments: DiscoverArguments) -> ToolResult:
+    content = f"{' '.join(arguments.title.split())}\n\n{arguments.details}".strip()
+    return _note(
+        context, arguments, "discovery", "discovery", content, tags=arguments.tags, wu_id=arguments.wu_id,
+        status="open", priority=arguments.priority,
+    )  # fmt: skip
+
+
+def checkpoint(context: Context, arguments: CheckpointArguments) -> ToolResult:
+    return _note(
+        context, arguments, "checkpoint", "checkpoint", f"Checkpoint: {arguments.note}", wu_id=arguments.wu_id,
+        lifecycle="session", nextSteps=arguments.next_steps, trigger="loop",
+    )  # fmt: skip
+
+
+def propose(context: Context, arguments: ProposeArguments) -> ToolResult:
+    """A proposal is a discovery with that tag: a person judges it where all that is noticed is judged."""
+    content = f"Proposal: {' '.join(arguments.title.split())}\n\n{arguments.why}"
+    return _note(
+        context, arguments, "proposal", "discovery", content, tags=("proposal", arguments.about), status="open",
+        priority="P2", about=arguments.about, target=one_line(arguments.target, 100),
+    )  # fmt: skip
+
+
+SIGNAL = Tool(
+    "signal", "Send a short note to another agent or a person, or to all of them.", SignalArguments, signal,
+    lambda a: f"signal {a.message}",
+)  # fmt: skip
+REMEMBER = Tool(
+    "remember", "Keep something that must outlive this loop: a note, or a decision with its reason.",
+    RememberArguments, remember, lambda a: f"remember {a.kind}: {a.text}",
+)  # fmt: skip
+DISCOVER = Tool(
+    "discover", "Record a defect, an idea or a question for a person to judge.", DiscoverArguments, discover,
+    lambda a: f"discover {a.title}",
+)  # fmt: skip
+CHECKPOINT = Tool(
+    "checkpoint", "Save where the work on a work unit stands, for whoever goes on with it.", CheckpointArguments,
+    checkpoint, lambda a: f"checkpoint {a.wu_id}: {a.note}",
+)  # fmt: skip
+PROPOSE = Tool(
+    "propose", "Propose a change of a role, prompt, strategy or setting, with its evidence. A person decides.",
+    ProposeArguments, propose, lambda a: f"propose {a.about}: {a.title}",
+)  # fmt: skip

@@ -1,0 +1,227 @@
+"""write_file, edit_file and apply_patch: the ways to change files, each with the diff that it would make."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.files import patching, writing
+from lumen_tui.tools.files.writing import Change
+from lumen_tui.tools.policy.redaction import UNSEEN, hides
+from lumen_tui.tools.sandbox.paths import may_write
+from lumen_tui.tools.sandbox.policy import workspace
+
+MOST_DIFF = 200_000  # characters of a change that a person is asked about
+
+
+class WriteArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="the file; a relative path counts from the task's own files")]
+    text: Annotated[str, Meta(max_length=1_000_000, description="the whole new content")]
+    overwrite: Annotated[bool, Meta(description="whether a file that is there may be replaced")] = False
+
+
+class EditArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="the file")]
+    old: Annotated[
+        str, Meta(min_length=1, max_length=200_000, description="the text to replace, exactly as it stands; once only")
+    ]
+    new: Annotated[str, Meta(max_length=200_000, description="the text to put there; empty takes the old text out")]
+
+
+class PatchArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    patch: Annotated[
+        str,
+        Meta(min_length=1, max_length=1_000_000,
+             description="a unified diff over one or more files, with paths as the other tools take them"),
+    ]  # fmt: skip
+
+
+def place(context: Context, text: str) -> str:
+    """The real path that is meant. ToolError where it may not be written."""
+    path = _target_of(context, text)
+    if why := may_write(context, path):
+        raise ToolError(why)
+    if os.path.isdir(path):
+        raise ToolError(f"{one_line(text)} is a folder")
+    return path
+
+
+def _target_of(context: Context, text: str) -> str:
+    """The real path that is meant; a relative one counts from the task's own files."""
+    if not text or "\0" in text:
+        raise ToolError("the path is empty or holds a NUL character")
+    return os.path.realpath(os.path.join(workspace(context), os.path.expanduser(text)))
+
+
+def _text_of(path: str, data: bytes | None) -> str:
+    """The text of a file to be edited."""
+    if data is None:
+        raise ToolError(f"{one_line(path)} does not exist; write_file makes it")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ToolError(f"{one_line(path)} is not UTF-8 text (byte {error.start}): it is not edited") from error
+
+
+def _is_crlf(text: str) -> bool:
+    """Whether every line of the text ends with CR LF."""
+    return "\r\n" in text and text.count("\n") == text.count("\r\n")
+
+
+def _with_endings(text: str, *, crlf: bool) -> str:
+    """The text with plain newlines, or with CR LF throughout."""
+    flat = text.replace("\r\n", "\n")
+    return flat.replace("\n", "\r\n") if crlf else flat
+
+
+def plan_write(context: Context, arguments: WriteArguments) -> list[Change]:
+    """The change that write_file makes."""
+    path = place(context, arguments.path)
+    before = writing.read_whole(path)
+    if before is not None and not arguments.overwrite:
+        raise ToolError(f"{arguments.path} is there already: read it, then edit it, or say overwrite=true")
+    return [Change(path, before, arguments.text.encode("utf-8", "replace"))]
+
+
+def plan_edit(context: Context, arguments: EditArguments) -> list[Change]:
+    """The change that edit_file makes; ToolError where the text does not stand there exactly once."""
+    path = place(context, arguments.path)
+    before = writing.read_whole(path)
+    text = _text_of(path, before)
+    crlf = _is_crlf(text)
+    old = _with_endings(arguments.old, crlf=crlf) if crlf else arguments.old
+    new = _with_endings(arguments.new, crlf=crlf) if crlf else arguments.new
+    count = text.count(old)
+    if count != 1:
+        what = (
+            "is not in the file: read it again" if not count else f"is there {count} times: give more lines around it"
+        )
+        raise ToolError(f"{arguments.path}: the old text {what}")
+    if old == new:
+        raise ToolError("old and new are the same: nothing to do")
+    return [Change(path, before, text.replace(old, new).encode())]
+
+
+def plan_patch(context: Context, arguments: PatchArguments) -> list[Change]:
+    """The changes of a whole patch; ToolError where any part of it does not fit."""
+    try:
+        patches = patching.parse(arguments.patch.replace("\r\n", "\n"))
+        changes = [_patched(context, patch) for patch in patches]
+    except patching.BadPatch as error:
+        raise ToolError(f"the patch cannot be applied, nothing was changed: {error}") from error
+    if len({change.path for change in changes}) < len(changes):
+        raise ToolError("two headers of the patch name the same file: put all its hunks under one")
+    return changes
+
+
+def _patched(context: Context, patch: patching.FilePatch) -> Change:
+    path = place(context, patch.path)
+    before = writing.read_whole(path)
+    if not patch.source:
+        if before is not None:
+            raise ToolError(f"{one_line(patch.path)} is there already; the patch would make it")
+        return Change(path, None, patching.apply(patch, "").encode())
+    text = _text_of(path, before)
+    crlf = _is_crlf(text)
+    after = patching.apply(patch, _with_endings(text, crlf=False) if crlf else text)
+    if not patch.target:
+        if after:
+            raise ToolError(f"{one_line(patch.path)}: the patch removes the file but not all of its lines")
+        return Change(path, before, None)
+    return Change(path, before, (_with_endings(after, crlf=True) if crlf else after).encode())
+
+
+def diff_of(context: Context, changes: list[Change]) -> str:
+    """What the changes do, as a unified diff. ToolError where a person could not look at all of it."""
+    text = "\n".join(_diff(context, change) for change in changes)
+    if len(text) > MOST_DIFF:
+        raise ToolError(
+            f"a change of {len(text):,} characters is too large to be looked at by a person ({MOST_DIFF:,} at most): "
+            "make it in parts"
+        )
+    return text
+
+
+def _diff(context: Context, change: Change) -> str:
+    name = context.redact(change.path)
+    text = "\n".join(difflib.unified_diff(
+        _lines(change.before), _lines(change.after), name if change.before is not None else "/dev/null",
+        name if change.after is not None else "/dev/null", lineterm="",
+    ))  # fmt: skip
+    if hides(text):
+        raise ToolError(UNSEEN)
+    same = "the same bytes" if change.before == change.after else "an empty file"
+    return context.redact(text) or f"--- {name}\n+++ {name}\n({same})"
+
+
+def _lines(data: bytes | None) -> list[str]:
+    """The lines as git counts them: the last newline ends one, and where it is missing that is said."""
+    if not data:
+        return []
+    *lines, last = data.decode("utf-8", "replace").split("\n")
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
+
+
+def _carry_out(context: Context, changes: list[Change]) -> ToolResult:
+    with context.guard():
+        writing.carry_out(changes)
+    said = [f"{_verb(change)} {change.path}" for change in changes]
+    data = {"paths": [change.path for change in changes]}
+    return ToolResult("\n".join(said), data=data, summary=plural(len(changes), "file"))
+
+
+def _verb(change: Change) -> str:
+    if change.after is None:
+        return "removed"
+    return "made" if change.before is None else "changed"
+
+
+def write_file(context: Context, arguments: WriteArguments) -> ToolResult:
+    return _carry_out(context, plan_write(context, arguments))
+
+
+def edit_file(context: Context, arguments: EditArguments) -> ToolResult:
+    return _carry_out(context, plan_edit(context, arguments))
+
+
+def apply_patch(context: Context, arguments: PatchArguments) -> ToolResult:
+    return _carry_out(context, plan_patch(context, arguments))
+
+
+def _target(context: Context, arguments: WriteArguments | EditArguments) -> str:
+    return _target_of(context, arguments.path)
+
+
+def _patch_target(context: Context, arguments: PatchArguments) -> str:
+    """The one file of a patch; empty for several, which no rule of one path covers."""
+    try:
+        patches = patching.parse(arguments.patch.replace("\r\n", "\n"))
+    except patching.BadPatch:
+        return ""
+    if len(patches) != 1:
+        return ""
+    return _target_of(context, patches[0].path)
+
+
+WRITE_FILE = Tool(
+    "write_file", "Write a text file whole: a new one, or with overwrite=true in place of what is there.",
+    WriteArguments, write_file, lambda a: f"write_file {a.path}, {len(a.text):,} characters", target=_target,
+    preview=lambda c, a: diff_of(c, plan_write(c, a)), risk="It makes or replaces a file.",
+)  # fmt: skip
+EDIT_FILE = Tool(
+    "edit_file",
+    "Replace one piece of text in a file. The old text must stand there exactly once; line endings are kept.",
+    EditArguments, edit_file, lambda a: f"edit_file {a.path}", target=_target,
+    preview=lambda c, a: diff_of(c, plan_edit(c, a)), risk="It changes a file.",
+)  # fmt: skip
+APPLY_PATCH = Tool(
+    "apply_patch",
+    "Apply a unified diff over one or more files: all of it or nothing. /dev/null makes or removes a file.",
+    PatchArguments, apply_patch, lambda a: f"apply_patch, {a.patch.count(chr(10)):,} lines", target=_patch_target,
+    preview=lambda c, a: diff_of(c, plan_patch(c, a)), risk="It changes files, and can make or remove them.",
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""From the path a model writes to one that may be read."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from lumen_tui.model.text import one_line
+from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.files.below import is_below, is_below_any
+from lumen_tui.tools.sandbox.secrets import is_env_file
+
+_CONTROL = (
+    "lumen.toml", "operator.toml", "commands.jsonl", "command-receipts.jsonl", "engine.lock", "approvals", "locks",
+    "constitution.json", "kill.json", "spend.jsonl",
+)  # fmt: skip
+OWN_FILES = "files"  # in the task's folder: where it may always write
+_PROCESS_SECRETS = re.compile(
+    r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
+)
+_OF_A_PROCESS = re.compile(r"/proc/(?:self|thread-self)/(?:cwd|root|fd|fdinfo|task|map_files|exe)(?:/|$)")
+_MOST_LINKS = 40  # as in the kernel
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
+)  # fmt: skip
+
+
+def resolve(context: Context, text: str) -> Path:
+    """The absolute path meant by `text`, links resolved; relative ones count from the task's folder.
+
+    ToolError where it is not there, out of bounds, or a file the worker has no business with.
+    """
+    if not text or "\0" in text:
+        raise ToolError("the path is empty or holds a NUL character")
+    path = os.path.realpath(_from_here(context, os.path.expanduser(text)))
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ToolError(f"{one_line(text)} does not exist") from None
+    except OSError as error:
+        raise ToolError(f"{one_line(text)} cannot be looked at: {error.strerror}") from error
+    if kind := special(found):
+        raise ToolError(f"{one_line(text)} is {kind}; only files and folders are read")
+    if why := forbidden(context, path):
+        raise ToolError(why)
+    return Path(path)
+
+
+def _from_here(context: Context, text: str) -> str:
+    """A relative path counts from the task's own files where it is there, else from its folder."""
+    own = os.path.join(context.folder, OWN_FILES, text)
+    return own if os.path.lexists(own) else os.path.join(context.folder, text)
+
+
+def differs(path: str) -> bool:
+    """Whether an absolute path leads through what is another for each process that opens it, such as its own folder."""
+    done, left, links = "/", path.split("/")[::-1], 0
+    while left and links < _MOST_LINKS:
+        part = left.pop()
+        done = os.path.normpath(os.path.join(done, part))
+        if _OF_A_PROCESS.match(done):
+            return True
+        if done not in ("/proc/self", "/proc/thread-self") and os.path.islink(done):
+            links += 1
+            left += os.readlink(done).split("/")[::-1]
+            done = os.path.dirname(done) if left[-1] else "/"
+    return bool(left)
+
+
+def folder(context: Context, text: str) -> Path:
+    """As `resolve`, for something that must be a folder."""
+    path = resolve(context, text)
+    if not path.is_dir():
+        raise ToolError(f"{one_line(text)} is a file, not a folder")
+    return path
+
+
+def special(found: os.stat_result) -> str:
+    """`a pipe`, `a socket`, `a device`, or empty for files, folders and links."""
+    return next((word for test, word in _KINDS if test(found.st_mode)), "")
+
+
+def _is_control(name: str) -> bool:
+    """Whether something at the top of the state folder is the engine's own, the ledger's earlier pages among it."""
+    return name in _CONTROL or name.startswith("spend-")
+
+
+def forbidden(context: Context, path: str) -> str:
+    """Why the real path `path` must not be read, or empty."""
+    if _PROCESS_SECRETS.match(path):
+        return f"{one_line(path)} holds another process's secrets and is not read"
+    root = os.path.realpath(context.store.root)
+    if is_below(path, root) and _is_control(os.path.relpath(path, root).split(os.sep)[0]):
+        return f"{one_line(path)} belongs to the engine and the operator and is not read by workers"
+    if is_below_any(path, context.rules.hidden) or is_env_file(os.path.basename(path)):
+        return f"{one_line(path)} is where keys or private data are kept, and is not read"
+    roots = context.rules.roots
+    if roots and not is_below_any(path, (*roots, os.path.realpath(context.folder))):
+        return f"{one_line(path)} is outside {', '.join(roots)}, where the constraints keep this task"
+    return ""

@@ -1,0 +1,144 @@
+"""One bounded walk through a tree: links not followed, errors counted, stoppable at any entry."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError, plural
+from lumen_tui.tools.files import opening
+from lumen_tui.tools.files.paths import forbidden
+
+MAX_ENTRIES = 5_000_000
+MAX_SECONDS = 300.0
+_LOOK_EVERY = 256  # entries between two looks at the clock and the stop flag
+_EXAMPLES = 5
+_PSEUDO = {
+    "proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "securityfs", "debugfs", "tracefs", "pstore", "bpf",
+    "mqueue", "hugetlbfs", "configfs", "fusectl", "binfmt_misc", "autofs", "rpc_pipefs", "nsfs", "efivarfs",
+}  # fmt: skip
+
+
+class Walk:
+    """Iterate once; then read the counters.
+
+    Yields (path, stat) of everything but the root itself, a real path. ToolError where the root cannot be listed.
+    """
+
+    def __init__(
+        self, context: Context, root: str, *, max_entries: int = MAX_ENTRIES, seconds: float = MAX_SECONDS,
+        max_depth: int = 0,
+    ) -> None:  # fmt: skip
+        self.root = root
+        self.entries = 0
+        self.unreadable: list[str] = []  # the first few; `unreadable_count` counts all
+        self.unreadable_count = 0
+        self.left_out: list[str] = []  # pseudo file systems
+        self.cut = ""  # why the walk ended early, or empty
+        self._context = context
+        self._max_entries, self._seconds, self._max_depth = max_entries, seconds, max_depth
+        self._ends = context.monotonic() + seconds
+        self._report_at = context.monotonic() + REPORT_EVERY
+        self._seen: set[tuple[int, int]] = set()
+        self._pseudo = pseudo_mounts() - {root}
+
+    def __iter__(self) -> Iterator[tuple[str, os.stat_result]]:
+        pending = [(self.root, 1)]
+        while pending and not self.cut:
+            folder, depth = pending.pop()
+            for path, found in self._list(folder):
+                yield path, found
+                if stat.S_ISDIR(found.st_mode) and self._enter(path, found, depth):
+                    pending.append((path, depth + 1))
+
+    def _list(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            with opening.folder(folder) as fd, os.scandir(fd) as entries:
+                for entry in entries:
+                    if self._over():
+                        return
+                    path = os.path.join(folder, entry.name)
+                    if found := self._stat(entry, path):
+                        yield path, found
+        except FileNotFoundError:
+            return  # removed while we looked
+        except OSError as error:
+            if folder == self.root:
+                raise ToolError(f"{folder} cannot be listed: {error.strerror}") from error
+            self._failed(folder)
+
+    def _stat(self, entry: os.DirEntry[str], path: str) -> os.stat_result | None:
+        try:
+            return entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return None  # removed while we looked
+        except OSError:
+            self._failed(path)
+            return None
+
+    def _over(self) -> bool:
+        """Count one entry; whether the walk must end here."""
+        self.entries += 1
+        if self.entries > self._max_entries:
+            self.cut = f"stopped after {self._max_entries:,} entries"
+        elif self.entries % _LOOK_EVERY == 1:
+            self._look()
+        return bool(self.cut)
+
+    def _look(self) -> None:
+        self._context.check()
+        now = self._context.monotonic()
+        if now > self._ends:
+            self.cut = f"stopped after {self._seconds:.0f} seconds"
+        elif now > self._report_at:
+            self._report_at = now + REPORT_EVERY
+            self._context.progress(f"{self.entries:,} entries so far")
+
+    def _enter(self, path: str, found: os.stat_result, depth: int) -> bool:
+        if self._max_depth and depth >= self._max_depth:
+            return False
+        if path in self._pseudo:
+            self.left_out.append(path)
+            return False
+        if forbidden(self._context, path):
+            return False
+        identity = (found.st_dev, found.st_ino)
+        fresh = identity not in self._seen
+        self._seen.add(identity)
+        return fresh
+
+    def _failed(self, path: str) -> None:
+        self.unreadable_count += 1
+        if len(self.unreadable) < _EXAMPLES:
+            self.unreadable.append(path)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know about the completeness of the walk."""
+        found = []
+        if self.cut:
+            found.append(f"incomplete: {self.cut}")
+        if self.unreadable_count:
+            found.append(f"{plural(self.unreadable_count, 'place')} not readable: {', '.join(self.unreadable)}")
+        if self.left_out:
+            found.append(f"kernel file systems left out: {', '.join(sorted(self.left_out)[:_EXAMPLES])}")
+        return found
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The counters as data."""
+        return {
+            "unreadable": self.unreadable_count, "unreadable_examples": self.unreadable,
+            "left_out": self.left_out, "cut": self.cut, "entries": self.entries,
+        }  # fmt: skip
+
+
+def pseudo_mounts() -> set[str]:
+    """Mount points of file systems that are the kernel's and hold no data (Linux; empty elsewhere)."""
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as table:
+            rows = [line.split(" ") for line in table]
+    except OSError:
+        return set()
+    return {row[1].replace("\\040", " ") for row in rows if len(row) > 2 and row[2] in _PSEUDO}

@@ -1,0 +1,1 @@
+"""web_fetch, and HTML as text."""

@@ -1,0 +1,1 @@
+"""What a call may do: rules, constraints, verdicts, redaction, fences."""

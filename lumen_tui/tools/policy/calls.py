@@ -1,0 +1,115 @@
+"""From what a model asks for to a call that can be judged: checked arguments, what it is about, what kind it is."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model.approvals import COMMANDS, call_hash, moving
+from lumen_tui.model.roles import WRITE_TOOLS
+from lumen_tui.model.text import is_safe, one_line
+from lumen_tui.tools.base import Context, Tool, ToolError, size_text
+from lumen_tui.tools.policy.verdict import Call
+from lumen_tui.tools.schema import misfit
+from lumen_tui.tools.shell import git_read, lexer, programs
+
+MAX_ARGUMENTS = 2 * 1024 * 1024  # bytes of one call
+_LONGEST_RULE = 500
+
+
+class Asked(Struct, frozen=True):
+    """One call that a model asks for, understood."""
+
+    tool: Tool
+    arguments: Any  # as the tool takes them
+    canonical: dict[str, Any]  # as they are shown and hashed
+    call: Call
+    allowed_once: bool = False  # by a person, or by a rule that one saved
+
+
+def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Asked:
+    """The call. ToolError where the arguments do not fit."""
+    checked = convert(tool, arguments)
+    canonical: dict[str, Any] = msgspec.to_builtins(checked)
+    target = tool.target(context, checked)
+    call = Call(
+        tool=tool.name, target=target, folder=tool.folder(checked), groups=_groups(context, tool, target, checked),
+        hash=call_hash(tool.name, canonical),
+    )  # fmt: skip
+    return Asked(tool, checked, canonical, call)
+
+
+def too_large(arguments: Mapping[str, Any]) -> str:
+    """Why the arguments are not even looked at, or the empty string."""
+    try:
+        size = len(msgspec.json.encode(arguments))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        return f"the arguments are no JSON object: {one_line(str(error), 100)}"
+    if size > MAX_ARGUMENTS:
+        return f"arguments of {size_text(size)} are too many: {size_text(MAX_ARGUMENTS)} at most"
+    return ""
+
+
+def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    """The arguments as the tool takes them; ToolError names what does not fit."""
+    if why := too_large(arguments):
+        raise ToolError(f"{tool.name}: {why}")
+    if tool.schema:
+        if why := misfit(tool.schema, dict(arguments)):
+            raise ToolError(f"{tool.name}: {why}; its arguments are {', '.join(tool.schema.get('properties', {}))}")
+        return dict(arguments)
+    try:
+        return msgspec.convert(arguments, tool.arguments)
+    except msgspec.ValidationError as error:
+        fields = ", ".join(tool.arguments.__struct_fields__)
+        raise ToolError(f"{tool.name}: {error}; its arguments are {fields}") from error
+
+
+def _groups(context: Context, tool: Tool, target: str, arguments: Any) -> tuple[str, ...]:
+    """The groups of [approvals] ask that the call belongs to."""
+    if tool.name in WRITE_TOOLS:
+        return ("write",)
+    if tool.name in COMMANDS:
+        changing = context.rules.shell == "any" and not reads_only(context, target, tool.folder(arguments))
+        return ("shell", "shell:any") if changing else ("shell",)
+    if tool.schema:
+        return ("custom", "custom:high") if tool.risk else ("custom",)
+    return ()
+
+
+def reads_only(context: Context, command: str, cwd: str) -> bool:
+    """Whether the command is one that a role which only reads might run as well."""
+    where = cwd or str(context.folder)
+    try:
+        for number, argv in enumerate(lexer.split(command, where, patterns=False)):
+            if argv[0] == "git" and number == 0:
+                git_read.prepare(context, argv, where)
+            else:
+                programs.check(context, argv, where)
+    except (ToolError, OSError, ValueError):
+        return False
+    return True
+
+
+def narrow_rule(call: Call, *, unwalled: bool = False) -> str:
+    """The pattern that "allow always" would save for the call; empty where none would be narrow.
+
+    Without walls, `make test` for good would be everything for good: the worker may write what it runs.
+    """
+    if unwalled and moving(call.tool, call.target):
+        return ""
+    if not call.target or len(call.target) > _LONGEST_RULE or not call.target.isprintable():
+        return ""
+    if not is_safe(call.target):
+        return ""  # a person would not see all of the rule
+    if call.tool == "web_fetch":
+        parts = urlsplit(call.target)
+        return f"{parts.scheme}://{glob.escape(parts.netloc)}/*"
+    if call.tool in COMMANDS:
+        return "" if call.target.endswith(" *") else call.target
+    return glob.escape(call.target)  # a model may choose names and arguments that would be patterns

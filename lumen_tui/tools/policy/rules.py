@@ -1,0 +1,110 @@
+"""What one task may do: the role's permissions and rules, narrowed by the constraints that can be enforced."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model import agent
+from lumen_tui.model.approvals import AllowRule
+from lumen_tui.model.config import Config
+from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
+from lumen_tui.model.tasks import Spec
+from lumen_tui.model.toolrules import ToolRule
+
+
+class BadRules(Exception):
+    """Rules that cannot be kept together with the rest; the task cannot begin."""
+
+
+class Rules(Struct, frozen=True):
+    """The permissions in force. The default is the least there is."""
+
+    tools: frozenset[str] = frozenset()
+    shell: str = "none"  # none | read | any
+    write: bool = False
+    network: bool = False
+    max_steps: int = 40
+    max_rows: int = 0  # of any table or numbered list in the result; 0: no limit
+    roots: tuple[str, ...] = ()  # file tools stay below these; empty: anywhere
+    hosts: tuple[str, ...] = ()  # where web_fetch may go; empty: nowhere
+    private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
+    hidden: tuple[str, ...] = ()  # real paths that no tool reads
+    role: str = ""
+    custom: frozenset[str] = frozenset()  # of the tools, those that are programs of the operator's own
+    tool_rules: tuple[ToolRule, ...] = ()
+    asks: tuple[str, ...] = ()  # groups of calls that need a person's word
+    allows: tuple[AllowRule, ...] = ()  # of those, the calls that do not any more
+    enforced: tuple[str, ...] = ()  # constraints that became a rule
+    advice: tuple[str, ...] = ()  # constraints that only the prompt carries
+
+
+def derive(role: Role, spec: Spec, config: Config | None = None) -> Rules:
+    """The rules of one task. BadRules where they contradict each other."""
+    settings = config or Config()
+    hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
+    rules = Rules(
+        tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))), shell=role.shell, write=role.write,
+        network=role.network, max_steps=max(1, role.limits.max_steps), role=role.name,
+        custom=frozenset(role.custom_tools),
+        hosts=hosts, private=settings.web.private, tool_rules=role.rules,
+        asks=settings.approvals.ask, allows=settings.allow,
+    )  # fmt: skip
+    if spec.constraints:
+        from lumen_tui.tools.policy import (
+            constraints,  # many patterns: 10 ms that a task without constraints need not wait
+        )
+
+        rules = constraints.narrow(rules, spec.constraints)
+    return check(_settle(rules))
+
+
+def _ends(role: Role) -> tuple[str, ...]:
+    """What a task of the role ends with, whatever its tools say: every worker is asked for it."""
+    return () if role.name == agent.ROLE else ("write_result",)
+
+
+def check(rules: Rules) -> Rules:
+    """The rules, where they can be kept: what must be called has to be among the tools."""
+    for rule in rules.tool_rules:
+        if rule.kind in ("run_first", "required_before_exit") and rule.tool not in rules.tools:
+            raise BadRules(f"{rule.tool} must be called ({rule.kind}), but this task may not use it: mend the rules")
+    if any(rule.kind == "deny" and rule.tool == "write_result" for rule in rules.tool_rules):
+        raise BadRules("write_result is refused by a rule, but a result gets out by nothing else: mend the rules")
+    if len({rule.tool for rule in rules.tool_rules if rule.kind == "run_first"}) > 1:
+        raise BadRules("two tools cannot both come first: keep one run_first rule")
+    return rules
+
+
+def _settle(rules: Rules) -> Rules:
+    """Without the right to write there is no unchecked shell; below a root there is none at all.
+
+    A tool that could do nothing is taken away, so that nobody is offered it.
+    """
+    shell = rules.shell if rules.shell in ("read", "any") else "none"
+    if shell == "any" and not rules.write:
+        shell = "read"
+    if rules.roots:
+        shell = "none"
+    gone = {"shell"} if shell == "none" else set[str]()
+    gone |= set() if shell == "any" else set(BACKGROUND_TOOLS)
+    gone |= set() if rules.write else set(WRITE_TOOLS)
+    gone |= set() if rules.hosts else {"web_fetch"}
+    gone |= rules.custom if rules.roots else set()  # a program reads where it likes
+    return msgspec.structs.replace(rules, shell=shell, tools=rules.tools - gone)
+
+
+def too_many_rows(text: str, limit: int) -> int:
+    """The rows of the longest table or numbered list in Markdown `text` where it exceeds `limit`, else 0."""
+    longest = table = numbered = 0
+    for line in text.split("\n"):
+        stripped = line.strip()
+        table = table + 1 if stripped.startswith("|") else 0
+        if re.match(r"\d+[.)] ", line):
+            numbered += 1
+        elif stripped and not line[0].isspace():
+            numbered = 0
+        longest = max(longest, numbered, table - 2)  # a table has a head and a rule
+    return longest if 0 < limit < longest else 0

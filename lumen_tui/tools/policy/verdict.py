@@ -1,0 +1,186 @@
+"""One verdict for each call: allow, ask a person, or deny, with the reason. Pure: everything it goes by is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from lumen_tui.model.approvals import AllowRule, allows
+from lumen_tui.model.toolrules import ToolRule
+from lumen_tui.tools.policy.rules import Rules
+
+GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
+SAME = 4  # the same call with the same answer is refused from this time on
+_CYCLE = 3  # calls in a pattern that is recognised when it comes again and again
+
+
+class Call(Struct, frozen=True):
+    """What a verdict needs to know of a call."""
+
+    tool: str
+    target: str = ""  # the command, path or address
+    folder: str = ""  # a command's own folder
+    groups: tuple[str, ...] = ()  # as [approvals] ask names them: `shell:any`, `write`, `custom:high`
+    hash: str = ""
+
+
+class Past(Struct, frozen=True):
+    """What was called before in this task."""
+
+    made: tuple[str, ...] = ()  # tools of all calls that were carried out, in order, also in earlier attempts
+    good: tuple[str, ...] = ()  # of those, the ones that went well
+    seen: tuple[tuple[str, str], ...] = ()  # the latest: hash of the call, hash of the answer
+    steps: int = 0  # calls so far, this one included
+
+
+class Verdict(Struct, frozen=True):
+    """`say` is allow, ask or deny."""
+
+    say: str
+    reason: str = ""
+
+
+def verdict(rules: Rules, call: Call, past: Past | None = None) -> Verdict:
+    """What becomes of a call. The default is no."""
+    known = past or Past()
+    if call.tool not in rules.tools:
+        allowed = ", ".join(sorted(rules.tools)) or "none"
+        return Verdict("deny", f"the tool {call.tool!r} is not among those of this task: {allowed}")
+    if why := next(_refusals(rules, call, known), ""):
+        return Verdict("deny", why)
+    why = _why_ask(rules, call)
+    if not why:
+        return Verdict("allow")
+    if rule := allowing(rules, call):
+        return Verdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} for good")
+    return Verdict("ask", why)
+
+
+def allowing(rules: Rules, call: Call, *, unwalled: bool = False) -> AllowRule | None:
+    """The operator's rule that covers the call; `unwalled`: also where no sandbox stands around it."""
+    return next((rule for rule in rules.allows if covered(rule, call, rules.role, unwalled=unwalled)), None)
+
+
+def covered(rule: AllowRule, call: Call, role: str, *, unwalled: bool = False) -> bool:
+    """Whether this `[[allow]]` is about the call."""
+    return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unwalled)
+
+
+def _refusals(rules: Rules, call: Call, past: Past) -> Iterator[str]:
+    """Why not, the reason that weighs most first."""
+    yield from _after_the_end(rules, past)
+    if past.steps > rules.max_steps and not _is_last(rules, call.tool, past):
+        last = "deposit" if "deposit" in rules.tools else "write the result"
+        yield f"all {rules.max_steps} steps are used: {last} now"
+    for rule in rules.tool_rules:
+        if why := _REFUSALS.get(rule.kind, _unknown)(rule, rules, call, past):
+            yield why
+    if repeats(past.seen, call.hash):
+        yield (
+            f"the same calls of {call.tool} gave the same answers {SAME - 1} times: they will not change; do something "
+            "else, or write the result with what you have"
+        )
+
+
+def _after_the_end(rules: Rules, past: Past) -> Iterator[str]:
+    if last := ended_by(rules, past):
+        yield f"{last} was the last call of this task: end your answer now"
+
+
+def ended_by(rules: Rules, past: Past) -> str:
+    """The tool that ended the task, where one did."""
+    ends = {rule.tool for rule in rules.tool_rules if rule.kind == "exit_loop"}
+    return next((tool for tool in past.good if tool in ends), "")
+
+
+def _is_exit(rules: Rules, tool: str) -> bool:
+    """Whether the task ends with this tool: what an exit_loop rule names, else a result or a deposit."""
+    ends = {rule.tool for rule in rules.tool_rules if rule.kind == "exit_loop"} or {"write_result", "deposit"}
+    return tool in ends
+
+
+def _is_last(rules: Rules, tool: str, past: Past) -> bool:
+    """Whether the call may still be made when the steps are used up: it ends the task, or the end needs it."""
+    return tool == "write_result" or _is_exit(rules, tool) or tool in _wanted(rules, past)
+
+
+def _wanted(rules: Rules, past: Past) -> set[str]:
+    return {rule.tool for rule in rules.tool_rules if rule.kind == "required_before_exit"} - set(past.good)
+
+
+def unmet(rules: Rules, past: Past) -> str:
+    """Why the task must not end yet, or the empty string."""
+    return " and ".join(f"{tool} is needed before the end" for tool in sorted(_wanted(rules, past)))
+
+
+def _because(rule: ToolRule) -> str:
+    return f" ({rule.why})" if rule.why else ""
+
+
+def _run_first(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+    if rule.tool in past.good or call.tool == rule.tool:
+        return ""
+    return f"{rule.tool} comes first in this task{_because(rule)}"
+
+
+def _constrain_child(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+    if not past.good or past.good[-1] != rule.tool or call.tool in rule.then:
+        return ""
+    return f"after {rule.tool} comes only {' or '.join(rule.then)}{_because(rule)}"
+
+
+def _max_count(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+    if call.tool != rule.tool or past.made.count(rule.tool) < rule.count:
+        return ""
+    times = "once" if rule.count == 1 else f"{rule.count} times"
+    return f"{rule.tool} may be called {times} in this task, and was{_because(rule)}"
+
+
+def _required(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+    if rule.tool in past.good or call.tool == rule.tool or not _is_exit(rules, call.tool):
+        return ""
+    return f"{rule.tool} is needed before {call.tool}{_because(rule)}"
+
+
+def _deny(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+    if not rule.covers(call.tool, call.target):
+        return ""
+    what = f"{call.tool} on {rule.pattern}" if rule.pattern else call.tool
+    return f"{what} is refused by a rule of this task{_because(rule)}"
+
+
+def _nothing(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+    return ""
+
+
+def _unknown(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+    return f"a rule of the unknown kind {rule.kind!r} is in force, so nothing is called: mend the role"
+
+
+_REFUSALS = {
+    "deny": _deny, "max_count": _max_count, "run_first": _run_first, "constrain_child": _constrain_child,
+    "required_before_exit": _required, "exit_loop": _nothing, "requires_approval": _nothing,
+}  # fmt: skip
+
+
+def _why_ask(rules: Rules, call: Call) -> str:
+    """The rule or setting for which a person is asked."""
+    for rule in rules.tool_rules:
+        if rule.kind == "requires_approval" and rule.covers(call.tool, call.target):
+            return f"a rule of the {rules.role} asks for {rule.pattern or rule.tool}{_because(rule)}"
+    found = next((group for group in (call.tool, *call.groups) if group in rules.asks), "")
+    return f"calls of the kind {found} need a person's word" if found else ""
+
+
+def repeats(seen: tuple[tuple[str, str], ...], coming: str) -> bool:
+    """Whether the coming call would go on with one that always gives the same, or with a short cycle of such."""
+    return any(_cycles(seen, coming, length) for length in range(1, _CYCLE + 1))
+
+
+def _cycles(seen: tuple[tuple[str, str], ...], coming: str, length: int) -> bool:
+    """Whether the last calls are one pattern of that length, `SAME - 1` times over, and the coming one its next."""
+    tail = seen[-length * (SAME - 1) :]
+    if len(tail) < length * (SAME - 1) or not coming:
+        return False
+    return tail[0][0] == coming and all(tail[at] == tail[at % length] for at in range(len(tail)))

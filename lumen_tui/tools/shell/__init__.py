@@ -1,0 +1,1 @@
+"""The shell tool: its read-only lexer, git, background commands, processes."""

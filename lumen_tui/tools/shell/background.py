@@ -1,0 +1,216 @@
+"""shell_start, shell_output and shell_stop: commands that run on while the worker does something else.
+
+Each has its walls, its limits and its own end: its time is up, it is stopped, or the task ends.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import threading
+from collections.abc import Callable
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
+from lumen_tui.tools.files.paths import folder
+from lumen_tui.tools.sandbox import protected_paths
+from lumen_tui.tools.sandbox.admission import admit
+from lumen_tui.tools.sandbox.quarantine import tell
+from lumen_tui.tools.shell import process
+from lumen_tui.tools.shell.process import Pipeline
+from lumen_tui.tools.shell.tool import BLANKS, home, lines_shown, paths_of_kernel, unchecked
+
+_AT_ONCE = 4
+_KEEP = 1_000_000  # bytes of output that wait to be asked for; the oldest go first
+_MOST = 64 * _KEEP
+_POLL = 0.1
+_READ = 64 * 1024
+
+
+class StartArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    command: Annotated[str, Meta(min_length=1, max_length=20_000, description="the command line")]
+    cwd: Annotated[str, Meta(description="the folder to run it in; empty: the task's own files")] = ""
+    seconds: Annotated[float, Meta(gt=0, le=7200, description="longest time it may run")] = 600.0
+
+
+class OutputArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(description="what shell_start gave, such as job-1")]
+    seconds: Annotated[float, Meta(ge=0, le=60, description="wait so long for its end or new output")] = 0.0
+
+
+class StopArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(description="what shell_start gave")]
+
+
+class Running:
+    """One command in the background: a thread reads what it writes and ends it when it has to."""
+
+    def __init__(self, pipeline: Pipeline, command: str, ends: float, monotonic: Callable[[], float]) -> None:
+        self.command = command
+        self._pipeline, self._ends, self._monotonic = pipeline, ends, monotonic
+        self._began = monotonic()
+        self._new = threading.Condition()
+        self._output = bytearray()
+        self._dropped = self._seen = 0
+        self._stop = threading.Event()
+        self.exit_code: int | None = None
+        self.why = ""  # why it was ended, where it did not end by itself
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def _follow(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._pipeline.output, selectors.EVENT_READ)
+            while not (why := self._reason()):
+                ended = self._pipeline.ended  # asked first: what it wrote before is in the pipe
+                if selector.select(0 if ended else _POLL):
+                    if not self._read():
+                        why = "" if self._pipeline.wait(_POLL) else self._wait()
+                        break
+                elif ended:
+                    break
+        self._finish(why)
+
+    def _wait(self) -> str:
+        """It closed its output and runs on."""
+        while not (why := self._reason()):
+            if self._pipeline.wait(_POLL):
+                return ""
+        return why
+
+    @property
+    def aside(self) -> list[str]:
+        """What it made where programs would run it later, under new names; known after its end, told once."""
+        found, self._pipeline.aside = self._pipeline.aside, []
+        return found
+
+    @property
+    def state(self) -> str:
+        """How it is, in words. They change while it runs, so that asking again is not a call that changes nothing."""
+        if self.exit_code is None:
+            return f"it runs: {self._monotonic() - self._began:.0f} s so far, {self._seen:,} bytes written"
+        return f"ended: {self.why}" if self.why else f"ended, exit code {self.exit_code}"
+
+    def _reason(self) -> str:
+        if self._stop.is_set():
+            return "stopped"
+        if self._monotonic() > self._ends:
+            return "its time was up"
+        return "it wrote far more than is kept" if self._seen > _MOST else self._pipeline.over()
+
+    def _read(self) -> bool:
+        part = os.read(self._pipeline.output, _READ)
+        with self._new:
+            self._output += part
+            self._seen += len(part)
+            over = max(0, len(self._output) - _KEEP)
+            self._dropped += over
+            del self._output[:over]
+            self._new.notify_all()
+        return bool(part)
+
+    def _finish(self, why: str) -> None:
+        self._pipeline.end()
+        with self._new:
+            self.why = why or self._pipeline.broke()
+            self.exit_code = self._pipeline.exit_code
+            self._new.notify_all()
+
+    def take(self, seconds: float, check: Callable[[], None]) -> tuple[bytes, int]:
+        """What it wrote since the last call, and how much of that was dropped; waits that long for something."""
+        ends = self._monotonic() + seconds
+        while self.exit_code is None and not self._output and self._monotonic() < ends:
+            check()
+            with self._new:
+                self._new.wait(_POLL)
+        with self._new:
+            found, dropped = bytes(self._output), self._dropped
+            self._output.clear()
+            self._dropped = 0
+        return found, dropped
+
+    def stop(self) -> None:
+        """End it and wait for that."""
+        self._stop.set()
+        self._thread.join(10)
+
+
+def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
+    if context.rules.shell != "any":
+        raise ToolError("this role starts nothing in the background: use shell")
+    alive = [name for name, one in _jobs(context).items() if one.exit_code is None]
+    if len(alive) >= _AT_ONCE:
+        raise ToolError(f"{_AT_ONCE} commands run already ({', '.join(alive)}): stop one first")
+    cwd = str(folder(context, arguments.cwd or home(context)))
+    if paths_of_kernel(cwd):
+        raise ToolError("commands are not run inside /proc: name a file there instead")
+    argv = unchecked(arguments.command)
+    admission = admit(context, arguments.command, cwd, checked=False)
+    name = f"job-{len(_jobs(context)) + 1}"
+    context.begins("shell_start")
+    with context.guard():
+        pipeline = Pipeline(admission, [argv], cwd, {**process.environment(context), "PWD": cwd})
+        ends = context.monotonic() + arguments.seconds
+        context.kept.running[name] = Running(pipeline, arguments.command, ends, context.monotonic)
+    return ToolResult(
+        f"{name} runs, for {arguments.seconds:g} seconds at most: read it with shell_output, end it with shell_stop",
+        data={"name": name}, summary=name,
+    )  # fmt: skip
+
+
+def _jobs(context: Context) -> dict[str, Running]:
+    return context.kept.running
+
+
+def _job(context: Context, name: str) -> Running:
+    found = _jobs(context).get(name)
+    if found is None:
+        raise ToolError(f"there is no {name!r}: {', '.join(_jobs(context)) or 'nothing was started'}")
+    return found
+
+
+def shell_output(context: Context, arguments: OutputArguments) -> ToolResult:
+    job = _job(context, arguments.name)
+    found, dropped = job.take(arguments.seconds, context.check)
+    text = found.decode("utf-8", "replace")
+    notes = [f"{dropped:,} bytes before this were dropped"] if dropped else []
+    notes.append(job.state)
+    data = {"running": job.exit_code is None, "exit_code": job.exit_code, "output": text}
+    return ToolResult(
+        text + "".join(f"\n[{note}]" for note in notes), data=data, truncated=dropped,
+        summary=f"{plural(text.count(chr(10)), 'line')}, {job.state}",
+    )  # fmt: skip
+
+
+def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
+    job = _job(context, arguments.name)
+    with context.guard():
+        job.stop()
+        tell(context, job.aside)
+        protected_paths.look_after(context)
+    return ToolResult(f"{arguments.name}: {job.state}", summary=job.state)
+
+
+def stop_all(context: Context) -> None:
+    """End everything that runs: the task ends."""
+    for job in _jobs(context).values():
+        job.stop()
+        tell(context, job.aside)
+    protected_paths.look_after(context, last=True)
+
+
+SHELL_START = Tool(
+    "shell_start", "Start a command that runs on in the background, such as a server or a long build.",
+    StartArguments, shell_start, lambda a: f"in the background: {lines_shown(a.command)}",
+    target=lambda c, a: a.command.strip(BLANKS), folder=lambda a: a.cwd,
+    risk="It runs a command that may change files, and goes on running.",
+)  # fmt: skip
+SHELL_OUTPUT = Tool(
+    "shell_output", "Read what a command in the background wrote since the last time, and whether it has ended.",
+    OutputArguments, shell_output, lambda a: f"output of {a.name}",
+)  # fmt: skip
+SHELL_STOP = Tool(
+    "shell_stop", "End a command in the background.", StopArguments, shell_stop, lambda a: f"stop {a.name}",
+)  # fmt: skip

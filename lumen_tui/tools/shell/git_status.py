@@ -1,0 +1,143 @@
+"""What changed in a working tree, asked of git without running anything that the repository names.
+
+Hooks, pagers, diff drivers, filters and monitors are configuration that a repository brings along; `gitread`
+says how each is kept from running. What was looked at may be another a moment later, and no walls stand here: so what
+converts files, a diff, sees the repository's objects and index and none of its configuration. What cannot be found out
+in time is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from lumen_tui.model.text import safe
+from lumen_tui.model.worktree import Changes
+from lumen_tui.tools.shell import git_read
+
+SECONDS = 3.0  # for everything together
+MOST_FILES = 100
+_MOST_STAT = 4000  # characters
+_HEX = frozenset("0123456789abcdef")
+_TAKEN_OVER = re.compile(r"(core\.(?:filemode|autocrlf|ignorecase|symlinks|eol))\n(true|false|input|lf|crlf|native)")
+
+
+class _Git:
+    """git in one folder with a deadline. Raises subprocess.SubprocessError or OSError where it gives no answer."""
+
+    def __init__(self, folder: str, environ: Mapping[str, str], seconds: float) -> None:
+        self._folder, self._settings = os.path.abspath(folder), list[str]()
+        self._environ = {"PATH": environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **git_read.environment()}
+        self._end = time.monotonic() + seconds
+
+    def __call__(self, *words: str) -> bytes:
+        command = ["git", "--no-pager", "--no-optional-locks", *self._settings, *words]
+        left = max(0.01, self._end - time.monotonic())
+        return subprocess.run(
+            command, cwd=self._folder, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=left, check=True,
+        ).stdout  # fmt: skip
+
+    @contextmanager
+    def apart(self, root: str, settings: list[str]) -> Iterator[_Git]:
+        """git on the same objects, index and working tree, with these settings and no others."""
+        form = _line(self("rev-parse", "--show-object-format"))
+        with tempfile.TemporaryDirectory(prefix="lumen-git-") as own:
+            self("init", "--bare", "--quiet", "--template=", f"--object-format={form}", own)
+            other = _Git(self._folder, self._environ, self._end - time.monotonic())
+            other._settings = [word for setting in settings for word in ("-c", setting)]
+            other._environ |= {
+                "GIT_DIR": own, "GIT_WORK_TREE": root, "GIT_OBJECT_DIRECTORY": self._place("objects"),
+                "GIT_INDEX_FILE": self._place("index"),
+            }  # fmt: skip
+            yield other
+
+    def _place(self, name: str) -> str:
+        said = os.fsdecode(self("rev-parse", "--git-path", name)).removesuffix("\n")
+        return os.path.join(self._folder, said)
+
+
+def look(
+    folder: str, *, base: str = "", without: str = "", environ: Mapping[str, str], seconds: float = SECONDS
+) -> Changes:  # fmt: skip
+    """What is different in the repository around `folder` from `base` (a commit, else HEAD), new files included.
+
+    `without` is a folder whose changes do not count. Never raises.
+    """
+    if not folder or not os.path.isdir(folder):
+        return Changes(why="no folder")
+    git = _Git(folder, environ, seconds)
+    try:
+        return _look(git, base, without)
+    except subprocess.TimeoutExpired:
+        return Changes(why=f"git took longer than {seconds:g} s")
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        missing = any("not a git repository" in line for line in said)
+        return Changes(why="not a git repository" if missing else safe(said[-1] if said else "git failed")[:200])
+    except OSError as error:
+        return Changes(why=f"git cannot be run: {error.strerror}")
+
+
+def _look(git: _Git, base: str, without: str) -> Changes:
+    root = _line(git("rev-parse", "--show-toplevel"))
+    paths = ("--", ":/", *_excluded(root, without))
+    listed = git("config", "--list", "-z").decode("utf-8", "replace").split("\0")
+    if program := _own_program(listed):
+        return Changes(root=root, why=f"the repository's configuration sets {program}, which runs a program")
+    head = _try(git, "rev-parse", "--verify", "--quiet", "HEAD")
+    start = _known(git, base) or head
+    options = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--no-renames")
+    stat = changed = b""
+    if start:
+        settings = ["=".join(found.groups()) for found in map(_TAKEN_OVER.fullmatch, listed) if found]
+        with git.apart(root, settings) as own:
+            stat = own("diff", *options, "--stat=100,70,40", start, *paths)
+            changed = own("diff", *options, "--name-only", "-z", start, *paths)
+    new = git("ls-files", "--others", "--exclude-standard", "-z", "--full-name", *paths)
+    names = [safe(name.decode("utf-8", "replace")) for name in (changed + new).split(b"\0") if name]
+    return Changes(
+        root=root, branch=_try(git, "symbolic-ref", "--quiet", "--short", "HEAD"), head=head, base=start,
+        stat=safe(stat.decode("utf-8", "replace")).rstrip()[-_MOST_STAT:], files=tuple(names[:MOST_FILES]),
+        more_files=max(0, len(names) - MOST_FILES),
+    )  # fmt: skip
+
+
+def _excluded(root: str, without: str) -> list[str]:
+    """The pathspec that leaves a folder out, where it lies in the repository."""
+    inside = os.path.relpath(os.path.realpath(without), os.path.realpath(root)) if without else os.pardir
+    if inside == os.curdir or inside.split(os.sep)[0] == os.pardir:
+        return []
+    return [f":(top,exclude,literal){inside}"]
+
+
+def _own_program(listed: list[str]) -> str:
+    """The first setting of the repository that names a program, or the empty string."""
+    for name in (setting.partition("\n")[0] for setting in listed):
+        if git_read._OWN_PROGRAMS.fullmatch(name):
+            return safe(repr(name[:80]))
+    return ""
+
+
+def _line(said: bytes) -> str:
+    return safe(said.decode("utf-8", "replace").strip())
+
+
+def _try(git: _Git, *words: str) -> str:
+    """One line of git's answer, empty where it has none (a repository without commits, a detached HEAD)."""
+    try:
+        return _line(git(*words))
+    except subprocess.CalledProcessError:
+        return ""
+
+
+def _known(git: _Git, base: str) -> str:
+    """`base` where it is a commit that is still there."""
+    if not base or not set(base) <= _HEX:
+        return ""
+    return _try(git, "rev-parse", "--verify", "--quiet", f"{base}^{{commit}}")

@@ -1,0 +1,1 @@
+"""Widgets, sheets and fields that every pane and screen is made of."""

@@ -1,0 +1,49 @@
+"""A text in the operator's own editor: $VISUAL, $EDITOR, else the first plain one that is there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+from lumen_tui.engine.texteditor import NoEditor as NoEditor
+from lumen_tui.engine.texteditor import command
+from lumen_tui.storage import files
+from lumen_tui.tui import lent
+
+
+def edit(app: App[Any], text: str, suffix: str = ".md") -> str | None:
+    """`text` as it came back from the editor, None where nothing was changed. Raises NoEditor."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="lumen-edit-") as folder:
+            path = Path(folder) / f"text{suffix}"
+            files.replace(path, text.encode())
+            edit_file(app, path)
+            after = path.read_text(encoding="utf-8", errors="replace")
+    except (files.StoreError, OSError) as error:
+        raise NoEditor(f"The text stays as it is ({error}): make room in the folder that $TMPDIR names.") from error
+    return None if after == text else after
+
+
+def edit_file(app: App[Any], path: Path) -> None:
+    """Let the operator edit a file where it stands. Raises NoEditor, once the room has its terminal back."""
+    words = command(dict(os.environ))
+    try:
+        with app.suspend():
+            wrong = _run([*words, str(path)])
+    except SuspendNotSupported:
+        raise NoEditor("This terminal cannot be lent to an editor: run the room in a plain terminal.") from None
+    if wrong:
+        raise NoEditor(wrong)
+
+
+def _run(words: list[str]) -> str:
+    """Why the text is to be left as it was. Nothing is raised: the terminal must be taken back first."""
+    try:
+        code = lent.run(words)
+    except OSError as error:
+        return f"{words[0]} cannot be started ({error.strerror}): set $EDITOR to an editor."
+    return f"{words[0]} ended with code {code}: the text was left as it is." if code else ""

@@ -1,0 +1,209 @@
+"""The line on top: the truth about the engine, and the count of what needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from lumen_tui.model import times
+from lumen_tui.model.agentstate import AgentState, AgentStatus, agent_status
+from lumen_tui.model.budget import dollars
+from lumen_tui.model.loop import Heartbeat
+from lumen_tui.model.snapshot import EngineLife, Need, Snapshot, SpendView
+from lumen_tui.model.tasks import Status
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.kit.cells import spread
+from lumen_tui.tui.theme import Ink, Look
+
+_ENGINE = 2  # up to this `drop` a part tells whether the engine lives: it is not left out while others are said shorter
+_SAID = 70  # characters at most behind the state's word
+_GAP = 2  # blanks at least between what stands left and what stands right
+
+
+class Part(NamedTuple):
+    """A piece of the header. The highest `drop` gives way first when it gets narrow; 0 stays."""
+
+    drop: int
+    text: str
+    style: Style
+    right: bool = False
+    short: str = ""  # said instead where there is no room for all of it
+
+
+def header(snapshot: Snapshot, now: float, width: int, look: Look, *, here: bool) -> list[Segment]:
+    """The header on `width` cells; `here` where this room's own engine drives."""
+    parts = _fitting([part for part in _parts(snapshot, now, look, here=here) if part.text], width - _GAP)
+    left = [(part.text, part.style) for part in parts if not part.right]
+    if left:
+        left[0] = (left[0][0].lstrip(" ").removeprefix(f"{look.shapes.sep} "), left[0][1])
+    return spread(width, left, [(part.text, part.style) for part in parts if part.right])
+
+
+def _fitting(parts: list[Part], room: int) -> list[Part]:
+    """What fits: each in turn is said shorter or left out; what is small enough for the cells left comes back."""
+    order = sorted((number for number, part in enumerate(parts) if part.drop), key=lambda n: -parts[n].drop)
+    kept, gone = dict(enumerate(parts)), dict[int, Part]()
+    first = [n for n in order if parts[n].drop > _ENGINE or parts[n].short not in ("", parts[n].text)]
+    for number in [*first, *order]:
+        if _size(kept) <= room or number in gone:
+            continue
+        part = kept.pop(number)
+        if part.short and part.text != part.short:
+            kept[number] = part._replace(text=part.short)
+        else:
+            gone[number] = part
+    for number in reversed(gone):
+        if _size(kept) + cell_len(gone[number].text) <= room:
+            kept[number] = gone[number]
+    return [kept[number] for number in sorted(kept)]
+
+
+def _size(parts: Mapping[int, Part]) -> int:
+    return sum(cell_len(part.text) for part in parts.values())
+
+
+def _parts(snapshot: Snapshot, now: float, look: Look, *, here: bool) -> list[Part]:
+    ink, sep = look.ink, look.shapes.sep
+    beat, status = snapshot.engine.heartbeat, agent_status(snapshot, now)
+    spent = spend_words(snapshot.spend)
+    return [
+        Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
+        Part(10, f" {_short_path(snapshot.root)}", ink.muted),
+        Part(4, f" {sep} demo" if snapshot.demo else "", ink.accent),
+        *(_state(status, now, look) if snapshot.root else ()),
+        Part(
+            5,
+            f" {sep} engine here" if here and snapshot.engine.life is EngineLife.ALIVE else "",
+            ink.muted,
+            short=f" {sep} here",
+        ),
+        Part(11, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
+        Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
+        _sandbox(beat, ink, sep),
+        *_troubles(snapshot, status, ink),
+        Part(7, f"{spent}   ", ink.muted, right=True, short=f"{spent.removeprefix('today ')}  "),
+        Part(7, f"{words.number(len(snapshot.snoozed))} snoozed  " if snapshot.snoozed else "", ink.muted, right=True),
+        _needs(snapshot, status, look),
+    ]
+
+
+def _state(status: AgentStatus, now: float, look: Look) -> list[Part]:
+    """Shape, word, and what stands behind the word: said shorter where there is no room for it."""
+    shape, style = _drawn(status.state, look)
+    said = one_line(_today(status.words(now), now).replace("·", look.shapes.sep), _SAID)
+    wakes = status.next_wake(now) if status.state in (AgentState.WORKING, AgentState.WAITING) else ""
+    brief = said.partition(f" {look.shapes.sep} ")[0] if status.state is not AgentState.PAUSED else status.brief
+    return [
+        Part(1, f"   {shape} ", style),
+        Part(0, status.state.value, style),
+        Part(
+            2, f" {said}" if said else "", look.ink.text if status.well else style, short=f" {brief}" if brief else ""
+        ),
+        Part(5, f" {look.shapes.sep} {wakes}" if wakes else "", look.ink.muted),
+    ]
+
+
+def _drawn(state: AgentState, look: Look) -> tuple[str, Style]:
+    """The state's own shape and colour; without colours the shape and the word are enough."""
+    status, ink = look.shapes.status, look.ink
+    return {
+        AgentState.DOWN: (status[Status.FAILED], ink.bad),
+        AgentState.PAUSED: (look.shapes.paused, ink.accent),
+        AgentState.WORKING: (status[Status.RUNNING], ink.good),
+        AgentState.WAITING: (look.shapes.waits, ink.loud),
+        AgentState.BACKOFF: (status[Status.STALLED], ink.accent),
+        AgentState.IDLE: (status[Status.QUEUED], ink.muted),
+    }[state]
+
+
+def _today(said: str, now: float) -> str:
+    """`by ops until 14:00 UTC: the disk is being copied`; the date is left out where it is today's."""
+    return said.replace(f" until {times.iso(now)[:10]} ", " until ")
+
+
+def _brain(beat: Heartbeat | None) -> str:
+    if beat is None or not beat.brain:
+        return ""
+    return f"   {one_line(beat.brain, 24)} brain"
+
+
+def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
+    """The walls around workers' commands; where there are none, that is said in time to be seen."""
+    tier = beat.sandbox if beat else ""
+    if tier in ("ask", "refused"):
+        return Part(4, f" {sep} no sandbox: commands {'ask' if tier == 'ask' else 'refused'}", ink.accent)
+    said = {"bubblewrap": "bwrap"}.get(tier, one_line(tier, 20))
+    return Part(8, f" {sep} {said}" if said else "", ink.muted)
+
+
+def _troubles(snapshot: Snapshot, status: AgentStatus, ink: Ink) -> list[Part]:
+    reading = f"   reading {snapshot.loading:.0%}" if snapshot.loading < 1 else ""
+    counted = snapshot.problems and not _all_problems(snapshot)
+    problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if counted else ""
+    only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""
+    told = status.state is AgentState.PAUSED  # by the word itself
+    killed = Part(3, f"   {snapshot.killed}" if snapshot.killed and not told else "", ink.bad, short="   killed")
+    return [
+        killed,
+        Part(3, _held(snapshot, told=told), ink.accent),
+        Part(3, reading, ink.accent),
+        Part(3, problems, ink.bad),
+        Part(3, only, ink.accent, short="   read-only"),
+    ]
+
+
+def _held(snapshot: Snapshot, *, told: bool) -> str:
+    """What is paused by itself; that everything is paused, or the loop, is told by the state."""
+    names = [name.removeprefix("the ") for name in snapshot.paused]
+    if not names or (told and ("everything" in names or names == ["loop"])):
+        return ""
+    return f"   {one_line(names[0], 30)} paused" if len(names) == 1 else f"   {len(names)} paused"
+
+
+def _all_problems(snapshot: Snapshot) -> bool:
+    """Whether the count of what needs a person says the same."""
+    needs = snapshot.attention
+    return len(needs) == len(snapshot.problems) and all(item.need is Need.PROBLEM for item in needs)
+
+
+def spend_words(spend: SpendView) -> str:
+    """What is gone of the cap that is nearest to its end; of the first of them where two are as near."""
+    if spend.closed:
+        return f"today {words.kilo(spend.tokens)} tokens, budget closed"
+    usd, cap = dollars(spend.usd, spend.usd_cap), dollars(spend.usd_cap).removeprefix("$")
+    said = [
+        (spend.usd, spend.usd_cap, f"{usd} of {cap}"),
+        (spend.tokens, spend.tokens_cap, f"{words.kilo(spend.tokens)} of {words.kilo(spend.tokens_cap)} tokens"),
+        (spend.seconds, spend.seconds_cap, f"{spend.seconds / 60:.0f} of {spend.seconds_cap / 60:g} min"),
+    ]
+    nearest = max(((gone / most, text) for gone, most, text in said if most and gone), key=_share, default=None)
+    if nearest is None and spend.tokens_cap:
+        return f"today {said[1][2]}"
+    return f"today {nearest[1] if nearest else words.kilo(spend.tokens) + ' tokens'}"
+
+
+def _share(cap: tuple[float, str]) -> float:
+    return cap[0]
+
+
+def _needs(snapshot: Snapshot, status: AgentStatus, look: Look) -> Part:
+    count = len(snapshot.attention)
+    if not count:
+        well = status.well and not snapshot.problems
+        return Part(0, "all well" if well else "nothing needs you", look.ink.muted, right=True)
+    verb = "needs" if count == 1 else "need"
+    return Part(0, f"{look.shapes.need} {words.number(count)} {verb} you", look.ink.loud, right=True)
+
+
+def _short_path(root: str) -> str:
+    """The state folder as a person writes it: `~/agent/state`, and only its end where it is long."""
+    home = str(Path.home())
+    path = one_line(f"~{root[len(home) :]}" if root.startswith(home + "/") else root)
+    parts = path.split("/")
+    return path if len(path) <= 28 or len(parts) < 3 else "…/" + "/".join(parts[-2:])[-26:]

@@ -1,0 +1,113 @@
+"""Calls that may touch the disk, made from a screen: in a thread, one at a time, ending in a plain sentence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from textual.app import App
+
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.engine.port import Port
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.storage.files import StoreError
+from lumen_tui.tui.bridge import carry_out
+from lumen_tui.tui.patches.type_ahead import TypeAhead
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from lumen_tui.tui.kit.screen import DetailScreen, Dialog
+    from lumen_tui.tui.room import Room
+
+    Asks: TypeAlias = Room | Dialog[Any]
+    Says: TypeAlias = Room | DetailScreen[Any]  # it has a line for a sentence
+
+T = TypeVar("T")
+Answer = tuple[Done | None, str]  # what was done, or why not
+
+
+async def looked(screen: Asks, ask: Callable[..., T], *arguments: Any, holds_keys: bool = True) -> T:
+    """What `ask` gives, from a thread. Where the screen was left meanwhile its job ends here: nobody reads it.
+
+    What is typed meanwhile waits for it, unless `holds_keys` is false.
+    """
+    app = screen.app
+    try:
+        with app.awaited() if holds_keys and isinstance(app, TypeAhead) else nullcontext():
+            return await asyncio.to_thread(ask, *arguments)
+    finally:
+        if not screen.there:
+            raise asyncio.CancelledError
+
+
+class Loader(Generic[T]):
+    """Asks for something again and again without ever asking twice at once; the newest question is answered last.
+
+    `failed` gets the sentence where something cannot be read; else the screen says it.
+    """
+
+    def __init__(
+        self, screen: Says, ask: Callable[[], T], done: Callable[[T], None], failed: Callable[[str], None] | None = None
+    ) -> None:
+        self._screen = screen
+        self._ask = ask
+        self._done = done
+        self._failed = failed or partial(screen.say, bad=True)
+        self._busy = False
+        self._again = False
+        self._shown = False  # before its first rows a list has nothing that a key could be about
+
+    def load(self) -> None:
+        """Ask now, or once more after the question that is under way."""
+        if self._busy:
+            self._again = True
+            return
+        self._busy = True
+        self._screen.run_worker(self._run(), group="load")
+
+    async def _run(self) -> None:
+        try:
+            self._done(await looked(self._screen, self._ask, holds_keys=not self._shown))
+            self._shown = True
+        except (ActionError, StoreError) as error:
+            self._failed(str(error))
+        self._busy = False
+        if self._again:
+            self._again = False
+            self.load()
+
+
+async def submit(screen: Says, port: Port, verb: str, **arguments: Any) -> Done | None:
+    """Carry out one action and say what came of it: in the room where the screen was left meanwhile.
+
+    None where it could not be carried out.
+    """
+    asked = asyncio.ensure_future(asyncio.to_thread(carry_out, port, verb, arguments))
+    try:
+        done, why = await asyncio.shield(asked)
+        if not screen.there:
+            raise asyncio.CancelledError
+    except asyncio.CancelledError:
+        asked.add_done_callback(partial(_tell_room, screen.app))
+        raise
+    screen.say(done.summary if done else why, bad=done is None)
+    return done
+
+
+def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
+    room: Room | None = getattr(app, "room", None)
+    if room is not None and not asked.cancelled():
+        done, why = asked.result()
+        room.say(done.summary if done else why, bad=done is None)
+
+
+async def picture(screen: Says, port: Port) -> Snapshot | None:
+    """The newest snapshot, right after an action; None where it cannot be read just now."""
+    try:
+        return await looked(screen, port.snapshot, holds_keys=False)
+    except StoreError:
+        return None

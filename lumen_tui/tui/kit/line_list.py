@@ -1,0 +1,256 @@
+"""The one virtual list: only the rows in view are asked for, and only the cells that changed are repainted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+
+from lumen_tui.tui.commands import ROWS
+from lumen_tui.tui.kit.bindings import bindings
+from lumen_tui.tui.kit.cells import changed_span, fit, push, wrap
+from lumen_tui.tui.kit.list_model import ListModel, Marks
+from lumen_tui.tui.kit.pointed import Pointed
+from lumen_tui.tui.kit.sifter import Sifter
+from lumen_tui.tui.theme import NO_LOOK, Look, Shapes
+
+R = TypeVar("R")
+Row = TypeVar("Row", contravariant=True)
+
+_SAME_PRESS = 0.05  # seconds between a press and the focus that it gave
+
+
+class RowView(Protocol[Row]):
+    """What a list must be told about its rows. Text goes through `cells.fit`, never through markup."""
+
+    def key(self, row: Row) -> str:
+        """The id of a row: the cursor and the marks follow it."""
+
+    def line(self, row: Row, width: int, selected: bool, marked: bool) -> list[Segment]:
+        """The row on `width` cells."""
+
+    def more(self, row: Row, width: int) -> list[Segment]:
+        """The second line of the selected row, where the list shows one."""
+
+    def words(self, row: Row) -> str:
+        """What a filter looks through; also what `copy` puts into the clipboard."""
+
+    def fields(self, row: Row) -> Mapping[str, str]:
+        """Values by name, for `field:value` in a filter."""
+
+
+class LineList(Pointed, Generic[R], can_focus=True):
+    """Rows of one line (the selected one of two, with `two_lines`) over any lazy sequence."""
+
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ROWS, "row")
+    DEFAULT_CSS = "LineList { height: 1fr; width: 1fr; }"
+
+    class Told(Message):
+        """Something about a list."""
+
+        def __init__(self, line_list: LineList[Any]) -> None:
+            super().__init__()
+            self.line_list = line_list
+
+        @property
+        def control(self) -> LineList[Any]:
+            return self.line_list
+
+    class Highlighted(Told):
+        """The cursor, the rows, the marks or the filter changed."""
+
+    class Selected(Told):
+        """The row under the cursor was opened."""
+
+    def __init__(
+        self, view: RowView[R], *, empty: str | Callable[[], str] = "", two_lines: bool = False, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self.view = view
+        self.empty = empty
+        self.two_lines = two_lines
+        self.model: ListModel[R] = ListModel(view.key)
+        self.marks: Marks[R] = Marks(self.model)
+        self._focused_at = 0.0
+        self._painted: dict[int, Strip] = {}
+        self.sifter: Sifter[R] = Sifter(view, self._show)
+
+    @property
+    def selected(self) -> R | None:
+        """The row under the cursor."""
+        return self.model.selected
+
+    def targets(self) -> list[str]:
+        """Keys of the marked rows, else of the selected one."""
+        if self.marks.keys:
+            return list(self.marks.keys)
+        row = self.selected
+        return [] if row is None else [self.view.key(row)]
+
+    def set_rows(self, rows: Sequence[R]) -> None:
+        """Show other rows; cursor, marks and filter stay."""
+        self.sifter.set_rows(rows)
+
+    def set_filter(self, text: str) -> None:
+        """Narrow the list; the empty text shows all rows again."""
+        self.sifter.set_text(text)
+
+    @property
+    def filter_text(self) -> str:
+        """What the list is narrowed by."""
+        return self.sifter.text
+
+    def select_key(self, key: str) -> bool:
+        """Put the cursor on a row; False where it is not in the list."""
+        found = self.model.find(key, near=(self.model.cursor,))
+        if found is None:
+            return False
+        self.model.move(found)
+        self._moved()
+        return True
+
+    def refresh_changed(self, first: int = 0, last: int = 1_000_000) -> None:
+        """Repaint the cells that would look different now, and nothing else. Looks at lines first to last."""
+        width = self.size.width
+        for y in range(max(0, first), min(self.size.height, last + 1)):
+            span = changed_span(self._painted.get(y), self._strip(y), width)
+            if span is not None:
+                self.refresh(Region(span[0], y, span[1], 1))
+
+    def render_line(self, y: int) -> Strip:
+        strip = self._strip(y)
+        self._painted[y] = strip
+        return strip.apply_style(self.rich_style)
+
+    def _strip(self, y: int) -> Strip:
+        look = getattr(self.app, "look", NO_LOOK)
+        if not len(self.model):
+            empty = self.empty if isinstance(self.empty, str) else self.empty()
+            text = "Nothing fits the filter; esc shows all rows." if self.filter_text else empty
+            return empty_strip(text, y, self.size.width, look)
+        return row_strip(self, y, look)
+
+    def action_row(self, name: str) -> None:
+        """Carry out one of the commands of the scope ROWS."""
+        if name == "open":
+            if self.selected is not None:
+                self.post_message(self.Selected(self))
+            return
+        before = (self.model.top, self.model.cursor)
+        if name in _MARKING:
+            _MARKING[name](self.marks)
+        self.model.move(_MOVES.get(name, _stay)(self.model))
+        self.marks.stretch()
+        self._moved(*(before if name in _NEAR else ()))
+
+    def _moved(self, top: int = -1, cursor: int = 0) -> None:
+        """Repaint what a move changed: between the old row and the new one where the window stood still."""
+        if top == self.model.top and not self.marks.ranging:
+            rows = sorted((cursor - top, self.model.cursor - top))
+            self.refresh_changed(rows[0], rows[1] + 1)
+        else:
+            self.refresh_changed()
+        self.post_message(self.Highlighted(self))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        line = self.model.top + event.y
+        if event.time - self._focused_at < _SAME_PRESS and self.model.expanded and line > self.model.cursor:
+            line += 1  # pressed before the focus, which the press gave, opened the second line
+        place = self.model.at_line(line)
+        if place is not None:
+            self.model.move(place[0])
+            self.marks.stretch()
+            self._moved()
+
+    def scroll_lines(self, lines: int) -> None:
+        self.model.top += lines
+        self.model.clamp()
+        self.refresh_changed()
+
+    def on_resize(self) -> None:
+        self.model.height = max(1, self.size.height)
+        self.model.reveal()
+        self.refresh()
+
+    def on_focus(self, event: events.Focus) -> None:
+        self._focused_at = event.time
+        self._expand(self.two_lines)
+
+    def on_blur(self) -> None:
+        self._expand(False)
+
+    def _expand(self, expanded: bool) -> None:
+        self.model.expanded = expanded
+        self.model.reveal()
+        self._moved()
+
+    def _show(self, rows: Sequence[R], order: Sequence[int] | None) -> None:
+        self.model.replace(rows, order, follow=self.has_focus or self.model.cursor > 0)
+        self._moved()
+
+
+def empty_strip(text: str, y: int, width: int, look: Look) -> Strip:
+    """A line of the words that stand in a list without rows."""
+    lines = wrap(text, max(1, width - 2))
+    return Strip([Segment(fit(" " + lines[y] if y < len(lines) else "", width), look.ink.muted)], width)
+
+
+def row_strip(lines: LineList[R], y: int, look: Look) -> Strip:
+    """Line `y` of the window: cursor or mark, the row, and the thumb that shows how far down one is."""
+    width, model = lines.size.width, lines.model
+    place = model.at_line(model.top + y)
+    if place is None or width < 3:
+        return Strip([Segment(" " * width, look.ink.text)], width)
+    index, second = place
+    row = model.row(index)
+    marked = lines.view.key(row) in lines.marks.keys
+    selected = index == model.cursor and lines.has_focus
+    body = lines.view.more(row, width - 2) if second else lines.view.line(row, width - 2, selected, marked)
+    edge = _gutter(look.shapes, selected, marked and not second)
+    drawn = [Segment(edge, look.ink.faint if edge == " " else look.ink.accent)]
+    for segment in body:
+        push(drawn, segment.text, segment.style or look.ink.text)
+    push(drawn, _thumb(model, y), look.ink.faint)
+    return Strip(drawn, width)
+
+
+def _gutter(shapes: Shapes, selected: bool, marked: bool) -> str:
+    if marked:
+        return shapes.cursor_mark if selected else shapes.mark
+    return shapes.cursor if selected else " "
+
+
+def _thumb(model: ListModel[R], y: int) -> str:
+    if model.lines <= model.height:
+        return " "
+    size = max(1, model.height * model.height // model.lines)
+    start = round((model.height - size) * model.top / max(1, model.lines - model.height))
+    return "▐" if start <= y < start + size else " "
+
+
+_MARKING: dict[str, Callable[[Marks[Any]], None]] = {
+    "mark": Marks.toggle, "range": Marks.start_or_end_range, "mark_all": Marks.all,
+}  # fmt: skip
+_NEAR = ("down", "up", "mark", "half_down", "half_up")
+_MOVES: dict[str, Callable[[ListModel[Any]], int]] = {
+    "down": lambda m: m.cursor + 1,
+    "mark": lambda m: m.cursor + 1,
+    "up": lambda m: m.cursor - 1,
+    "top": lambda m: 0,
+    "bottom": lambda m: len(m) - 1,
+    "half_down": lambda m: m.cursor + max(1, m.height // 2),
+    "half_up": lambda m: m.cursor - max(1, m.height // 2),
+    "page_down": lambda m: m.cursor + max(1, m.height - 1),
+    "page_up": lambda m: m.cursor - max(1, m.height - 1),
+}
+
+
+def _stay(model: ListModel[Any]) -> int:
+    return model.cursor

@@ -1,0 +1,164 @@
+"""Lists in a sheet: what a row looks like, a filter behind `/`, and the row in full behind enter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lumen_tui.tui.kit.fields import Line
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.parts import Facts, Said
+from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result
+from lumen_tui.tui.theme import NO_LOOK, Look
+
+R = TypeVar("R")
+
+
+def look_of(app: App[Any]) -> Look:
+    """The room's inks and shapes; the plain ones in another app."""
+    found = getattr(app, "look", NO_LOOK)
+    return found if isinstance(found, Look) else NO_LOOK
+
+
+def show_why(app: App[Any], name: str) -> None:
+    """What caused the thing of that id, and what came of it; nothing in an app without a state folder."""
+    from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen  # is such a list itself
+
+    port, clock = getattr(app, "port", None), getattr(app, "clock", None)
+    if port is not None and clock is not None:
+        app.push_screen(WhyScreen(port, name, clock()))
+
+
+def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
+    """The body of a list in one half; in the other the facts and the text of its selected row."""
+    with Horizontal(classes="halves"):
+        with Vertical(classes="half") as half:
+            half.border_title = Content(title) if title else None
+            yield from parts[:-1]
+        with VerticalScroll(classes="half second detail"):
+            yield Facts()
+            yield Static(classes="prompt")
+    yield from parts[-1:]
+
+
+class Rows(Generic[R]):
+    """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`. Ages are counted up to `now`."""
+
+    def __init__(self, look: Look = NO_LOOK, now: float = 0.0) -> None:
+        self.look = look
+        self.now = now
+
+    def key(self, row: R) -> str:
+        """The id of a row."""
+        raise NotImplementedError
+
+    def line(self, row: R, width: int, selected: bool, marked: bool) -> list[Segment]:
+        """The row on `width` cells."""
+        raise NotImplementedError
+
+    def more(self, row: R, width: int) -> list[Segment]:
+        """The second line of the selected row, where the list shows one."""
+        return [Segment(" " * width)]
+
+    def words(self, row: R) -> str:
+        """What a filter looks through."""
+        raise NotImplementedError
+
+    def fields(self, row: R) -> Mapping[str, str]:
+        """Values by name, for `field:value` in a filter."""
+        return {}
+
+
+class ListSheet(DetailScreen[Result], Generic[Result, R]):
+    """A sheet with one list. Subclasses give `rows_view` and `opened`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", show=False),
+        Binding("w", "why", show=False),
+    ]
+    EMPTY = "Nothing here."
+    WHY = False  # whether `w` tells what caused a row: its key is an id that `why` knows
+    TWO_LINES = False
+
+    def rows_view(self) -> Rows[R]:
+        """How the rows are drawn."""
+        raise NotImplementedError
+
+    def opened(self, row: R) -> None:
+        """Enter was pressed on a row."""
+
+    def body(self) -> ComposeResult:
+        yield (line := Line(placeholder="words, !word leaves out, field:value", id="filter"))
+        line.add_class("filter")
+        yield LineList(self.rows_view(), empty=self.EMPTY, two_lines=self.TWO_LINES, id="list")
+        yield Said()
+
+    def keys(self) -> Keys:
+        return (("enter", "open"), *((("w", "why"),) if self.WHY else ()), ("/", "filter"), ("esc", "back"))
+
+    def on_mount(self) -> None:
+        self.rows.focus()
+
+    @property
+    def rows(self) -> LineList[R]:
+        """The list."""
+        found: LineList[R] = self.query_one("#list", LineList)
+        return found
+
+    def fill(self, rows: Sequence[R], heading: str, aside: str = "") -> None:
+        """Show other rows under a new title."""
+        self.rows.set_rows(rows)
+        self.retitle(heading, aside)
+
+    def count_to(self, now: float) -> None:
+        """Ages in the rows are counted up to another moment."""
+        if isinstance(self.rows.view, Rows):
+            self.rows.view.now = now
+
+    def tick(self, now: float) -> None:
+        """Only what looks different now is painted."""
+        self.count_to(now)
+        self.rows.refresh_changed()
+
+    def chosen(self) -> R | None:
+        """The row under the cursor, for a key that needs one; where there is none, that is said."""
+        if self.rows.selected is None:
+            self.say("Nothing is selected.", bad=True)
+        return self.rows.selected
+
+    def on_line_list_selected(self, event: LineList.Selected) -> None:
+        if event.line_list is self.rows and self.rows.selected is not None:
+            self.opened(self.rows.selected)
+
+    def action_why(self) -> None:
+        """What caused the row, and what came of it."""
+        if self.WHY and (row := self.chosen()):
+            show_why(self.app, self.rows.view.key(row))
+
+    def action_filter(self) -> None:
+        self.add_class("-filtering")
+        self.query_one("#filter").focus()
+
+    def on_input_changed(self, event: Line.Changed) -> None:
+        if event.input.id == "filter":
+            self.rows.set_filter(event.value)
+
+    def on_input_submitted(self) -> None:
+        self.set_class(bool(self.rows.filter_text), "-filtering")
+        self.rows.focus()
+
+    def action_leave(self) -> None:
+        if not self.has_class("-filtering"):
+            self.dismiss(None)
+            return
+        self.query_one("#filter", Line).value = ""
+        self.remove_class("-filtering")
+        self.rows.focus()

@@ -1,0 +1,286 @@
+"""What every screen over the room shares: a frame with a title, a line of keys, escape to leave, words as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui.commands import BY_ACTION
+from lumen_tui.tui.kit.keys_line import TINY, KeysLine
+from lumen_tui.tui.kit.keys_line import Keys as Keys
+from lumen_tui.tui.kit.parts import Said, said
+from lumen_tui.tui.kit.sheet import Sheet
+from lumen_tui.tui.patches.one_frame import OneFrame
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.app import LumenApp
+    from lumen_tui.tui.kit.text_area import Prose
+
+Result = TypeVar("Result")
+
+_WIDE = 100  # columns from which two halves stand side by side
+_HIGH = 30  # lines from which a long form has room between its rows
+_ROOMY = (80, 12)  # a window smaller than this in one way has no room for every key of a form
+_SLIM = 45  # columns below which a name stands above its field
+
+
+class Dialog(OneFrame, ModalScreen[Result]):
+    """A framed box over the room. Subclasses give `body` and `keys`; the heading may hold any text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False),
+        Binding("ctrl+k", "kill", show=False, id="kill"),  # by its id [keys] moves it here as well
+    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012 - Textual declares the type
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH, "-high")]  # noqa: RUF012
+
+    def __init__(self, heading: str) -> None:
+        super().__init__()
+        self.heading = heading
+
+    def compose(self) -> ComposeResult:
+        self._know_size()
+        with Vertical(classes="box") as box:
+            box.border_title = Content(one_line(self.heading, 100) or " ")
+            yield from self.body()
+            yield from self.foot()
+        self.call_later(self._by_the_clock)
+
+    def _by_the_clock(self) -> None:
+        """Ages as the room says them: the picture that it was opened with may be a minute old."""
+        clock = getattr(self.app, "clock", None)
+        if clock is not None and self.there:
+            self.tick(clock())
+
+    def _know_size(self) -> None:
+        """The classes that Textual gives with the first layout, before it: else everything is styled twice."""
+        width, height = self.app.size
+        self.add_class("-wide" if width >= _WIDE else "-narrow", "-high" if height >= _HIGH else "-low", update=False)
+        self.set_class(width < _ROOMY[0] or height < _ROOMY[1], "-few", update=False)
+        self.set_class(width < _SLIM, "-slim", update=False)
+        self.set_class(height < _ROOMY[1], TINY, update=False)
+
+    def foot(self) -> ComposeResult:
+        """The last line of the box."""
+        yield KeysLine(self.keys())
+
+    def on_resize(self) -> None:
+        self._know_size()
+        self.remove_class("-full")
+        self.fit()
+
+    def fit(self) -> None:
+        """Once all is laid out: where a box has no room for it, what stands in `.rows` scrolls and the keys stay."""
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        box = self.query_one(".box")
+        if box.max_scroll_y > 0:
+            self.add_class("-full")
+
+    def body(self) -> ComposeResult:
+        """The widgets between the title and the line of keys."""
+        yield from ()
+
+    def keys(self) -> Keys:
+        """What the line at the bottom says."""
+        return (("esc", "back"),)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def action_kill(self) -> None:
+        """The kill switch's question, above whatever is open."""
+        lumen = cast("LumenApp", self.app)
+        lumen.room.action_do("kill")
+
+    def show(self, snapshot: Snapshot) -> None:
+        """A newer picture of everything. Most dialogs have no use for one."""
+
+    def tick(self, now: float) -> None:
+        """Bring ages up to date, with those of the room. Most dialogs show none."""
+
+    def retitle(self, heading: str, aside: str = "") -> None:
+        """A new title, and what stands at the bottom right of the frame."""
+        self.heading = heading
+        box = self.query_one(".box")
+        box.border_title = Content(one_line(heading, 100) or " ")
+        box.border_subtitle = Content(one_line(aside, 60)) if aside else None
+
+
+class DetailScreen(Sheet, Dialog[Result]):
+    """A sheet over the whole room but its top line. `n` and `N` leave it for what needs a person."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "need('next_need')", show=False, id="next_need"),
+        Binding("N", "need('previous_need')", show=False, id="previous_need"),
+    ]
+    HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """One sentence at the bottom; an empty one takes it away. Nobody reads it on a screen that was left."""
+        if self.there:
+            self.query_one(Said).say(text, bad)
+
+    def note(self, text: str) -> None:
+        """A word in the corner that goes by itself, in the place of the one before."""
+        self.app.clear_notifications()
+        self.notify(text, markup=False, timeout=3)
+
+    def action_need(self, action: str) -> None:
+        lumen = cast("LumenApp", self.app)
+        above = lumen.screen_stack[lumen.screen_stack.index(lumen.room) + 1 :]
+        why = lumen.room.why_not(BY_ACTION[action])
+        if any(not isinstance(one, DetailScreen) or one.HOLDS for one in above):
+            why = "decide here first; esc goes back"
+        if why:
+            self.note(f"{BY_ACTION[action].label}: {why}")
+            return
+        while lumen.screen is not lumen.room:
+            lumen.screen.dismiss(None)
+        lumen.room.action_do(action)
+
+
+class Asked(VerticalScroll, can_focus=False):
+    """What a dialog asks. Where it has to scroll, the place where one types or chooses stays in sight."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="rows")
+
+    def on_resize(self) -> None:
+        if isinstance(self.screen, Dialog):
+            self.screen.fit()  # the screen's own size was told before anything was laid out in it
+        self.call_after_refresh(self._into_sight)
+
+    def _into_sight(self) -> None:
+        field = self.screen.focused
+        if field is None or self not in field.ancestors:
+            return
+        for line in field.ancestors:
+            if isinstance(line, Widget) and line.has_class("row"):
+                line.scroll_visible(animate=False)  # its name as well, where there is room
+        field.scroll_visible(animate=False)
+
+
+class Invalid(ValueError):
+    """What a form cannot accept; `field` is the id of the widget to mend."""
+
+    def __init__(self, what: str, field: str) -> None:
+        super().__init__(what)
+        self.field = field
+
+
+class FormScreen(Dialog[Result]):
+    """Labelled rows, a button and a line for what is wrong. Nothing typed is ever thrown away by an error."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2,ctrl+o", "send", show=False, priority=True),
+        Binding("enter", "send", show=False),
+        # At once: what is typed right behind the key must not end up in the field before.
+        Binding("tab", "app.focus_next", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", show=False, priority=True),
+    ]
+    SEND = "send"
+
+    def body(self) -> ComposeResult:
+        with Asked():
+            yield from self.rows()
+            yield Static(classes="preview within")
+        yield Static(classes="preview")
+        yield Static(classes="complaint")
+
+    def foot(self) -> ComposeResult:
+        with Horizontal(classes="bar"):
+            yield Button(Content(self.SEND), compact=True, classes="send")
+            yield KeysLine(self.keys())
+        first, *_, last = self.keys()
+        yield KeysLine(((first[0], self.SEND), last)).add_class("few")
+
+    def keys(self) -> Keys:
+        return (("enter", "or F2"), ("tab", "next field"), ("esc", "cancel"))
+
+    def rows(self) -> Iterable[Widget]:
+        """The rows of the form, made with `row`."""
+        return ()
+
+    def read(self) -> Result:
+        """What the form says; Invalid where it cannot be used."""
+        raise NotImplementedError
+
+    def preview(self) -> Content:
+        """One line on what will happen; empty where there is nothing to say."""
+        return Content()
+
+    def on_mount(self) -> None:
+        self.refresh_preview()
+
+    def refresh_preview(self) -> None:
+        """Say anew what the form as it stands would do, and whether a complaint still holds."""
+        words = self.preview()
+        for line in self.query(".preview").results(Static):
+            line.update(words)
+            line.set_class(not words, "-empty")
+        if self.has_class("-wrong"):
+            self.check()
+
+    def check(self) -> Result | None:
+        """The form's result, or None with the complaint on the screen."""
+        try:
+            result = self.read()
+        except Invalid as wrong:
+            self.complain(str(wrong), wrong.field)
+            return None
+        self.complain("", "")
+        return result
+
+    def complain(self, what: str, field: str) -> None:
+        """Show what is wrong and mark the row that it is about; an empty text takes both away."""
+        self.set_class(bool(what), "-wrong")
+        self.fit()
+        self.query_one(".complaint", Static).update(said(what, bad=True))
+        for line in self.query(".row"):
+            line.set_class(bool(field) and bool(line.query(f"#{field}")), "-wrong")
+
+    def action_send(self) -> None:
+        result = self.check()
+        if result is not None:
+            self.dismiss(result)
+        elif wrong := self.query(".row.-wrong Input, .row.-wrong TextArea"):
+            wrong.first().focus()
+
+    def on_input_submitted(self) -> None:
+        self.action_send()
+
+    def on_prose_sent(self, _event: Prose.Sent) -> None:
+        self.action_send()
+
+    def on_button_pressed(self) -> None:
+        self.action_send()
+
+    def on_input_changed(self) -> None:
+        self.refresh_preview()
+
+    def on_text_area_changed(self) -> None:
+        self.refresh_preview()
+
+    def on_choice_changed(self, _event: Message) -> None:
+        self.refresh_preview()
+
+
+def row(label: str, *widgets: Widget, note: str = "") -> Horizontal:
+    """One line of a form: what it is, where it is typed, and what may be said about it."""
+    field: list[Widget] = list(widgets)
+    if note:
+        field.append(Static(Content(note), classes="note"))
+    return Horizontal(Static(Content(label), classes="label"), Vertical(*field, classes="field"), classes="row")

@@ -1,0 +1,130 @@
+"""The room's terminal: Textual's driver, which ends the room where its terminal has gone or has no size.
+
+A hang-up is not always a signal: `make` keeps it to itself, and waits for the room. So the end of the input and an
+error of either side end the room as the signal does. What is written to a terminal that is gone is dropped: nobody
+waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+from lumen_tui.tui.patches.way_out import HUNG_UP, is_gone, way_out
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.app import LumenApp
+
+NO_CELLS = (1, 1)  # what a terminal of no rows or no columns is laid out as; nothing is drawn on it
+_LOOK = 100  # milliseconds between two looks whether a key that began with escape has ended
+_MOST = 4096  # bytes
+
+
+class Wire:
+    """A file that drops what cannot be written, and says so once."""
+
+    def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
+        self._file, self._lost = file, lost
+        self.gone = False
+
+    def write(self, text: str) -> None:
+        """Write, or drop."""
+        self._try(lambda: self._file.write(text))
+
+    def flush(self) -> None:
+        """Flush, or drop."""
+        self._try(self._file.flush)
+
+    def fileno(self) -> int:
+        """Of the file behind it."""
+        return self._file.fileno()
+
+    def _try(self, act: Callable[[], object]) -> None:
+        if self.gone:
+            return
+        try:
+            act()
+        except OSError:
+            self.gone = True
+            self._lost()
+
+
+class Terminal(LinuxDriver):
+    """Reads standard input and draws on standard output, wherever errors go."""
+
+    def __init__(self, app: Any, **options: Any) -> None:
+        super().__init__(app, **options)
+        assert sys.__stdout__ is not None  # noqa: S101 - the room is opened on a terminal only
+        self._wire = Wire(sys.__stdout__, self.hang_up)
+        self._file = cast("Any", self._wire)
+        self._size = self._get_terminal_size()  # Rich has another idea of a terminal that does not tell its size
+
+    def hang_up(self) -> None:
+        """Leave, as at a hang-up. For any thread."""
+        way_out.begin(HUNG_UP)
+        try:
+            self._loop.call_soon_threadsafe(cast("LumenApp", self._app).end_by, signal.SIGHUP)
+        except RuntimeError:
+            return  # the event loop has ended: the room is leaving
+
+    def start_application_mode(self) -> None:
+        """As Textual has it, which returns half-way where there is no terminal any more."""
+        self._wire.gone = self._wire.gone or is_gone(self._wire.fileno())
+        if self._wire.gone or is_gone(self.fileno):
+            self.hang_up()
+        way_out.taken = True
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def stop_application_mode(self) -> None:
+        """As Textual has it; also in the background, where setting a terminal stops the process that does it."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTTOU,))
+        try:
+            super().stop_application_mode()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def write(self, data: str) -> None:
+        """Nothing waits for a terminal that is gone."""
+        if not self._wire.gone:
+            super().write(data)
+
+    def run_input_thread(self) -> None:
+        """Turn what is typed into events until the room leaves, or lends its terminal."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        look = select.poll()
+        look.register(self.fileno, select.POLLIN)
+        while not self.exit_event.is_set():
+            if look.poll(_LOOK):
+                data = self._read()
+                if not data:
+                    self.hang_up()
+                    break
+                self._feed(parser, decode(data))
+            for event in parser.tick():
+                self.process_message(event)
+
+    def _read(self) -> bytes:
+        """Nothing at the end of the input, and where it cannot be read any more."""
+        try:
+            return os.read(self.fileno, _MOST)
+        except OSError:
+            return b""
+
+    def _feed(self, parser: XTermParser, text: str) -> None:
+        if text:  # not the first half of a character
+            for event in parser.feed(text):
+                self.process_message(event)
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        size = shutil.get_terminal_size((0, 0))
+        return (size.columns, size.lines) if size.columns > 0 and size.lines > 0 else NO_CELLS

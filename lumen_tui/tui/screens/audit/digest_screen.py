@@ -1,0 +1,95 @@
+"""What happened since the operator last looked: grouped, newest first in each group, enter goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from rich.segment import Segment
+
+from lumen_tui.model import digest as shape
+from lumen_tui.model.digest import Digest, Entry, Group
+from lumen_tui.model.humanize import humanize
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui import words
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
+from lumen_tui.tui.kit.rows_sheet import ListSheet, Rows, look_of
+from lumen_tui.tui.kit.screen import Keys
+
+_BAD = frozenset({"failed", "drift"})
+_WIDE = 90  # columns from which titles stand in full
+
+
+class DigestRow(NamedTuple):
+    """One entry; the first of a group names it."""
+
+    group: Group
+    entry: Entry
+    place: int  # in the group
+
+
+class DigestRows(Rows[DigestRow]):
+    """The group, how long ago, what."""
+
+    def key(self, row: DigestRow) -> str:
+        return f"{row.group.name} {row.place}"
+
+    def line(self, row: DigestRow, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, bad = self.look.ink, row.group.name in _BAD
+        wide = width >= _WIDE
+        name = row.group.title if wide else shape.SHORT.get(row.group.name, row.group.title)
+        title = f"{name} {words.number(row.group.count)}" if row.place == 0 else ""
+        age = words.age(self.now - row.entry.at) if row.entry.at else ""
+        text = ink.strong if selected else ink.bad if bad else ink.text if row.entry.target else ink.muted
+        cells = (
+            Cell(title, ink.bad if bad else ink.accent, 30 if wide else 18),
+            Cell(age, ink.muted, 6, right=True),
+            Cell(humanize(row.entry.text), text),
+        )
+        return line(width, cells)
+
+    def words(self, row: DigestRow) -> str:
+        return f"{row.group.title} {row.entry.text} {row.entry.target}"
+
+    def fields(self, row: DigestRow) -> dict[str, str]:
+        age = f"{self.now - row.entry.at:.0f}"
+        return {"group": row.group.name, "kind": row.entry.kind, "id": row.entry.target, "age": age}
+
+
+class DigestScreen(LoadedSheet[DigestRow, Digest]):
+    """`read` makes the digest. `go` carries the operator to what a row is about."""
+
+    EMPTY = "Nothing happened since you left."
+
+    def __init__(self, read: Callable[[], Digest], go: Callable[[ListSheet[None, DigestRow], DigestRow], None]) -> None:
+        super().__init__("Since you left", 0.0, read)
+        self._go = go
+
+    def rows_view(self) -> DigestRows:
+        return DigestRows(look_of(self.app))
+
+    def keys(self) -> Keys:
+        return (("enter", "go there"), *super().keys()[1:])
+
+    def show(self, snapshot: Snapshot) -> None:
+        """It tells of the time until it was opened."""
+
+    def _loaded(self, found: Digest) -> None:
+        self.count_to(found.until)
+        past = words.age(found.until - found.since)
+        cost = f"{words.money(found.usd)} spent on tasks" if found.usd else ""
+        heading = f"In the last {past}" if found.first else f"Since you left, {past}"
+        self.fill(list(_rows(found)), f"{heading}: {words.plural(found.count, 'thing')}", cost)
+
+    def opened(self, row: DigestRow) -> None:
+        self._go(self, row)
+
+
+def _rows(found: Digest) -> Iterator[DigestRow]:
+    for group in found.groups:
+        for place, entry in enumerate(group.entries):
+            yield DigestRow(group, entry, place)
+        if (left := group.count - len(group.entries)) > 0:
+            more = f"and {words.number(left)} more: {shape.words(group)} in all"
+            yield DigestRow(group, Entry(0.0, more), len(group.entries))

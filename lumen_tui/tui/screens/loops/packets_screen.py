@@ -1,0 +1,180 @@
+"""One row for each loop, its packet whole behind enter, and the capsule it woke with behind c."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model import capsule as shape
+from lumen_tui.model import packets as packet_words
+from lumen_tui.model import times
+from lumen_tui.model.agent import task_id
+from lumen_tui.model.humanize import humanize
+from lumen_tui.model.loop import Packet
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.memory import capsules
+from lumen_tui.store.memory.packet_rows import PacketIndex, PacketRows
+from lumen_tui.tui import words
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.jobs import looked
+from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
+from lumen_tui.tui.kit.parts import Fact
+from lumen_tui.tui.kit.reader import ReadingScreen
+from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.screen import DetailScreen, Keys
+from lumen_tui.tui.kit.timestamps import moment
+from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+from lumen_tui.tui.theme import Look
+
+_PLOTTED = 24  # loops in the sparkline
+_WIDE = 100  # cells from which a row has room for the sizes
+
+
+class PacketListRows(Rows[Packet]):
+    """Number, age, what came of it, how long it took to find its bearings, what it cost."""
+
+    def key(self, row: Packet) -> str:
+        return row.id
+
+    def line(self, row: Packet, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, found = self.look.ink, row.orientation
+        wrong = packet_words.state(row) != "ok"
+        oriented = times.span(found.seconds) if found.first else ""
+        cells = [
+            Cell(str(row.loop or "?"), ink.strong if selected else ink.text, 6, right=True),
+            Cell(words.age(self.now - times.epoch(row.completed_at, self.now)), ink.muted, 7, right=True),
+            Cell(packet_words.state(row), ink.bad if wrong else ink.muted, 8),
+            Cell(humanize(packet_words.outcome(row)), ink.bad if row.failed else ink.strong if selected else ink.text),
+        ]
+        if width >= _WIDE:
+            cells.append(Cell(f"{words.kilo(found.tokens)} read" if found.tokens else "", ink.muted, 11, right=True))
+        if oriented or width >= _WIDE:
+            cells.append(Cell(f"in {oriented}" if oriented else "", ink.muted, 11, right=True))
+        return line(width, [*cells, Cell(words.money(row.usage.usd), ink.muted, 7, right=True)])
+
+    def more(self, row: Packet, width: int) -> list[Segment]:
+        """What the loop left out, with the reason: it is what is looked for most."""
+        both = (("abandoned", row.abandoned), ("decided against", row.decided_against))
+        left = [f"{how} {one.what}: {one.why}" for how, items in both for one in items]
+        said = f" {self.look.shapes.sep} ".join(left) or "nothing was left out"
+        return line(width, [Cell("", self.look.ink.muted, 6), Cell(humanize(said), self.look.ink.muted)])
+
+    def words(self, row: Packet) -> str:
+        left = (f"{one.what} {one.why}" for one in (*row.abandoned, *row.decided_against))
+        made = (f"{one.title} {one.path}" for one in row.made)
+        return " ".join([f"loop {row.loop}", packet_words.outcome(row), *row.came_in, *row.ordered, *row.decided,
+                         *made, *left, row.id])  # fmt: skip
+
+    def fields(self, row: Packet) -> dict[str, str]:
+        age = f"{self.now - times.epoch(row.completed_at):.0f}"
+        return {"loop": str(row.loop), "state": packet_words.state(row), "brain": row.brain, "id": row.id, "age": age}
+
+
+class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
+    """Every packet, newest first, read from disk when it is seen. `at`: the loop under the cursor at first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "why", show=False),
+        Binding("c", "capsule", show=False),
+    ]
+    EMPTY = "No loop has ended yet: the main agent wakes when there is something for it, such as a signal."
+    TWO_LINES = True
+
+    def __init__(self, port: Port, snapshot: Snapshot, at: int = 0) -> None:
+        super().__init__("Packets", snapshot.taken, self._read)
+        self._port, self._at = port, at
+        self._layout = Layout(Path(snapshot.root))
+        self._index = PacketIndex(self._layout)
+
+    def _read(self) -> tuple[PacketRows, Sequence[Packet]]:
+        """Called in a thread."""
+        rows = self._index.refresh()
+        return rows, rows[:_PLOTTED]
+
+    def rows_view(self) -> PacketListRows:
+        return PacketListRows(look_of(self.app), self._now)
+
+    def keys(self) -> Keys:
+        return (("w", "why"), ("c", "capsule"), *super().keys())
+
+    def _loaded(self, found: tuple[PacketRows, Sequence[Packet]]) -> None:
+        rows, newest = found
+        self.fill(rows, f"Packets: {words.plural(len(rows), 'loop')}", oriented(newest, look_of(self.app)))
+        if self._at:
+            place = next((at for at in range(min(len(rows), _PLOTTED)) if rows[at].loop == self._at), None)
+            if place is not None:
+                self.rows.select_key(rows[place].id)
+            self._at = 0
+
+    def opened(self, row: Packet) -> None:
+        self.app.push_screen(PacketSheet(self._port, str(self._layout.root), row, self._now))
+
+    def action_why(self) -> None:
+        if row := self._of_a_loop():
+            self.app.push_screen(WhyScreen(self._port, task_id(row.loop), self._now))
+
+    def action_capsule(self) -> None:
+        if row := self._of_a_loop():
+            self.run_worker(show_capsule(self, self._layout, row.loop), group="capsule", exclusive=True)
+
+    def _of_a_loop(self) -> Packet | None:
+        row = self.chosen()
+        if row is not None and row.loop < 1:
+            self.say("This packet does not say of which loop it is.", bad=True)
+            return None
+        return row
+
+
+def oriented(newest: Sequence[Packet], look: Look) -> str:
+    """`orientation ▂▃▂ median 14 s`, the oldest first; empty where none was measured."""
+    found = [one.orientation.seconds for one in newest if one.orientation.first]
+    if not found:
+        return ""
+    middle = times.span(packet_words.orientation_median(newest))
+    return f"orientation {packet_words.sparkline(found[::-1], ''.join(look.shapes.levels))} median {middle}"
+
+
+async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) -> None:
+    """Open what a loop woke with."""
+    found = await looked(screen, capsules.read, layout, loop)
+    if found is None:
+        text = f"The capsule of loop {loop} is not kept; [capsule] keep says how many are."
+        screen.note(text)
+        return
+    facts: list[Fact] = [("tokens", f"about {words.number(found.tokens)} of {words.number(found.budget)}")]
+    facts += [("cut", text) for text in shape.report(found)]
+    screen.app.push_screen(ReadingScreen(f"Capsule of loop {loop}", humanize(shape.render(found)), facts))
+
+
+class PacketSheet(ReadingScreen[None]):
+    """One packet whole. `root` is the state folder."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "why", show=False),
+        Binding("c", "capsule", show=False),
+    ]
+
+    def __init__(self, port: Port, root: str, packet: Packet, now: float) -> None:
+        head, *rest = packet_words.sections(packet)
+        text = "\n\n".join("\n".join([title, *(f"  {one}" for one in lines)]) for title, lines in rest)
+        ended = times.epoch(packet.completed_at)
+        facts: list[Fact] = [("ended", moment(ended, now)), *(("", one) for one in head[1]), ("packet", packet.id)]
+        facts += [("task", packet.task_id)] if packet.task_id else []
+        super().__init__(head[0], humanize(text), facts)
+        self._port, self._layout, self._packet, self._now = port, Layout(Path(root)), packet, now
+
+    def keys(self) -> Keys:
+        return (("w", "why"), ("c", "capsule"), *super().keys())
+
+    def action_why(self) -> None:
+        if self._packet.loop > 0:
+            self.app.push_screen(WhyScreen(self._port, task_id(self._packet.loop), self._now))
+
+    def action_capsule(self) -> None:
+        self.run_worker(show_capsule(self, self._layout, self._packet.loop), group="capsule", exclusive=True)

@@ -1,0 +1,153 @@
+"""Relays: what is held, and why; below it what went in. A person releases or drops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+
+from lumen_tui.engine.port import Port
+from lumen_tui.model import ids, times
+from lumen_tui.model.humanize import humanize
+from lumen_tui.model.relay import Box, Status, Submission
+from lumen_tui.tui import words
+from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.loaded_sheet import LoadedSheet
+from lumen_tui.tui.kit.parts import Fact
+from lumen_tui.tui.kit.reader import ReadingScreen
+from lumen_tui.tui.kit.reason_prompt import ReasonPrompt
+from lumen_tui.tui.kit.rows_sheet import Rows, look_of
+from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.timestamps import moment
+
+Row = tuple[str, Submission]  # relay and submission
+_NAMED = 5  # texts that a question names
+_MOST_SHOWN = 400  # entries of one relay that went in, the newest first
+
+
+class RelayRows(Rows[Row]):
+    """Place, who, age, text; below the selected one why it is held."""
+
+    def key(self, row: Row) -> str:
+        return row[1].id
+
+    def line(self, row: Row, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink, (name, one) = self.look.ink, row
+        held = one.status is Status.HELD
+        place = "held" if held else f"#{one.position}" if one.position else str(one.status)
+        return line(width, [
+            Cell(place, ink.loud if held else ink.muted, 9),
+            Cell(name, ink.muted, min(16, width // 5)),
+            Cell(one.by, ink.muted, min(16, width // 5)),
+            Cell(one.title, ink.strong if selected else ink.text if held else ink.muted),
+            Cell(words.age(self.now - one.since), ink.muted, 6, right=True),
+        ])  # fmt: skip
+
+    def more(self, row: Row, width: int) -> list[Segment]:
+        one, ink = row[1], self.look.ink
+        said = humanize("; ".join(one.reasons)) if one.status is Status.HELD else one.note or f"id {ids.short(one.id)}"
+        return line(width, [Cell("", ink.muted, 9), Cell(said, ink.muted)])
+
+    def words(self, row: Row) -> str:
+        return f"{row[0]} {row[1].by} {row[1].text} {row[1].id}"
+
+    def fields(self, row: Row) -> dict[str, str]:
+        name, one = row
+        return {"relay": name, "by": one.by, "status": str(one.status), "id": one.id}
+
+
+class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
+    """What is held first, the oldest before the others; then what went in, the newest first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "release", show=False),
+        Binding("d", "drop", show=False),
+        Binding("u", "undo", show=False),
+    ]
+    EMPTY = "No relay yet: `lumen-tui relay submit NAME TEXT --base 0` begins one."
+    TWO_LINES = True
+
+    def __init__(
+        self, port: Port, now: float, read: Callable[[], Sequence[Box]], refusal: str = "", at: str = ""
+    ) -> None:
+        super().__init__("Relays", now, read)
+        self._port, self._refusal, self._at = port, refusal, at
+        self._titles: dict[str, str] = {}  # of what is held, by id
+
+    def rows_view(self) -> RelayRows:
+        return RelayRows(look_of(self.app), self._now)
+
+    def keys(self) -> Keys:
+        acts = (("r", "release"), ("d", "drop"), ("u", "undo"), ("space", "mark"))
+        return (*(() if self._refusal else acts), *super().keys())
+
+    def _loaded(self, boxes: Sequence[Box]) -> None:
+        held = sorted(((box.name, one) for box in boxes for one in box.held), key=lambda row: row[1].since)
+        sent = [(box.name, one) for box in boxes for one in reversed(box.entries[-_MOST_SHOWN:])]
+        self._titles = {one.id: one.title for _, one in held}
+        self.fill([*held, *sent], "Relays", f"{len(held)} held · {words.plural(len(boxes), 'relay')}")
+        if self._at and self.rows.select_key(self._at):
+            self._at = ""
+
+    def _chosen(self) -> list[str]:
+        """The ids that a key is about; none, with a sentence, where nothing can be done."""
+        if self._refused():
+            return []
+        chosen = list(self.rows.targets())
+        if not chosen:
+            self.say("nothing is held", bad=True)
+        if any(one not in self._titles for one in chosen):
+            self.say("only what is held can be released or dropped: this stands in the relay already", bad=True)
+            return []
+        return chosen
+
+    def _refused(self) -> bool:
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+        return bool(self._refusal)
+
+    def action_release(self) -> None:
+        if chosen := self._chosen():
+            self.run_worker(self._submit("relay.release", ids=chosen), group="act")
+
+    def action_drop(self) -> None:
+        if chosen := self._chosen():
+            self.run_worker(self._drop(chosen), group="act")
+
+    async def _drop(self, chosen: list[str]) -> None:
+        titles = [self._titles.get(one, one) for one in chosen[:_NAMED]]
+        reason = await self.app.push_screen_wait(ReasonPrompt("Drop", (), titles))
+        if reason is not None:
+            await self._submit("relay.drop", ids=chosen, reason=reason)
+
+    def action_undo(self) -> None:
+        if not self._refused():
+            self.run_worker(self._submit("undo"), group="act")
+
+    async def _submit(self, verb: str, **arguments: Any) -> None:
+        if await jobs.submit(self, self._port, verb, **arguments):
+            self.rows.marks.clear()
+            self.load()
+
+    def opened(self, row: Row) -> None:
+        heading = f"{row[0]}: {ids.short(row[1].id)}"
+        self.app.push_screen(ReadingScreen(heading, row[1].text, list(_facts(row, self._now))))
+
+
+def _facts(row: Row, now: float) -> Iterable[Fact]:
+    name, one = row
+    yield "relay", name
+    yield "status", f"{one.status}" + (f" at position {one.position}" if one.position else "")
+    yield "by", one.by
+    yield "came", moment(one.since, now)
+    yield "written on", f"position {one.base}"
+    for reason in one.reasons:
+        yield "held because", humanize(reason)
+    if one.updated_by:
+        yield "decided", f"{moment(times.epoch(one.updated_at), now)} by {one.updated_by}"
+    if one.note:
+        yield "note", one.note
+    yield "id", one.id

@@ -1,0 +1,201 @@
+"""One task in full: the facts, the events as they come, and the result."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+
+from lumen_tui.engine.port import Port, TaskDetail
+from lumen_tui.model import ids, queueing, times
+from lumen_tui.model.queueing import Standing
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.text import one_line
+from lumen_tui.tui import words
+from lumen_tui.tui.kit import editor, jobs
+from lumen_tui.tui.kit.cells import Cell, line
+from lumen_tui.tui.kit.keys_line import KeysLine
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import ScrolledLines
+from lumen_tui.tui.kit.markdown import markdown_lines
+from lumen_tui.tui.kit.parts import Fact, Facts, Said
+from lumen_tui.tui.kit.reader import ReadingScreen
+from lumen_tui.tui.kit.rows_sheet import look_of
+from lumen_tui.tui.kit.screen import DetailScreen, Keys
+from lumen_tui.tui.kit.timestamps import date
+from lumen_tui.tui.screens.tasks.retry_form import retry
+from lumen_tui.tui.screens.tasks.view import EventRow, TailRows, event_rows, no_result, task_facts
+
+_TICK = 1.0  # seconds
+_SHOWN = 40_000  # characters of a result that are laid out; the rest is for the editor
+
+
+class TaskDetailScreen(DetailScreen[None]):
+    """Follows the task until it is left. `show` brings it up to date with a newer snapshot."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "act('task.cancel')", show=False),
+        Binding("R", "act('task.retry')", show=False),
+        Binding("y", "copy", show=False),
+        Binding("e", "edit", show=False),
+        Binding("w", "why", show=False),
+        Binding("tab,shift+tab", "other_half", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, port: Port, task_id: str, now: float = 0.0, *, model: str = "", refusal: str = "",
+        standing: Standing = queueing.NOTHING_KNOWN,
+    ) -> None:  # fmt: skip
+        super().__init__(f"Task {one_line(ids.short(task_id), 64)}")
+        self._port = port
+        self._task_id = task_id
+        self._now = now
+        self._model = model  # or tier that the role gives it
+        self._refusal = refusal  # why nothing can be written, or empty
+        self._standing = standing  # what holds queued tasks back
+        self._detail: TaskDetail | None = None
+        self._seen = -1  # revision of the tasks that the detail was asked for
+        self._loader: jobs.Loader[TaskDetail] = jobs.Loader(self, partial(port.task_detail, task_id), self._loaded)
+
+    def body(self) -> ComposeResult:
+        yield Facts(classes="head")
+        with Horizontal(classes="halves"):
+            with Vertical(classes="half tail") as tail:
+                tail.border_title = Content("what it does")
+                yield LineList(TailRows(look_of(self.app)), empty="Nothing yet: its steps appear here.", id="tail")
+            with Vertical(classes="half second result") as result:
+                result.border_title = Content("result")
+                yield ScrolledLines(self._result_lines, id="result")
+        yield Said()
+
+    def keys(self) -> Keys:
+        """Only what can be done with the task as it stands."""
+        keys = [("tab", "half"), ("esc", "back")]
+        if self._detail is None:
+            return keys
+        if self._detail.result:
+            keys = [("y", "copy result"), ("e", "open it"), *keys]
+        if self._refusal:
+            return keys
+        if not self._detail.view.status.alive:
+            keys = [("R", "retry"), *keys]
+        return keys if self._detail.view.status.ended else [("c", "cancel"), *keys]
+
+    def on_mount(self) -> None:
+        self.query_one("#tail").focus()
+        self._ask_clock()
+        self._loader.load()
+        self.set_interval(_TICK, self._tick)
+
+    def _tick(self) -> None:
+        """Move the running time on, by the clock of the room."""
+        if self._detail is not None and self._detail.view.status.alive:
+            self._ask_clock()
+            self._show_facts(self._detail)
+
+    def _ask_clock(self) -> None:
+        clock = getattr(self.app, "clock", None)
+        if clock is not None:
+            self._now = clock()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Take a newer picture: the clock, and the task itself where any task changed."""
+        self._now, self._standing = snapshot.taken, snapshot.standing
+        if snapshot.revisions.tasks != self._seen:
+            self._seen = snapshot.revisions.tasks
+            self._loader.load()
+        elif self._detail and not self._detail.view.status.ended:
+            self._show_facts(self._detail)
+
+    def _loaded(self, detail: TaskDetail) -> None:
+        before, self._detail = self._detail, detail
+        self._show_facts(detail)
+        self._show_tail(detail)
+        self.query_one(KeysLine).show(self.keys())
+        self.set_class(bool(detail.result), "-told")
+        if before is None or (before.result, before.view.status) != (detail.result, detail.view.status):
+            self.query_one("#result", ScrolledLines).redraw()
+
+    def _show_facts(self, detail: TaskDetail) -> None:
+        shapes = look_of(self.app).shapes
+        self.query_one(Facts).show(task_facts(detail.view, self._now, shapes, self._model, self._standing))
+
+    def _show_tail(self, detail: TaskDetail) -> None:
+        tail = self._tail
+        view = tail.view
+        if isinstance(view, TailRows):
+            view.started = detail.view.started
+        follows = tail.model.cursor >= len(tail.model) - 1
+        tail.set_rows(event_rows(detail.events))
+        if follows:
+            tail.action_row("bottom")
+        earlier = " · earlier steps are left out" if detail.more_events else ""
+        self.query_one(".tail").border_title = Content(f"what it does{earlier}")
+
+    def _result_lines(self, width: int, _height: int) -> list[list[Segment]]:
+        ink = look_of(self.app).ink
+        text = self._detail.result if self._detail else ""
+        if not text:
+            return [line(width, (Cell(no_result(self._detail.view if self._detail else None), ink.muted),))]
+        gutter = Segment(f"{look_of(self.app).shapes.gutter} ", ink.faint)
+        lines = [[gutter, *body] for body in markdown_lines(text[:_SHOWN], max(1, width - 2), ink)]
+        if len(text) > _SHOWN:
+            more = f"… {words.number(len(text) - _SHOWN)} more characters: e opens all of it, y copies it"
+            lines.append(line(width, (Cell(more, ink.accent),)))
+        return lines
+
+    @property
+    def _tail(self) -> LineList[EventRow]:
+        found: LineList[EventRow] = self.query_one("#tail", LineList)
+        return found
+
+    def on_line_list_selected(self, _event: LineList.Selected) -> None:
+        row = self._tail.selected
+        if row is None:
+            return
+        event = row.event
+        facts: list[Fact] = [("when", date(times.epoch(event.at))), ("kind", event.kind), ("tool", event.tool or "–")]
+        self.app.push_screen(ReadingScreen(f"{event.kind} {event.tool}".strip(), event.text, facts))
+
+    def action_other_half(self) -> None:
+        self.query_one("#result" if self._tail.has_focus else "#tail").focus()
+
+    def action_act(self, verb: str) -> None:
+        if self._refusal:
+            self.say(self._refusal, True)
+            return
+        view = self._detail.view if self._detail and verb == "task.retry" else None
+        retry(self.app, view, lambda **more: self.run_worker(self._act(verb, **more), group="act"))
+
+    async def _act(self, verb: str, **more: Any) -> None:
+        if await jobs.submit(self, self._port, verb, task_id=self._task_id, **more):
+            self._loader.load()
+
+    def action_why(self) -> None:
+        """What caused the task, and what came of it."""
+        from lumen_tui.tui.screens.audit.lineage_screen import WhyScreen
+
+        self.app.push_screen(WhyScreen(self._port, self._task_id, self._now))
+
+    def action_copy(self) -> None:
+        if self._detail is None or not self._detail.result:
+            self.say("There is no result to copy yet.", True)
+            return
+        self.app.copy_to_clipboard(self._detail.result)
+        self.say("The result is in the clipboard.")
+
+    def action_edit(self) -> None:
+        if self._detail is None or not self._detail.result:
+            self.say("There is no result to open yet.", True)
+            return
+        try:
+            changed = editor.edit(self.app, self._detail.result)
+        except editor.NoEditor as error:
+            self.say(str(error), True)
+            return
+        self.say("The result stays as the worker wrote it." if changed else "")

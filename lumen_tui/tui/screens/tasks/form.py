@@ -1,0 +1,201 @@
+"""A new task: what is to be done, by which role, within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lumen_tui.model import ids, times
+from lumen_tui.model.records import PRIORITIES
+from lumen_tui.model.roles import Role
+from lumen_tui.model.tasks import TIERS
+from lumen_tui.model.text import one_line
+from lumen_tui.tui.kit.fields import Choice, Line
+from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
+from lumen_tui.tui.kit.text_area import Prose
+from lumen_tui.tui.kit.timestamps import limit_typed, limit_words
+from lumen_tui.tui.screens.budget.caps import caps_of, caps_typed
+from lumen_tui.tui.words import sentence
+
+_OWN_TIER = ""
+
+
+class TaskForm(FormScreen[dict[str, Any]]):
+    """Answers with the arguments of `task.new`, without those that were left alone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f3", "more", show=False, priority=True)]
+    DEFAULT_CLASSES = "long"
+    SEND = "create"
+
+    def __init__(self, roles: Sequence[Role], defaults: dict[str, Any] | None = None) -> None:
+        super().__init__("New task")
+        self._roles = {role.name: role for role in roles}
+        self.draft: dict[str, Any] = {}  # what stood in the form when it was left
+        self._defaults = {"role": "researcher", "priority": "P2", **(defaults or {})}
+
+    def keys(self) -> Keys:
+        return (("enter", "or F2"), ("tab", "next"), ("←→", "choose"), ("F3", "more"), ("esc", "cancel"))
+
+    def rows(self) -> Iterable[Widget]:
+        given = self._defaults
+        roles = [(name, name) for name in self._roles]
+        tiers = [(_OWN_TIER, "the role's"), *((tier, tier) for tier in TIERS)]
+        priorities = [(priority, priority) for priority in PRIORITIES]
+        constraints = "\n".join(given.get("constraints", ()))
+        yield row("objective", Prose(self._text("objective"), placeholder=_ASK, sends=True, id="objective"))
+        yield row("role", Choice(roles, given["role"], id="role"), Static(classes="note role-note"))
+        yield row("tier", Choice(tiers, self._text("model"), id="tier"))
+        yield row("priority", Choice(priorities, given["priority"], id="priority"))
+        yield row("constraints", Prose(constraints, placeholder="one per line, such as: read only", id="constraints"))
+        yield row(
+            "time limit",
+            Line(limit_typed(float(given.get("timeout_seconds") or 0)), placeholder=self._own_limit(), id="limit"),
+        )
+        yield row("budget", Line(caps_typed(given.get("budget") or {}), placeholder=_BUDGET, id="budget"))
+        yield from self._more_rows()
+
+    def _more_rows(self) -> Iterable[Widget]:
+        more = [
+            row("lane", Line(self._text("lane"), placeholder="none", id="lane")),
+            row("work unit", Line(self._text("wu_id"), placeholder="none; such as WU-042", id="wu_id")),
+        ]
+        for line in more:
+            line.add_class("more")
+            line.display = bool(self._defaults.get("lane") or self._defaults.get("wu_id"))
+        return more
+
+    def _text(self, name: str) -> str:
+        return str(self._defaults.get(name) or "")
+
+    def action_more(self) -> None:
+        shown = not self.query(".more").first().display
+        for line in self.query(".more"):
+            line.display = shown
+        self.query_one("#lane" if shown else "#objective").focus()
+
+    def preview(self) -> Content:
+        role = self._role()
+        if role is None:
+            return Content("No role is in force: hire one first (r in the room).")
+        self.query_one(".role-note", Static).update(_about(role))
+        limit = self.query_one("#limit", Line)
+        limit.placeholder = self._own_limit()
+        return will_run(
+            role, self.query_one("#tier", Choice).value, _seconds_or_zero(limit.text), caps_typed(self._caps_or_none())
+        )
+
+    def action_leave(self) -> None:
+        self.draft = self._typed()
+        super().action_leave()
+
+    def _typed(self) -> dict[str, Any]:
+        """The form as it stands, right or wrong, for the next one; empty where nothing was written."""
+        fields = {name: self.query_one(f"#{name}", Line).text for name in ("lane", "wu_id")}
+        fields["objective"] = self.query_one("#objective", Prose).typed
+        given = {**fields, "budget": self._caps_or_none()}
+        constraints = tuple(self.query_one("#constraints", Prose).typed.splitlines())
+        if not (constraints or any(fields.values())):
+            return {}
+        chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("role", "priority")}
+        seconds = _seconds_or_zero(self.query_one("#limit", Line).text)
+        model = self.query_one("#tier", Choice).value
+        return {**given, **chosen, "model": model, "constraints": constraints, "timeout_seconds": seconds}
+
+    def _role(self) -> Role | None:
+        return self._roles.get(self.query_one("#role", Choice).value)
+
+    def _own_limit(self) -> str:
+        role = self._role() if self.is_mounted else self._roles.get(self._defaults["role"])
+        return f"the role's, {limit_words(role.limits.timeout_seconds)}; or such as 90s, 20m" if role else "such as 20m"
+
+    def read(self) -> dict[str, Any]:
+        role = self._role()
+        if role is None:
+            raise Invalid("No role is in force: hire one first.", "role")
+        objective = self.query_one("#objective", Prose).typed
+        if not objective:
+            raise Invalid("Say what is to be done: the objective is empty.", "objective")
+        lines = self.query_one("#constraints", Prose).typed.splitlines()
+        found = {
+            "model": self.query_one("#tier", Choice).value,
+            "constraints": tuple(line.strip() for line in lines if line.strip()),
+            "timeout_seconds": self._limit_typed(),
+            "budget": self._caps(),
+            "lane": self._checked("lane"),
+            "wu_id": self._checked("wu_id"),
+        }
+        priority = self.query_one("#priority", Choice).value
+        return {"objective": objective, "role": role.name, "priority": priority} | {k: v for k, v in found.items() if v}
+
+    def _limit_typed(self) -> float:
+        text = self.query_one("#limit", Line).text
+        try:
+            return _seconds(text)
+        except ValueError as error:
+            raise Invalid(f"Time limit: {error}.", "limit") from error
+
+    def _caps(self) -> dict[str, float]:
+        try:
+            return caps_of(self.query_one("#budget", Line).text)
+        except ValueError as error:
+            raise Invalid(f"Budget: {error}.", "budget") from error
+
+    def _caps_or_none(self) -> dict[str, float]:
+        try:
+            return self._caps()
+        except Invalid:
+            return {}
+
+    def _checked(self, field: str) -> str:
+        text = self.query_one(f"#{field}", Line).text
+        try:
+            return text and (ids.check_wu(text) if field == "wu_id" else ids.check_label(text, "lane"))
+        except ids.BadId as error:
+            raise Invalid(f"{sentence(str(error))}.", field) from error
+
+
+_BUDGET = "no cap of its own; or such as $0.50, 100k tokens"
+_ASK = "What is to be done? Enter creates the task."
+
+
+def _seconds(text: str) -> float:
+    """The seconds in `text`, 0 where it is empty. ValueError says what is understood."""
+    if not text:
+        return 0.0
+    seconds = times.parse_duration(text.replace(" ", ""))
+    if not 1 <= seconds <= times.DAY:
+        raise ValueError(f"{text!r} is not between 1s and 1d")
+    return seconds
+
+
+def _seconds_or_zero(text: str) -> float:
+    try:
+        return _seconds(text)
+    except ValueError:
+        return 0.0
+
+
+def _about(role: Role) -> Content:
+    return Content(f"{one_line(role.purpose, 200)}\n{one_line(' '.join(role.tools))}")
+
+
+def powers(role: Role) -> str:
+    """What a role may do, in a few words: `9 tools, read only, shell to read`."""
+    words = [f"{len(role.tools)} tools", "may write" if role.write else "read only"]
+    if role.shell != "none":
+        words.append("any command" if role.shell == "any" else "shell to read")
+    return ", ".join([*words, "network"] if role.network else words)
+
+
+def will_run(role: Role, tier: str, seconds: float, budget: str = "") -> Content:
+    """One line on who will run with what: role, tier, tools and limits."""
+    limit = limit_words(seconds or role.limits.timeout_seconds)
+    rest = f" · {powers(role)} · {limit} · {role.limits.max_steps} steps" + (f" · at most {budget}" if budget else "")
+    return Content.assemble(
+        (one_line(role.name, 64), "bold"), " on ", (tier or role.tier, "bold"), (rest, "$room-muted")
+    )

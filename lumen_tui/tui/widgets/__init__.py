@@ -1,1 +1,0 @@
-"""Parts that every pane and screen is made of."""

@@ -1,0 +1,99 @@
+"""A back end's program in the walls of the task: it may write where the task may, and in its own folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import msgspec
+
+from lumen_tui.providers.base import Launched, ProviderError
+from lumen_tui.providers.claude_code.program import end, not_started
+from lumen_tui.storage import directories
+from lumen_tui.storage.files import StoreError
+from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.files.below import is_below
+from lumen_tui.tools.sandbox import admission, limits, protected_paths, sandboxed_command
+from lumen_tui.tools.sandbox.paths import ready_workspace, settings
+from lumen_tui.tools.sandbox.policy import Policy, policy
+from lumen_tui.tools.sandbox.quarantine import tell
+from lumen_tui.tools.sandbox.tiers import REFUSED
+
+# It brings its own runtime, which sets large pieces of address space aside, and works as long as the task does.
+_MEMORY, _CPU_SECONDS, _FILE_SIZE = 1 << 40, 86_400, 1 << 40
+
+
+class Walled:
+    """A program that was started, and its end."""
+
+    def __init__(self, context: Context, started: sandboxed_command.Started) -> None:
+        self._context, self._started = context, started
+        self._ended = False
+
+    @property
+    def child(self) -> subprocess.Popen[bytes]:
+        return self._started.child
+
+    def end(self) -> None:
+        """Ask, wait, terminate, kill: the program and all that it started."""
+        if self._ended:
+            return
+        self._ended = True
+        with self._context.guard():
+            below = limits.descendants([self.child.pid])[1:]
+            end(self.child)
+            limits.end(below)
+            self._started.close()
+            tell(self._context, self._started.aside)
+            protected_paths.look_after(self._context)
+
+
+def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> Launched:
+    """Start a program within the tier that is in force. ProviderError where none may be used, or it does not start."""
+    try:
+        found = admission.choice(context)
+        cwd = ready_workspace(context) if context.rules.write else str(context.folder)
+        directories.make_folder(own)
+    except (ToolError, OSError) as error:
+        raise ProviderError(str(error)) from error
+    if found.tier == REFUSED:
+        raise ProviderError(found.why)
+    context.progress(f"{os.path.basename(argv[0])} runs {_told(found.tier)}")
+    try:
+        if context.rules.write:
+            context.begins(os.path.basename(argv[0]))
+        walls = _walls(context, cwd, argv[0], own)
+        with context.guard():
+            if found.tier != sandboxed_command.ASK:
+                protected_paths.begins(context)
+            return Walled(context, _start(found.tier, walls, argv, cwd, env))
+    except ToolError as error:
+        raise ProviderError(str(error)) from error
+    except StoreError as error:
+        raise ProviderError(str(error)) from error
+    except (OSError, ValueError) as error:
+        raise not_started(argv[0], error) from error
+
+
+def _told(tier: str) -> str:
+    return (
+        "without walls; its calls are judged all the same" if tier == sandboxed_command.ASK else f"within walls: {tier}"
+    )
+
+
+def _start(tier: str, walls: Policy, argv: list[str], cwd: str, env: dict[str, str]) -> sandboxed_command.Started:
+    pipe = subprocess.PIPE
+    return sandboxed_command.start(
+        tier, walls, argv, cwd, {**env, "PWD": cwd}, stdin=pipe, stdout=pipe, stderr=pipe, group=0
+    )
+
+
+def _walls(context: Context, cwd: str, program: str, own: str) -> Policy:
+    """The task's policy; beyond it the program reaches its model, and what is its own."""
+    found = policy(context, settings(context), cwd)
+    caps = msgspec.structs.replace(found.caps, memory=_MEMORY, cpu_seconds=_CPU_SECONDS, file_size=_FILE_SIZE)
+    return msgspec.structs.replace(
+        found, network=True, caps=caps, writable=(*found.writable, own),
+        kept=(*found.kept, os.path.dirname(os.path.realpath(program))),
+        hidden=tuple(path for path in found.hidden if not is_below(own, path) and not is_below(path, own)),
+    )  # fmt: skip
