@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from lumen_tui.actions.checks import nearest
 
-PARTS = {  # modules beside this one, in the order of the help, and the commands that each declares
+PARTS = {  # modules of `cli.commands`, in the order of the help, and the commands that each declares
     "state": ("init", "status", "events", "undo", "redo"),
     "tasks": ("task",),
     "engine": ("pause", "resume", "stop", "beat"),
@@ -22,7 +22,7 @@ PARTS = {  # modules beside this one, in the order of the help, and the commands
     "sessions": ("start", "session", "decide", "handoff"),
     "resume": ("checkpoint", "ready"),
     "context": ("context", "recover"),
-    "fading": ("decay", "summarize", "cleanup", "signal-cleanup"),
+    "decay": ("decay", "summarize", "cleanup", "signal-cleanup"),
     "nodes": ("archive", "unarchive", "pin", "touch", "delete", "promote"),
     "why": ("why",),
     "export": ("export",),
@@ -119,5 +119,5 @@ def build_parser(verb: str = "") -> Parser:
     commands = Group(parser, "COMMAND")
     for part, names in PARTS.items():
         if verb in names or verb not in COMMANDS:
-            importlib.import_module(f"lumen_tui.cli.{part}").declare(commands)
+            importlib.import_module(f"lumen_tui.cli.commands.{part}").declare(commands)
     return parser

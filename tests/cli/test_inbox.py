@@ -178,7 +178,7 @@ def test_watch_shows_what_comes(shell, watch):
 
 
 def test_a_long_count_agrees_with_counting_one_by_one(tmp_path, capsys, monkeypatch):
-    from lumen_tui.cli import inbox
+    from lumen_tui.cli.fast import inbox
     from lumen_tui.storage.layout import Layout
     from lumen_tui.storage.store import Store
 

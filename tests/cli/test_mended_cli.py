@@ -189,7 +189,7 @@ def test_inbox_that_cannot_mark_lists_and_warns(here, monkeypatch, capsys):
     def full(path: str, data: bytes) -> None:
         raise files.NotWritten(f"{path}: not writable (Read-only file system); nothing was written")
 
-    monkeypatch.setattr("lumen_tui.cli.inbox.files.append", full)
+    monkeypatch.setattr("lumen_tui.cli.fast.inbox.files.append", full)
     assert main(["inbox"]) == 0
     out, err = capsys.readouterr()
     assert "hello" in out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from evolution_desk import NOW, Mind, SessionFile
 
-from lumen_tui.cli.evolve import _has_news
+from lumen_tui.cli.commands.evolve import _has_news
 from lumen_tui.cli.main import main
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.events import recent_events

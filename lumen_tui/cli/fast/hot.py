@@ -160,7 +160,7 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
 
 
 def _inbox(argv: list[str], state: dict[str, str]) -> int:
-    from lumen_tui.cli import inbox
+    from lumen_tui.cli.fast import inbox
 
     options, flags, words = _options(argv, _INBOX, _INBOX_FLAGS)
     if words or ("limit" in options and int(options["limit"]) < 1):
@@ -195,7 +195,7 @@ def _ready(argv: list[str], state: dict[str, str]) -> int:
 def _search(argv: list[str], state: dict[str, str]) -> int:
     if "--" in argv:
         raise ValueError(argv)
-    from lumen_tui.cli import search
+    from lumen_tui.cli.commands import search
 
     options, flags, words = _options(argv, {**_COMMON, **search.OPTIONS}, search.FLAGS)
     return search.light(_root(options, state), options, flags, words)

@@ -11,7 +11,7 @@ from typing import Any
 
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli import knowledge
+from lumen_tui.cli.commands import knowledge
 from lumen_tui.cli.lumenflow.spelling import Spelling, plainly, text
 from lumen_tui.cli.session import Session, document, say
 from lumen_tui.model.session import TIERS
@@ -39,7 +39,7 @@ def _triage(session: Session, given: Namespace) -> int:
     to = {"lane": given.lane, "title": given.title or "", "wu_id": given.wu_id or ""}
     why = {"reason": checks.reason(given.reason or "") if given.archive else ""}
     if given.promote:
-        from lumen_tui.cli.triage import tell_alike  # what compares titles is not for every command
+        from lumen_tui.cli.commands.triage import tell_alike  # what compares titles is not for every command
 
         tell_alike(session, found)
     verb, facts = ("triage.promote", to) if given.promote else ("triage.archive", why)

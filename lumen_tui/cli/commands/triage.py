@@ -11,7 +11,7 @@ import msgspec
 
 from lumen_tui.actions import checks, fields, places
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.cli import judged
+from lumen_tui.cli.commands import judged
 from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.likeness import Titles
 from lumen_tui.model import ids, times

@@ -6,8 +6,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import context
+from lumen_tui.cli.commands.sessions import add_author
 from lumen_tui.cli.session import Session, document, say, talk
-from lumen_tui.cli.sessions import add_author
 from lumen_tui.model.page import Block
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.search import described, head
+from lumen_tui.cli.commands.search import described, head
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.model.text import one_line
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui.cli.commands.tasks import seconds_of
 from lumen_tui.cli.session import Session, say, talk
-from lumen_tui.cli.tasks import seconds_of
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.search import declare_filters, run_search
+from lumen_tui.cli.commands.search import declare_filters, run_search
 from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.archive import KINDS, USUAL, Passage

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli import editing, rolestats
+from lumen_tui.cli.commands import editing, rolestats
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.roles import ALL_TOOLS, Role

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions import ready
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.commands.sessions import add_author, add_key, add_place, belonging
 from lumen_tui.cli.fast import warm
 from lumen_tui.cli.session import Session, say, talk
-from lumen_tui.cli.sessions import add_author, add_key, add_place, belonging
 from lumen_tui.model import ids
 
 if TYPE_CHECKING:

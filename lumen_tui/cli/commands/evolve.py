@@ -78,7 +78,7 @@ def _config(session: Session) -> EvolutionConfig:
 
 
 def run(session: Session, args: Namespace) -> int:
-    from lumen_tui.cli import evolved
+    from lumen_tui.cli.commands import evolved
 
     judged = evolved.judge(session, args)
     if judged is not None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.actions import fields, places
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.places import Place
-from lumen_tui.cli import inbox
-from lumen_tui.cli.fast import light
+from lumen_tui.cli.fast import inbox, light
 from lumen_tui.cli.session import Session, made
 from lumen_tui.model import ids, times
 
