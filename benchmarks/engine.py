@@ -35,7 +35,7 @@ began = time.perf_counter()
 engine.open()
 async def beats():
     began = time.perf_counter()
-    while engine.tending.index.loading:
+    while engine.supervisor.index.loading:
         engine.look()
     print(time.perf_counter() - began)
     for _ in range(21):

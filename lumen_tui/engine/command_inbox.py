@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor.pauses import Pausing
-from lumen_tui.engine.supervisor.supervisor import Tending
+from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
@@ -37,9 +37,9 @@ class Wishes:
 class Orders:
     """Follows commands.jsonl and answers each command in command-receipts.jsonl."""
 
-    def __init__(self, store: Store, log: EventLog, tending: Tending) -> None:
-        self._store, self._log, self._tending = store, log, tending
-        self.pausing = Pausing(store.layout, log, tending.index)
+    def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor) -> None:
+        self._store, self._log, self._supervisor = store, log, supervisor
+        self.pausing = Pausing(store.layout, log, supervisor.index)
         self.stops_after_tasks = ""  # the reason, where the engine is to stop once no task runs
         self._follower = Follower(store.layout.commands)
         self._generation = -1  # of the follower when the receipts were read last
@@ -133,10 +133,10 @@ class Orders:
         return True, "stopping; workers go on and are adopted by the next engine"
 
     def _end_all(self, reason: str, now: float) -> int:
-        self._tending.index.refresh(now, {}, only=set())
-        alive = [view for view in self._tending.index.begun() if view.status.alive]
+        self._supervisor.index.refresh(now, {}, only=set())
+        alive = [view for view in self._supervisor.index.begun() if view.status.alive]
         for view in alive:
-            self._tending.end(view, status="cancelled", reason=reason, now=now)
+            self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return len(alive)
 
     def _do_pause(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
@@ -153,7 +153,7 @@ class Orders:
         return self.pausing.resume(command.target, alone=command.after == "alone")
 
     def _do_cancel(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
-        view = self._tending.index.find(command.target)
+        view = self._supervisor.index.find(command.target)
         if view is None:
             return False, f"there is no task {command.target}"
         if view.status.ended or view.archived or view.finished:
@@ -162,5 +162,5 @@ class Orders:
         if command.after == "step" and view.status.alive:
             task_end.ask_to_stop(self._store.layout.task(view.id), "cancelled", reason, after="step")
             return True, "it ends after the step it is at"
-        self._tending.end(view, status="cancelled", reason=reason, now=now)
+        self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return True, "cancelled" if not view.status.alive else "ending it: ask, terminate, kill"

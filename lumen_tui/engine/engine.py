@@ -22,7 +22,7 @@ from lumen_tui.engine.sandboxing import Sandboxing
 from lumen_tui.engine.settings import Settings
 from lumen_tui.engine.supervisor.kill_switch import KillSwitch
 from lumen_tui.engine.supervisor.role_expiry import Tenure
-from lumen_tui.engine.supervisor.supervisor import Tended, Tending
+from lumen_tui.engine.supervisor.supervisor import TaskSupervisor, Tended
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
@@ -109,12 +109,12 @@ class Engine:
         self.log = EventLog(self.store, self._listeners)
         self.beat_log = BeatLog(self.log)
         self.sandbox = Sandboxing(layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier))
-        self.tending = Tending(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
-        self.questions = Questions(layout, self.log, self.tending.index.find)
-        self.orders = Orders(self.store, self.log, self.tending)
+        self.supervisor = TaskSupervisor(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
+        self.questions = Questions(layout, self.log, self.supervisor.index.find)
+        self.orders = Orders(self.store, self.log, self.supervisor)
         self.budgets = Budgets(self.store, self.log)
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
-        self.tending.starter.held_back = self.budgets.why_not
+        self.supervisor.starter.held_back = self.budgets.why_not
         self._damage = DamageScan(layout)
         self.tenure = Tenure(self.store, self.log)
         self._hook_news = HookNews(self.store, self.log, now)
@@ -122,7 +122,7 @@ class Engine:
         self._sweeper.sweep(now)
         self._say("starting", now)
         self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
-        adopted = self.tending.recover(now)
+        adopted = self.supervisor.recover(now)
         self._rouse()
         self.settings.refresh(self.log, now)
         completed = self.loop.recover(self.config)
@@ -141,7 +141,7 @@ class Engine:
         from lumen_tui.engine.loops.loops import MainLoop
 
         self.freshness = Freshness(self.store, self.log)
-        self.loop = MainLoop(self.store, self.log, self.tending, today=self.budgets.today)
+        self.loop = MainLoop(self.store, self.log, self.supervisor, today=self.budgets.today)
         self.arrivals = Arrivals(self.store.layout, self.loop)
         self.learning = Learning(self.store.layout, self.log)
 
@@ -156,7 +156,7 @@ class Engine:
             self._say("stopped", now, note=why)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
-        self.tending.starter.close()
+        self.supervisor.starter.close()
         self._lease.release()
         self._lease = None
 
@@ -174,20 +174,20 @@ class Engine:
         self.check_folder()
         now = self.clock.now()
         self.settings.refresh(self.log, now)
-        self.tending.config = self.config
-        self.tending.starter.provider = provider_name(self.config.models, os.environ)
-        self.tending.starter.models = self.config.models
+        self.supervisor.config = self.config
+        self.supervisor.starter.provider = provider_name(self.config.models, os.environ)
+        self.supervisor.starter.models = self.config.models
         killed = self.switch.look(now)
         self._hook_news.look(now)
         self.freshness.look(now)
-        self.budgets.look(self.config.budget, now, costs=self.tending.starter.provider != "offline")
+        self.budgets.look(self.config.budget, now, costs=self.supervisor.starter.provider != "offline")
         wishes = self.orders.carry_out(now)
-        self.tending.starter.paused_roles = self.orders.pausing.parts.roles
+        self.supervisor.starter.paused_roles = self.orders.pausing.parts.roles
         may_start = self.orders.paused() is None and killed is None and not self.orders.stops_after_tasks
         self.questions.look(now)
-        tended = self.tending.look(now, may_start=may_start)
+        tended = self.supervisor.look(now, may_start=may_start)
         self.learning.note_ended(tended.collected)
-        if self.orders.stops_after_tasks and not self.tending.index.running():
+        if self.orders.stops_after_tasks and not self.supervisor.index.running():
             wishes.stop = self.orders.stops_after_tasks
         self.loop.look(self.config, now, may_start=may_start and self.orders.pausing.parts.loop is None)
         return wishes, tended

@@ -58,7 +58,7 @@ class Runner:
         codes = self._hear_signals() if self.options.signals else {}
         try:
             await self._beats()
-            await self.engine.tending.wait_for_endings()
+            await self.engine.supervisor.wait_for_endings()
             await self.engine.learning.wait()
         except StateGone as error:
             self.stop_reason = str(error)
@@ -101,7 +101,7 @@ class Runner:
         return bool(self.stop_reason)
 
     def _busy(self) -> bool:
-        return any(not view.finished for view in self.engine.tending.index.live())
+        return any(not view.finished for view in self.engine.supervisor.index.live())
 
     async def _beat(self, reason: str) -> BeatReport:
         """One beat. A disk or a system that does not go along makes the engine degraded, not dead: the next beat tries
@@ -159,10 +159,10 @@ class Runner:
 
     def _longest(self) -> float:
         """How long to sleep at most."""
-        tending = self.engine.tending
-        if tending.index.loading:
+        supervisor = self.engine.supervisor
+        if supervisor.index.loading:
             return 0.0
-        return _POLL if tending.starter.wakeups.deaf else _TICK
+        return _POLL if supervisor.starter.wakeups.deaf else _TICK
 
     def _look_at_clocks(self, due: float, slept: float) -> None:
         """Tell the right time of the next beat after the wall clock was moved; have a zygote made in quiet times."""
@@ -170,7 +170,7 @@ class Runner:
         if self.engine.notice_jump(clock.now()):
             self._announce(clock.now() + due - clock.running())
         if slept > _WARM_AFTER:
-            self.engine.tending.starter.warm_up(self.engine.config)
+            self.engine.supervisor.starter.warm_up(self.engine.config)
 
     def _plan(self, *, soon: bool, before: float = float("inf")) -> float:
         """When the next beat is due, in running time and at most `before`; announced in wall time."""
@@ -181,7 +181,7 @@ class Runner:
 
     async def _stirred(self, seconds: float) -> None:
         """Return when something happened that wakes the engine, or after that time."""
-        wakeups = self.engine.tending.starter.wakeups
+        wakeups = self.engine.supervisor.starter.wakeups
         loop = asyncio.get_running_loop()
         self._woken.clear()
         loop.add_reader(wakeups.fileno(), self._woken.set)
@@ -205,10 +205,10 @@ class Runner:
         except OSError:
             stamp = 0
         moved, self._folder_stamp = stamp != self._folder_stamp, stamp
-        tending = self.engine.tending
-        woken = tending.starter.wakeups.happened()
-        moved = moved or woken or tending.index.loading or self.engine.switch.changed()
-        return moved or self.engine.orders.waiting or tending.starter.child_ended()
+        supervisor = self.engine.supervisor
+        woken = supervisor.starter.wakeups.happened()
+        moved = moved or woken or supervisor.index.loading or self.engine.switch.changed()
+        return moved or self.engine.orders.waiting or supervisor.starter.child_ended()
 
     def _look(self) -> bool:
         """Commands and tasks at once; True where a whole beat was asked for."""

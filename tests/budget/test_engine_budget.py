@@ -32,10 +32,10 @@ def beat(engine):
     async def once():
         for _ in range(2):  # a task that is new in one look starts in the next
             await engine.beat(engine.clock.now())
-        for view in engine.tending.index.begun():
+        for view in engine.supervisor.index.begun():
             if view.status.alive:
-                engine.tending.end(view, status="cancelled", reason="test", now=engine.clock.now())
-        await engine.tending.wait_for_endings()
+                engine.supervisor.end(view, status="cancelled", reason="test", now=engine.clock.now())
+        await engine.supervisor.wait_for_endings()
 
     asyncio.run(once())
 

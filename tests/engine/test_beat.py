@@ -213,7 +213,7 @@ async def test_a_worker_that_ignores_everything_is_killed_in_the_end(world):
     await world.beat()
     world.do("task.cancel", task_id=task_id)
     await world.beat()
-    await world.engine().tending.wait_for_endings()
+    await world.engine().supervisor.wait_for_endings()
     assert child.wait(5) == -signal.SIGKILL
     assert world.status(task_id) == "cancelled"
 
@@ -362,7 +362,7 @@ async def test_a_cancel_that_comes_right_behind_the_start_ends_the_worker(world,
     await world.beat()
     world.do("task.cancel", task_id=task_id)
     await world.beat()
-    await world.engine().tending.wait_for_endings()
+    await world.engine().supervisor.wait_for_endings()
     assert not locks.is_locked(world.layout.task(task_id) / "run.lock")
     await world.beat()
     assert world.status(task_id) == "cancelled"

@@ -170,13 +170,13 @@ async def beats(root: Path, times: int) -> None:
                 say(str(count))
                 sys.stdin.readline()
     finally:
-        await engine.tending.wait_for_endings()
+        await engine.supervisor.wait_for_endings()
         engine.close("done")
 
 
 async def at_rest(engine: Engine) -> None:
     """Let workers, probes and learning come to their end."""
-    while engine.tending.index.running() or engine.freshness.busy:
+    while engine.supervisor.index.running() or engine.freshness.busy:
         await asyncio.sleep(0.01)
         engine.look()
     await engine.learning.settled()

@@ -91,7 +91,7 @@ async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypat
         assert grown.total() < 8, grown  # else one id at least for each task and each command
         assert len(os.listdir("/proc/self/fd")) <= files
     finally:
-        await engine.tending.wait_for_endings()
+        await engine.supervisor.wait_for_endings()
         engine.close("done")
 
 

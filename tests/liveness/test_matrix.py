@@ -115,7 +115,7 @@ async def test_a_killed_worker_is_lost_at_once_and_the_reason_names_the_signal(w
     folder = world.layout.task(task_id)
     child = world.hold(task_id)
     await world.beat()
-    world.open().tending.starter._children[task_id] = child
+    world.open().supervisor.starter._children[task_id] = child
     child.kill()
     world.until_true(lambda: world.room.task(task_id).status is Status.LOST)
     world.until_true(lambda: child.poll() is not None)
@@ -161,7 +161,7 @@ async def test_a_reused_pid_is_neither_taken_for_the_worker_nor_killed(world):
     assert world.room.task(task_id).status is Status.LOST
     world.do("task.cancel", task_id=task_id)
     await world.beat()
-    await world.open().tending.wait_for_endings()
+    await world.open().supervisor.wait_for_endings()
     assert bystander.poll() is None
 
 
@@ -175,9 +175,9 @@ async def test_a_cancel_reaches_a_worker_whose_run_json_names_another_process(wo
     files.replace(world.layout.task(task_id) / "run.json", msgspec.json.encode({**run, "start_ticks": 1}))
     await world.beat()
     engine = world.open()
-    view = engine.tending.index.find(task_id)
-    engine.tending.end(view, status="cancelled", reason="no more", now=world.clock.now())
-    await engine.tending.wait_for_endings()
+    view = engine.supervisor.index.find(task_id)
+    engine.supervisor.end(view, status="cancelled", reason="no more", now=world.clock.now())
+    await engine.supervisor.wait_for_endings()
     assert child.wait(5) == -signal.SIGKILL
     assert bystander.poll() is None
     assert world.room.task(task_id).status is Status.CANCELLED
@@ -191,10 +191,10 @@ async def test_the_time_limit_counts_neither_a_moved_clock_nor_the_machines_slee
     world.clock.wall += 3 * DAY
     world.clock.sleep(7200)
     await world.beat()
-    assert not world.open().tending._ending
+    assert not world.open().supervisor._ending
     world.clock.pass_time(120)
     await world.beat()
-    await world.open().tending.wait_for_endings()
+    await world.open().supervisor.wait_for_endings()
     assert "timed out" in (world.layout.task(task_id) / "exit.json").read_text()
 
 
@@ -204,11 +204,11 @@ async def test_a_role_whose_workers_keep_dying_stops_until_a_person_resumes_it(w
     for attempt in range(1, 4):
         child = world.hold(task_id, attempt=attempt)
         world.engine().orders  # noqa: B018 - it is open
-        world.engine().tending.starter.paused_roles = {"researcher"}
+        world.engine().supervisor.starter.paused_roles = {"researcher"}
         child.kill()
         child.wait()
-        world.engine().tending.config = world.engine().config
-        world.engine().tending.look(world.clock.now(), may_start=False)
+        world.engine().supervisor.config = world.engine().config
+        world.engine().supervisor.look(world.clock.now(), may_start=False)
         world.clock.pass_time(60)
     assert kinds(world).count("role_stopped") == 1
     assert (await world.beat()).tended.started == []
@@ -226,8 +226,8 @@ async def test_deaths_far_apart_stop_nothing(world):
         child = world.hold(task_id, attempt=attempt)
         child.kill()
         child.wait()
-        world.engine().tending.config = world.engine().config
-        world.engine().tending.look(world.clock.now(), may_start=False)
+        world.engine().supervisor.config = world.engine().config
+        world.engine().supervisor.look(world.clock.now(), may_start=False)
         world.clock.pass_time(400)
     assert "role_stopped" not in kinds(world)
 

@@ -136,7 +136,7 @@ async def test_a_resting_worker_hears_a_cancel(world):
     await world.until(lambda: len(tail_events(folder(world, task_id))) >= 2)
     world.do("task.cancel", task_id=task_id)
     await world.beat()
-    await world.engine().tending.wait_for_endings()
+    await world.engine().supervisor.wait_for_endings()
     assert world.room.task(task_id).status is Status.CANCELLED
 
 
@@ -159,7 +159,7 @@ async def test_stop_now_ends_the_workers_too(world):
     await world.beat()
     engine_stop(world, "now")
     assert (await world.beat()).wishes.stop == "the day is over"
-    await world.engine().tending.wait_for_endings()
+    await world.engine().supervisor.wait_for_endings()
     assert world.room.task(running).status is Status.CANCELLED
     assert "stopped with the engine by tester" in (folder(world, running) / "exit.json").read_text()
 
@@ -174,7 +174,7 @@ async def test_a_cancelled_task_is_put_back_by_undo(world):
     for task_id in (never, cut):
         world.do("task.cancel", task_id=task_id)
     await world.beat()
-    await world.engine().tending.wait_for_endings()
+    await world.engine().supervisor.wait_for_endings()
     await world.beat()
     assert [world.status(name) for name in (never, cut)] == ["cancelled", "cancelled"]
     for _ in range(2):

@@ -84,7 +84,7 @@ async def a_day(office: Any, api: Any, day: int) -> None:
     office.clock.pass_time(3600)
     await office.beat()
     await office.engine.learning.settled()
-    await office.until(lambda: not office.engine.freshness.busy and not office.engine.tending.index.running())
+    await office.until(lambda: not office.engine.freshness.busy and not office.engine.supervisor.index.running())
 
 
 async def test_what_was_opened_for_one_use_is_closed_without_the_garbage_collector(office, api, no_collector):

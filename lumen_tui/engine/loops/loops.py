@@ -19,7 +19,7 @@ from lumen_tui.engine.loops.inputs import News, gather
 from lumen_tui.engine.loops.offline import story
 from lumen_tui.engine.loops.session import LoopSession
 from lumen_tui.engine.supervisor.dispatcher import role_or_why
-from lumen_tui.engine.supervisor.supervisor import Tending
+from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
@@ -46,10 +46,10 @@ class Turn:
 class MainLoop:
     """Runs loops and keeps their numbers: never back, never twice."""
 
-    def __init__(self, store: Store, log: EventLog, tending: Tending, *, today: Today) -> None:
-        self._store, self._log, self._tending, self._today = store, log, tending, today
+    def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor, *, today: Today) -> None:
+        self._store, self._log, self._supervisor, self._today = store, log, supervisor, today
         self.state = read_json(store.layout.loop_state, LoopState)
-        self._session = LoopSession(store, tending)
+        self._session = LoopSession(store, supervisor)
         self._cursor: dict[str, Any] = {}  # behind what was looked at for this loop and this name
         self._looked_for: tuple[LoopState | None, str] | None = None
         self._woke: dict[str, float] = {}  # tasks whose signals began a loop since the last regular beat, and when
@@ -118,7 +118,7 @@ class MainLoop:
             return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
         if why := self._rests(news, config, now) or self._waits(news) if not asked else "":
             return Turn(skipped=why)
-        if why := self._tending.starter.held_back(agent.ROLE):
+        if why := self._supervisor.starter.held_back(agent.ROLE):
             return Turn(skipped=why)
         begins()
         begun = self._session.begin(self._next(), news, config, now)

@@ -16,7 +16,7 @@ from lumen_tui.engine.loops.capsules import Capsules
 from lumen_tui.engine.loops.inputs import News
 from lumen_tui.engine.loops.offline import by_end, came_ids, failed, results, shown, signal_words, usage_of
 from lumen_tui.engine.loops.packet import packet_of
-from lumen_tui.engine.supervisor.supervisor import Tending
+from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
 from lumen_tui.model.agent import OpenLoop
 from lumen_tui.model.briefing import Briefing
@@ -41,8 +41,8 @@ _OBJECTIVE = "Loop {}: see what came in, decide what is worth doing, give it to 
 class LoopSession:
     """The session that is at work, if any. Only one is at a time."""
 
-    def __init__(self, store: Store, tending: Tending) -> None:
-        self._store, self._tending = store, tending
+    def __init__(self, store: Store, supervisor: TaskSupervisor) -> None:
+        self._store, self._supervisor = store, supervisor
         self.open = read_json(store.layout.open_loop, OpenLoop)
         self.capsules = Capsules(store.layout)
 
@@ -62,7 +62,7 @@ class LoopSession:
         self.open = self._record(facts, briefing)
         files.replace(layout.open_loop, clean_line(msgspec.json.encode(self.open)))
         task_files.add(layout, _spec(loop, briefing, now))
-        self._tending.notice(now)
+        self._supervisor.notice(now)
         self._start(now)
         return self.open
 
@@ -99,7 +99,7 @@ class LoopSession:
             return packet_of(self._store.layout, self.open, None, state, now)
         if task_files.read_exit(folder) is not None:
             return packet_of(self._store.layout, self.open, folder, state, now)
-        view = self._tending.index.find(name)
+        view = self._supervisor.index.find(name)
         if view is not None and view.status is Status.QUEUED:
             if (folder / agent.DEPOSIT_FILE).exists():  # the attempt that was lost had come to its end
                 write_exit(folder, name, "done", "", attempt=max(1, view.attempt), now=now)
@@ -109,7 +109,7 @@ class LoopSession:
 
     def _start(self, now: float) -> None:
         assert self.open is not None  # noqa: S101 - both callers look before
-        self._tending.starter.start_loop(agent.task_id(self.open.loop), now)
+        self._supervisor.starter.start_loop(agent.task_id(self.open.loop), now)
 
     def close(self) -> None:
         """The packet of the session stands."""

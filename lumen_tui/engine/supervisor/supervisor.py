@@ -70,7 +70,7 @@ class Tended:
     lost: list[str] = field(default_factory=list)
 
 
-class Tending:
+class TaskSupervisor:
     """Owns the workers of one engine."""
 
     def __init__(self, store: Store, log: EventLog, *, epoch: int, clock: Clock | None = None) -> None:

@@ -158,7 +158,7 @@ async def end(folder: Path, run: Run, *, status: str, reason: str, ask: float, t
 
 async def _gone(lock: Path, leader: ProcessId, seconds: float) -> bool:
     """Whether the worker ends in time. Its folder may be archived meanwhile, so the lock alone does not tell."""
-    import asyncio  # late: see `tending`
+    import asyncio  # late: see `supervisor`
 
     for _ in range(max(1, round(seconds / _LOOK_EVERY))):
         if not locks.is_locked(lock) and not process.is_same(leader):
