@@ -22,7 +22,7 @@ from lumen_tui.engine.sandboxing import Sandboxing
 from lumen_tui.engine.settings import Settings
 from lumen_tui.engine.supervisor.kill_switch import KillSwitch
 from lumen_tui.engine.supervisor.role_expiry import Tenure
-from lumen_tui.engine.supervisor.supervisor import TaskSupervisor, Tended
+from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
@@ -53,7 +53,7 @@ class BeatReport:
 
     beat: int
     reason: str
-    tended: Tended = field(default_factory=Tended)
+    supervised: SupervisionResult = field(default_factory=SupervisionResult)
     wishes: Wishes = field(default_factory=Wishes)
     loop: int = 0  # the number of the loop that ran, 0 where none did
     skipped: str = ""  # why there was no loop
@@ -61,8 +61,10 @@ class BeatReport:
     @property
     def idle(self) -> bool:
         """Whether there was nothing to do."""
-        tended = self.tended
-        return not (tended.started or tended.collected or tended.lost or self.loop or self.wishes.carried_out)
+        supervised = self.supervised
+        return not (
+            supervised.started or supervised.collected or supervised.lost or self.loop or self.wishes.carried_out
+        )
 
 
 class Engine:
@@ -169,7 +171,7 @@ class Engine:
         if there != self._folder:
             raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
 
-    def look(self) -> tuple[Wishes, Tended]:
+    def look(self) -> tuple[Wishes, SupervisionResult]:
         """Commands and tasks only: the part of a beat that cannot wait for the next one."""
         self.check_folder()
         now = self.clock.now()
@@ -185,12 +187,12 @@ class Engine:
         self.supervisor.starter.paused_roles = self.orders.pausing.parts.roles
         may_start = self.orders.paused() is None and killed is None and not self.orders.stops_after_tasks
         self.questions.look(now)
-        tended = self.supervisor.look(now, may_start=may_start)
-        self.learning.note_ended(tended.collected)
+        supervised = self.supervisor.look(now, may_start=may_start)
+        self.learning.note_ended(supervised.collected)
         if self.orders.stops_after_tasks and not self.supervisor.index.running():
             wishes.stop = self.orders.stops_after_tasks
         self.loop.look(self.config, now, may_start=may_start and self.orders.pausing.parts.loop is None)
-        return wishes, tended
+        return wishes, supervised
 
     async def beat(self, now: float, reason: str = "timer") -> BeatReport:
         """One pass: commands, tasks, rules, and a loop of the main agent only if there is something for it."""
@@ -198,7 +200,7 @@ class Engine:
         report = BeatReport(beat=self.beats, reason=reason)
         self._say("beating", now)
         self.notice_jump(now)
-        report.wishes, report.tended = self.look()
+        report.wishes, report.supervised = self.look()
         self._keep_damage(now)
         self._sweeper.sweep(now)
         self.questions.tend(now)

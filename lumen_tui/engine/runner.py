@@ -215,12 +215,12 @@ class Runner:
         if self._superseded():
             return False
         try:
-            wishes, tended = self.engine.look()
+            wishes, supervised = self.engine.look()
             arrived = self.engine.arrivals.look(self.engine.config)
         except (files.StoreError, OSError):
             return False
         self._note(wishes.stop)
-        self._soon = self._soon or arrived or bool(tended.collected)
+        self._soon = self._soon or arrived or bool(supervised.collected)
         if wishes.carried_out or self.engine.rest() != self.engine.said:
             self._announce(self.engine.next_due)
         return wishes.beat

@@ -44,8 +44,8 @@ class Output:
         if self._json:
             self._line(
                 {"type": "beat", "beat": report.beat, "reason": report.reason, "loop": report.loop,
-                 "started": report.tended.started, "collected": report.tended.collected,
-                 "lost": report.tended.lost, "skipped": report.skipped}
+                 "started": report.supervised.started, "collected": report.supervised.collected,
+                 "lost": report.supervised.lost, "skipped": report.skipped}
             )  # fmt: skip
             return
         loop = f"loop {report.loop}" if report.loop else f"no loop: {report.skipped}"

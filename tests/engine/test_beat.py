@@ -36,15 +36,15 @@ async def test_a_task_is_started_finished_collected_once_and_archived(world):
     task_id = world.task()
     assert world.status(task_id) == "queued"
     first = await world.beat()
-    assert first.tended.started == [task_id]
+    assert first.supervised.started == [task_id]
     await finish(world, task_id)
     world.clock.pass_time(300)
     second = await world.beat()
-    assert second.tended.collected == [task_id]
+    assert second.supervised.collected == [task_id]
     assert second.loop == 1
     world.clock.pass_time(300)
     third = await world.beat()
-    assert third.tended.collected == []
+    assert third.supervised.collected == []
     assert kinds(world).count("task_ended") == 1
     assert world.status(task_id) == "done"
     assert not world.layout.task(task_id).exists()
@@ -123,7 +123,7 @@ async def test_a_running_worker_is_adopted_after_a_crash_and_collected_once(worl
         await world.beat()
         world.crash()
         report = await world.beat()
-        assert report.tended.started == []
+        assert report.supervised.started == []
         assert "adopted" in kinds(world)
         assert world.status(slow) in ("running", "stalled")
     finally:
@@ -157,7 +157,7 @@ async def test_a_lost_worker_is_tried_again_where_it_only_reads_and_then_given_u
     files.replace(folder / "run.json", msgspec.json.encode(Run(attempt=1, started_at=iso(world.clock.now()))))
     world.engine().config.workers  # noqa: B018 - opened before the look
     report = await world.beat()
-    assert report.tended.lost == [task_id]
+    assert report.supervised.lost == [task_id]
     assert (folder / "run.1.json").exists()
     await world.until(lambda: (folder / "exit.json").exists() or world.status(task_id) in ("done", "queued", "running"))
     report = await world.beat()
@@ -243,11 +243,11 @@ async def test_pause_starts_nothing_and_survives_a_restart(world):
     world.do("engine.pause", reason="maintenance")
     task_id = world.task()
     report = await world.beat()
-    assert report.tended.started == [] and "paused" in report.skipped
+    assert report.supervised.started == [] and "paused" in report.skipped
     world.crash()
-    assert (await world.beat()).tended.started == []
+    assert (await world.beat()).supervised.started == []
     world.do("engine.resume")
-    assert (await world.beat()).tended.started == [task_id]
+    assert (await world.beat()).supervised.started == [task_id]
     await finish(world, task_id)
 
 
@@ -337,10 +337,10 @@ async def test_a_task_of_a_fired_role_waits_until_the_role_is_hired_again(world)
     task_id = world.task(role="analyst")
     spec = world.layout.task(task_id) / "spec.json"
     spec.write_text(spec.read_text().replace("analyst", "researcher"))
-    assert (await world.beat()).tended.started == []
+    assert (await world.beat()).supervised.started == []
     assert world.status(task_id) == "queued"
     world.do("role.rehire", name="researcher")
-    assert (await world.beat()).tended.started == [task_id]
+    assert (await world.beat()).supervised.started == [task_id]
     await finish(world, task_id)
 
 

@@ -211,11 +211,11 @@ async def test_a_role_whose_workers_keep_dying_stops_until_a_person_resumes_it(w
         world.engine().supervisor.look(world.clock.now(), may_start=False)
         world.clock.pass_time(60)
     assert kinds(world).count("role_stopped") == 1
-    assert (await world.beat()).tended.started == []
+    assert (await world.beat()).supervised.started == []
     needs = [item.text for item in world.room.look().attention]
     assert any("role researcher" in text and "died" in text for text in needs)
     world.do("engine.resume", target="role:researcher")
-    assert (await world.beat()).tended.started == [task_id]
+    assert (await world.beat()).supervised.started == [task_id]
     assert not [item for item in world.room.look().attention if "researcher" in item.text and "died" in item.text]
 
 

@@ -40,15 +40,15 @@ async def test_a_pause_says_who_why_and_until_when_and_ends_by_itself(world):
     world.do("engine.pause", reason="backup", seconds=7200)
     task_id = world.task()
     report = await world.beat()
-    assert report.tended.started == []
+    assert report.supervised.started == []
     assert "paused by tester until 2026-" in report.skipped and "backup" in report.skipped
     world.engine().sleep(world.clock.now(), world.clock.now() + 300)
     beat = read_json(world.layout.heartbeat, Heartbeat)
     assert beat is not None and beat.phase == "paused" and "backup" in beat.note
     world.clock.pass_time(7100)
-    assert (await world.beat()).tended.started == []
+    assert (await world.beat()).supervised.started == []
     world.clock.pass_time(200)
-    assert (await world.beat()).tended.started == [task_id]
+    assert (await world.beat()).supervised.started == [task_id]
     assert "resumed" in kinds(world)
     await world.until(lambda: ended(world, task_id))
 
@@ -59,7 +59,7 @@ async def test_a_paused_loop_lets_tasks_go_on(world):
     world.do("signal.send", message="hello")
     task_id = world.task()
     report = await world.beat()
-    assert (report.tended.started, report.loop) == ([task_id], 0)
+    assert (report.supervised.started, report.loop) == ([task_id], 0)
     assert "the loop is paused by tester" in report.skipped
     await world.until(lambda: ended(world, task_id))
     world.do("engine.resume", target="loop")
@@ -147,7 +147,7 @@ async def test_stop_after_the_tasks_waits_for_them_and_starts_nothing(world):
     waiting = world.task()
     engine_stop(world, "task")
     report = await world.beat()
-    assert (report.wishes.stop, report.tended.started) == ("", [])
+    assert (report.wishes.stop, report.supervised.started) == ("", [])
     await world.until(lambda: ended(world, running), 60)
     assert (await world.beat()).wishes.stop == "the day is over"
     assert world.room.task(waiting).status is Status.QUEUED
@@ -181,10 +181,10 @@ async def test_a_cancelled_task_is_put_back_by_undo(world):
         world.do("undo")
     assert [world.status(name) for name in (never, cut)] == ["queued", "queued"]
     assert (folder(world, cut) / "run.1.json").exists()
-    assert cut in (await world.beat()).tended.started
+    assert cut in (await world.beat()).supervised.started
     await world.until(lambda: ended(world, cut), 60)
     report = await world.beat()
-    assert cut in report.tended.collected
+    assert cut in report.supervised.collected
     assert [event.data["status"] for event in recent_events(world.store, 99) if event.task_id == cut and
             event.kind == "task_ended"] == ["cancelled", "done"]  # fmt: skip
 
@@ -193,7 +193,7 @@ async def test_undo_of_a_cancel_that_no_engine_has_seen_yet(world):
     task_id = world.task()
     world.do("task.cancel", task_id=task_id)
     world.do("undo")
-    assert (await world.beat()).tended.started == [task_id]
+    assert (await world.beat()).supervised.started == [task_id]
     await world.until(lambda: ended(world, task_id))
     assert world.room.task(task_id).status is Status.DONE
 
@@ -223,7 +223,7 @@ async def test_a_bare_resume_lifts_the_pauses_of_the_loop_and_of_roles_too(world
     await world.beat()
     assert list(world.room.look().paused) == ["everything", "the loop", "role researcher"]
     assert "the loop, role researcher too" in world.do("engine.resume").summary
-    assert (await world.beat()).tended.started == [task_id]
+    assert (await world.beat()).supervised.started == [task_id]
     assert receipts(world)[-1] == "resumed, with loop, researcher"
     assert world.room.look().paused == {}
     await world.until(lambda: ended(world, task_id))

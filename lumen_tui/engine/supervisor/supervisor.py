@@ -62,7 +62,7 @@ def told_ends(store: Store) -> set[Attempt]:
 
 
 @dataclass
-class Tended:
+class SupervisionResult:
     """What one look at the tasks changed."""
 
     started: list[str] = field(default_factory=list)
@@ -101,9 +101,9 @@ class TaskSupervisor:
         """Take in tasks that were made a moment ago."""
         self.index.refresh(now, {}, only=set(), running=self._clock.running())
 
-    def look(self, now: float, *, may_start: bool) -> Tended:
+    def look(self, now: float, *, may_start: bool) -> SupervisionResult:
         """One pass over the tasks. Reads nothing of a task on which nothing changed."""
-        tended = Tended()
+        supervised = SupervisionResult()
         self.starter.reap()
         self.index.refresh(now, {}, only=set(), running=self._clock.running())
         self._dismissed.refresh()
@@ -112,16 +112,16 @@ class TaskSupervisor:
             if view.id in self._settled and view.id not in self._dealt:
                 continue
             if view.status is Status.LOST and not view.finished:
-                self._lost(view, tended, now)
+                self._lost(view, supervised, now)
             elif view.finished:
-                self._collect(view, tended, now)
+                self._collect(view, supervised, now)
             else:
                 self._tend(view, now)
         self._forget_others()
         self.starter.watch(self.index.running())
         if may_start and not self.index.loading:
-            tended.started = self.starter.start_next(self.config, now)
-        return tended
+            supervised.started = self.starter.start_next(self.config, now)
+        return supervised
 
     def _forget_others(self) -> None:
         """Keep nothing of tasks that were archived or taken away: an engine runs for months."""
@@ -133,12 +133,12 @@ class TaskSupervisor:
         self._settled &= begun
         self.starter.forget_others(begun)
 
-    def _lost(self, view: TaskView, tended: Tended, now: float) -> None:
+    def _lost(self, view: TaskView, supervised: SupervisionResult, now: float) -> None:
         """A worker went without a word: try again where that is safe, give up where it is not."""
         if view.id in self._ending:
             return  # we ended it ourselves; that job writes the exit
         folder = self._store.layout.task(view.id)
-        tended.lost.append(view.id)
+        supervised.lost.append(view.id)
         self.index.expect(view.id)
         if stop := read_json(folder / "stop.json", Stop):
             task_end.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
@@ -164,11 +164,11 @@ class TaskSupervisor:
         reads = isinstance(role, Role) and not role.write and role.shell != "any"
         return reads or (isinstance(role, Role) and nothing_begun(folder, attempt))
 
-    def _collect(self, view: TaskView, tended: Tended, now: float) -> None:
+    def _collect(self, view: TaskView, supervised: SupervisionResult, now: float) -> None:
         """Take a result in exactly once, then archive it. A failed task stays until a person has dealt with it."""
         folder = self._store.layout.task(view.id)
         if (view.id, view.attempt) not in self._collected and read_json(folder / "collected.json", Collected) is None:
-            tended.collected.append(view.id)
+            supervised.collected.append(view.id)
             self._tell(view, now)
             record = Collected(at=times.iso(now), status=str(view.status))
             files.replace(folder / "collected.json", msgspec.json.encode(record))
