@@ -116,7 +116,7 @@ class Engine:
         self.orders = Orders(self.store, self.log, self.supervisor)
         self.budgets = Budgets(self.store, self.log)
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
-        self.supervisor.starter.held_back = self.budgets.why_not
+        self.supervisor.dispatcher.held_back = self.budgets.why_not
         self._damage = DamageScan(layout)
         self.tenure = Tenure(self.store, self.log)
         self._hook_news = HookNews(self.store, self.log, now)
@@ -158,7 +158,7 @@ class Engine:
             self._say("stopped", now, note=why)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
-        self.supervisor.starter.close()
+        self.supervisor.dispatcher.close()
         self._lease.release()
         self._lease = None
 
@@ -177,14 +177,14 @@ class Engine:
         now = self.clock.now()
         self.settings.refresh(self.log, now)
         self.supervisor.config = self.config
-        self.supervisor.starter.provider = provider_name(self.config.models, os.environ)
-        self.supervisor.starter.models = self.config.models
+        self.supervisor.dispatcher.provider = provider_name(self.config.models, os.environ)
+        self.supervisor.dispatcher.models = self.config.models
         killed = self.switch.look(now)
         self._hook_news.look(now)
         self.freshness.look(now)
-        self.budgets.look(self.config.budget, now, costs=self.supervisor.starter.provider != "offline")
+        self.budgets.look(self.config.budget, now, costs=self.supervisor.dispatcher.provider != "offline")
         wishes = self.orders.carry_out(now)
-        self.supervisor.starter.paused_roles = self.orders.pausing.parts.roles
+        self.supervisor.dispatcher.paused_roles = self.orders.pausing.parts.roles
         may_start = self.orders.paused() is None and killed is None and not self.orders.stops_after_tasks
         self.questions.look(now)
         supervised = self.supervisor.look(now, may_start=may_start)

@@ -162,7 +162,7 @@ class Runner:
         supervisor = self.engine.supervisor
         if supervisor.index.loading:
             return 0.0
-        return _POLL if supervisor.starter.wakeups.deaf else _TICK
+        return _POLL if supervisor.dispatcher.wakeups.deaf else _TICK
 
     def _look_at_clocks(self, due: float, slept: float) -> None:
         """Tell the right time of the next beat after the wall clock was moved; have a zygote made in quiet times."""
@@ -170,7 +170,7 @@ class Runner:
         if self.engine.notice_jump(clock.now()):
             self._announce(clock.now() + due - clock.running())
         if slept > _WARM_AFTER:
-            self.engine.supervisor.starter.warm_up(self.engine.config)
+            self.engine.supervisor.dispatcher.warm_up(self.engine.config)
 
     def _plan(self, *, soon: bool, before: float = float("inf")) -> float:
         """When the next beat is due, in running time and at most `before`; announced in wall time."""
@@ -181,7 +181,7 @@ class Runner:
 
     async def _stirred(self, seconds: float) -> None:
         """Return when something happened that wakes the engine, or after that time."""
-        wakeups = self.engine.supervisor.starter.wakeups
+        wakeups = self.engine.supervisor.dispatcher.wakeups
         loop = asyncio.get_running_loop()
         self._woken.clear()
         loop.add_reader(wakeups.fileno(), self._woken.set)
@@ -206,9 +206,9 @@ class Runner:
             stamp = 0
         moved, self._folder_stamp = stamp != self._folder_stamp, stamp
         supervisor = self.engine.supervisor
-        woken = supervisor.starter.wakeups.happened()
+        woken = supervisor.dispatcher.wakeups.happened()
         moved = moved or woken or supervisor.index.loading or self.engine.switch.changed()
-        return moved or self.engine.orders.waiting or supervisor.starter.child_ended()
+        return moved or self.engine.orders.waiting or supervisor.dispatcher.child_ended()
 
     def _look(self) -> bool:
         """Commands and tasks at once; True where a whole beat was asked for."""

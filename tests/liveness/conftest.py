@@ -118,7 +118,7 @@ class World(base.World):
 
     def clean(self) -> None:
         if self._engine is not None:
-            self._engine.supervisor.starter.close()
+            self._engine.supervisor.dispatcher.close()
         self.crash()
         for path in self.layout.tasks.glob("*/run.lock"):
             process.kill_lock_holders(str(path))

@@ -115,7 +115,7 @@ async def test_a_killed_worker_is_lost_at_once_and_the_reason_names_the_signal(w
     folder = world.layout.task(task_id)
     child = world.hold(task_id)
     await world.beat()
-    world.open().supervisor.starter._children[task_id] = child
+    world.open().supervisor.dispatcher._children[task_id] = child
     child.kill()
     world.until_true(lambda: world.room.task(task_id).status is Status.LOST)
     world.until_true(lambda: child.poll() is not None)
@@ -204,7 +204,7 @@ async def test_a_role_whose_workers_keep_dying_stops_until_a_person_resumes_it(w
     for attempt in range(1, 4):
         child = world.hold(task_id, attempt=attempt)
         world.engine().orders  # noqa: B018 - it is open
-        world.engine().supervisor.starter.paused_roles = {"researcher"}
+        world.engine().supervisor.dispatcher.paused_roles = {"researcher"}
         child.kill()
         child.wait()
         world.engine().supervisor.config = world.engine().config

@@ -45,9 +45,9 @@ class LentZygote(Zygote):
             assert time.monotonic() < ends, "no zygote came up"
             time.sleep(0.02)
         self.take_ended()
-        starter = engine.supervisor.starter
-        starter.zygote = self
-        starter.wakeups.watch_fd(self.fileno())
+        dispatcher = engine.supervisor.dispatcher
+        dispatcher.zygote = self
+        dispatcher.wakeups.watch_fd(self.fileno())
 
 
 class Office:
@@ -71,7 +71,7 @@ class Office:
     def crash(self) -> None:
         """What SIGKILL leaves: the lease is gone, nothing else is written."""
         if self._engine is not None and self._engine._lease is not None:
-            self._engine.supervisor.starter.close()
+            self._engine.supervisor.dispatcher.close()
             self._engine._lease.release()
         self._engine = None
 

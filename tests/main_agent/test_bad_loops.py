@@ -113,7 +113,7 @@ async def test_an_engine_killed_at_any_point_completes_the_loop_once(office, api
     if moment == "current.json":
         monkeypatch.setattr("lumen_tui.store.tasks.task_files.add", _killed)
     elif moment == "spec.json":
-        monkeypatch.setattr(office.engine.supervisor.starter, "start_loop", _killed)
+        monkeypatch.setattr(office.engine.supervisor.dispatcher, "start_loop", _killed)
     with_kill = moment in ("current.json", "spec.json")
     if with_kill:
         with pytest.raises(Killed):

@@ -118,7 +118,7 @@ class MainLoop:
             return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
         if why := self._rests(news, config, now) or self._waits(news) if not asked else "":
             return Turn(skipped=why)
-        if why := self._supervisor.starter.held_back(agent.ROLE):
+        if why := self._supervisor.dispatcher.held_back(agent.ROLE):
             return Turn(skipped=why)
         begins()
         begun = self._session.begin(self._next(), news, config, now)

@@ -109,7 +109,7 @@ class LoopSession:
 
     def _start(self, now: float) -> None:
         assert self.open is not None  # noqa: S101 - both callers look before
-        self._supervisor.starter.start_loop(agent.task_id(self.open.loop), now)
+        self._supervisor.dispatcher.start_loop(agent.task_id(self.open.loop), now)
 
     def close(self) -> None:
         """The packet of the session stands."""

@@ -49,7 +49,7 @@ def death_words(code: int) -> str:
     return f"its exit code was {code}" if code else ""
 
 
-class Starter:
+class Dispatcher:
     """Starts queued tasks up to the limits, and keeps the processes it started."""
 
     def __init__(self, store: Store, log: EventLog, index: TaskIndex, *, epoch: int) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.dispatcher import Starter, role_or_why
+from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_why
 from lumen_tui.engine.supervisor.restart_limiter import Deaths
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
@@ -80,7 +80,7 @@ class TaskSupervisor:
         self._remembers = -1  # the revision of the index whose tasks alone are remembered
         self._met: dict[Attempt, float] = {}  # task and attempt -> awake time when this engine first saw it
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
-        self.starter = Starter(store, log, self.index, epoch=epoch)
+        self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch)
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._dismissed = PutAside(store.layout)
         self._told: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
@@ -104,7 +104,7 @@ class TaskSupervisor:
     def look(self, now: float, *, may_start: bool) -> SupervisionResult:
         """One pass over the tasks. Reads nothing of a task on which nothing changed."""
         supervised = SupervisionResult()
-        self.starter.reap()
+        self.dispatcher.reap()
         self.index.refresh(now, {}, only=set(), running=self._clock.running())
         self._dismissed.refresh()
         self._dealt = self._dismissed.targets()
@@ -118,9 +118,9 @@ class TaskSupervisor:
             else:
                 self._tend(view, now)
         self._forget_others()
-        self.starter.watch(self.index.running())
+        self.dispatcher.watch(self.index.running())
         if may_start and not self.index.loading:
-            supervised.started = self.starter.start_next(self.config, now)
+            supervised.started = self.dispatcher.start_next(self.config, now)
         return supervised
 
     def _forget_others(self) -> None:
@@ -131,7 +131,7 @@ class TaskSupervisor:
         self._met = {attempt: since for attempt, since in self._met.items() if attempt[0] in begun}
         self._collected = {attempt for attempt in self._collected if attempt[0] in begun}
         self._settled &= begun
-        self.starter.forget_others(begun)
+        self.dispatcher.forget_others(begun)
 
     def _lost(self, view: TaskView, supervised: SupervisionResult, now: float) -> None:
         """A worker went without a word: try again where that is safe, give up where it is not."""
@@ -143,7 +143,7 @@ class TaskSupervisor:
         if stop := read_json(folder / "stop.json", Stop):
             task_end.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
             return
-        how = self.starter.ended_how(view.id)
+        how = self.dispatcher.ended_how(view.id)
         how = f": {how}" if how else ""
         self._deaths.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
         again = view.attempt - died_waiting(folder) <= self.config.workers.retries
@@ -236,7 +236,7 @@ class TaskSupervisor:
         """Begin to end a task, in steps, without waiting for it. The lock decides: the list may be a moment old."""
         alive = has_worker(self._store.layout.task(view.id))
         if view.status is Status.QUEUED and not alive:
-            self.starter.give_up(view, status, reason, now)
+            self.dispatcher.give_up(view, status, reason, now)
         elif view.id not in self._ending:
             import asyncio  # 40 ms that taking over from a dead engine need not wait for
 
