@@ -20,7 +20,7 @@ _TOLD = re.compile(rb'"kind":"approval_expired".*?"approval":"([a-z0-9-]+)"')
 Find = Callable[[str], TaskView | None]
 
 
-class Questions:
+class ApprovalMonitor:
     """Tends the folder of approvals for one engine."""
 
     def __init__(self, layout: Layout, log: EventLog, find: Find) -> None:

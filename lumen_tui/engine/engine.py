@@ -12,7 +12,7 @@ import msgspec
 from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine import beatlog
-from lumen_tui.engine.approvals import Questions
+from lumen_tui.engine.approvals import ApprovalMonitor
 from lumen_tui.engine.beatlog import BeatLog
 from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.command_inbox import Orders, Wishes
@@ -112,7 +112,7 @@ class Engine:
         self.beat_log = BeatLog(self.log)
         self.sandbox = Sandboxing(layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier))
         self.supervisor = TaskSupervisor(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
-        self.questions = Questions(layout, self.log, self.supervisor.index.find)
+        self.approvals = ApprovalMonitor(layout, self.log, self.supervisor.index.find)
         self.orders = Orders(self.store, self.log, self.supervisor)
         self.budgets = Budgets(self.store, self.log)
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
@@ -186,7 +186,7 @@ class Engine:
         wishes = self.orders.carry_out(now)
         self.supervisor.dispatcher.paused_roles = self.orders.pausing.parts.roles
         may_start = self.orders.paused() is None and killed is None and not self.orders.stops_after_tasks
-        self.questions.look(now)
+        self.approvals.look(now)
         supervised = self.supervisor.look(now, may_start=may_start)
         self.learning.note_ended(supervised.collected)
         if self.orders.stops_after_tasks and not self.supervisor.index.running():
@@ -203,7 +203,7 @@ class Engine:
         report.wishes, report.supervised = self.look()
         self._keep_damage(now)
         self._sweeper.sweep(now)
-        self.questions.tend(now)
+        self.approvals.tend(now)
         self._save_checkpoints(now)
         if self.beats > self._jumped_in + 1:
             self.tenure.beat(now)
