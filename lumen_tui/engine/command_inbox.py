@@ -34,7 +34,7 @@ class Wishes:
     carried_out: int = 0
 
 
-class Orders:
+class CommandInbox:
     """Follows commands.jsonl and answers each command in command-receipts.jsonl."""
 
     def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor) -> None:

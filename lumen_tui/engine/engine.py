@@ -15,7 +15,7 @@ from lumen_tui.engine import beatlog
 from lumen_tui.engine.approvals import ApprovalMonitor
 from lumen_tui.engine.beatlog import BeatLog
 from lumen_tui.engine.budgets import Budgets
-from lumen_tui.engine.command_inbox import Orders, Wishes
+from lumen_tui.engine.command_inbox import CommandInbox, Wishes
 from lumen_tui.engine.events import EventLog, Listener
 from lumen_tui.engine.hooks.news import HookNews
 from lumen_tui.engine.sandboxing import Sandboxing
@@ -113,7 +113,7 @@ class Engine:
         self.sandbox = Sandboxing(layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier))
         self.supervisor = TaskSupervisor(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
         self.approvals = ApprovalMonitor(layout, self.log, self.supervisor.index.find)
-        self.orders = Orders(self.store, self.log, self.supervisor)
+        self.commands = CommandInbox(self.store, self.log, self.supervisor)
         self.budgets = Budgets(self.store, self.log)
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
         self.supervisor.dispatcher.held_back = self.budgets.why_not
@@ -183,15 +183,15 @@ class Engine:
         self._hook_news.look(now)
         self.freshness.look(now)
         self.budgets.look(self.config.budget, now, costs=self.supervisor.dispatcher.provider != "offline")
-        wishes = self.orders.carry_out(now)
-        self.supervisor.dispatcher.paused_roles = self.orders.pausing.parts.roles
-        may_start = self.orders.paused() is None and killed is None and not self.orders.stops_after_tasks
+        wishes = self.commands.carry_out(now)
+        self.supervisor.dispatcher.paused_roles = self.commands.pausing.parts.roles
+        may_start = self.commands.paused() is None and killed is None and not self.commands.stops_after_tasks
         self.approvals.look(now)
         supervised = self.supervisor.look(now, may_start=may_start)
         self.learning.note_ended(supervised.collected)
-        if self.orders.stops_after_tasks and not self.supervisor.index.running():
-            wishes.stop = self.orders.stops_after_tasks
-        self.loop.look(self.config, now, may_start=may_start and self.orders.pausing.parts.loop is None)
+        if self.commands.stops_after_tasks and not self.supervisor.index.running():
+            wishes.stop = self.commands.stops_after_tasks
+        self.loop.look(self.config, now, may_start=may_start and self.commands.pausing.parts.loop is None)
         return wishes, supervised
 
     async def beat(self, now: float, reason: str = "timer") -> BeatReport:
@@ -209,14 +209,14 @@ class Engine:
             self.tenure.beat(now)
         self.learning.beat(self.config.evolution, now)
         self.log.rotate()
-        if self.switch.kill is None and self.orders.paused() is None:
+        if self.switch.kill is None and self.commands.paused() is None:
             self.freshness.begin(self.config.freshness, now)
-        pause = self.orders.paused()
+        pause = self.commands.paused()
         if self.switch.kill is not None:
             report.skipped = self.switch.kill.words
         elif pause is not None:
             report.skipped = pause.words
-        elif (loop := self.orders.pausing.parts.loop) is not None:
+        elif (loop := self.commands.pausing.parts.loop) is not None:
             report.skipped = f"the loop is {loop.words}"
         elif not self._loops:
             report.skipped = "this engine drives tasks alone"
@@ -276,9 +276,9 @@ class Engine:
 
     def rest(self) -> tuple[str, str]:
         """Phase and note of an engine that waits; `said` is what it said last."""
-        kill, pause = self.switch.kill, self.orders.paused()
+        kill, pause = self.switch.kill, self.commands.paused()
         why = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
-        calm = ("asleep", self.orders.stops_after_tasks or self.budgets.view.full)
+        calm = ("asleep", self.commands.stops_after_tasks or self.budgets.view.full)
         return next(((phase, note) for phase, note in why if note), calm)
 
     def _say(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:

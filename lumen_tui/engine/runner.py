@@ -208,7 +208,7 @@ class Runner:
         supervisor = self.engine.supervisor
         woken = supervisor.dispatcher.wakeups.happened()
         moved = moved or woken or supervisor.index.loading or self.engine.switch.changed()
-        return moved or self.engine.orders.waiting or supervisor.dispatcher.child_ended()
+        return moved or self.engine.commands.waiting or supervisor.dispatcher.child_ended()
 
     def _look(self) -> bool:
         """Commands and tasks at once; True where a whole beat was asked for."""

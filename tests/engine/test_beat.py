@@ -258,7 +258,7 @@ async def test_commands_are_carried_out_once_across_restarts(world):
     await world.beat()
     world.crash()
     await world.beat()
-    assert world.engine().orders.paused() is None
+    assert world.engine().commands.paused() is None
     assert len(list(world.store.command_receipts.lines())) == 2
 
 

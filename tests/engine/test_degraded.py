@@ -98,24 +98,24 @@ def test_a_command_that_cannot_be_done_is_answered_so_and_holds_up_none_behind_i
     engine = world.engine()
     (world.layout.pause / "x").mkdir(parents=True)
     refused, other = command(world, "pause"), command(world, "beat")
-    assert engine.orders.carry_out(world.clock.now()).beat
+    assert engine.commands.carry_out(world.clock.now()).beat
     assert receipts(world) == {refused: False, other: True}
 
 
 def test_no_command_is_lost_while_no_answer_can_be_written(world):
     engine = world.engine()
-    orders = engine.orders
+    commands = engine.commands
     world.layout.command_receipts.unlink(missing_ok=True)
     world.layout.command_receipts.mkdir()
     asked = command(world, "stop", reason="enough")
     for _ in range(2):
         with pytest.raises(StoreError):
-            orders.carry_out(world.clock.now())
-        assert orders.waiting
+            commands.carry_out(world.clock.now())
+        assert commands.waiting
     world.layout.command_receipts.rmdir()
-    assert orders.carry_out(world.clock.now()).stop == "enough"
+    assert commands.carry_out(world.clock.now()).stop == "enough"
     assert receipts(world) == {asked: True}
-    assert orders.carry_out(world.clock.now()).stop == ""
+    assert commands.carry_out(world.clock.now()).stop == ""
 
 
 def test_a_file_of_commands_that_is_written_anew_brings_none_about_again(world, monkeypatch):
@@ -125,31 +125,31 @@ def test_a_file_of_commands_that_is_written_anew_brings_none_about_again(world, 
         world.store.commands.append(
             loop.Command(id=f"cmd-{name}", at=times.iso(world.clock.now()), by="a", verb="beat")
         )
-        assert engine.orders.carry_out(world.clock.now()).carried_out == 1
+        assert engine.commands.carry_out(world.clock.now()).carried_out == 1
     for again in (False, True):
         copy = journal.with_suffix(".copy")
         copy.write_bytes(journal.read_bytes() * (1 + again))
         copy.replace(journal)
-        assert engine.orders.waiting
-        assert engine.orders.carry_out(world.clock.now()).carried_out == 0
+        assert engine.commands.waiting
+        assert engine.commands.carry_out(world.clock.now()).carried_out == 0
     command(world, "beat")
-    assert engine.orders.carry_out(world.clock.now()).carried_out == 1
-    assert len(engine.orders._answered) == 2, "an engine runs for months, and holds no more than it needs"
+    assert engine.commands.carry_out(world.clock.now()).carried_out == 1
+    assert len(engine.commands._answered) == 2, "an engine runs for months, and holds no more than it needs"
 
 
 def test_commands_that_wait_for_their_answers_are_carried_out_once_although_their_file_is_written_anew(world):
-    orders, journal = world.engine().orders, world.layout.commands
-    orders.carry_out(world.clock.now())
+    commands, journal = world.engine().commands, world.layout.commands
+    commands.carry_out(world.clock.now())
     world.layout.command_receipts.unlink(missing_ok=True)
     world.layout.command_receipts.mkdir()
     asked = command(world, "beat")
     with pytest.raises(StoreError):
-        orders.carry_out(world.clock.now())
+        commands.carry_out(world.clock.now())
     world.layout.command_receipts.rmdir()
     copy = journal.with_suffix(".copy")
     copy.write_bytes(journal.read_bytes())
     copy.replace(journal)
-    assert orders.carry_out(world.clock.now()).carried_out == 1
+    assert commands.carry_out(world.clock.now()).carried_out == 1
     assert receipts(world) == {asked: True}
 
 

@@ -203,7 +203,7 @@ async def test_a_role_whose_workers_keep_dying_stops_until_a_person_resumes_it(w
     task_id = world.task()
     for attempt in range(1, 4):
         child = world.hold(task_id, attempt=attempt)
-        world.engine().orders  # noqa: B018 - it is open
+        world.engine().commands  # noqa: B018 - it is open
         world.engine().supervisor.dispatcher.paused_roles = {"researcher"}
         child.kill()
         child.wait()
