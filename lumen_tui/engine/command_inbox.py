@@ -26,7 +26,7 @@ _TOO_OLD = "too old: given before this engine ran"
 
 
 @dataclass
-class Wishes:
+class PendingRequests:
     """What the commands of one pass ask of the engine itself."""
 
     beat: bool = False
@@ -45,7 +45,7 @@ class CommandInbox:
         self._generation = -1  # of the follower when the receipts were read last
         self._answered: deque[str] = deque(maxlen=_REMEMBERED)
         self._unanswered: deque[Command] = deque()
-        self._wishes = Wishes()  # of commands that were answered since they were handed over last
+        self._requests = PendingRequests()  # of commands that were answered since they were handed over last
 
     @property
     def waiting(self) -> bool:
@@ -56,7 +56,7 @@ class CommandInbox:
         """Who paused the engine, and why; None where it is not."""
         return self.pausing.paused()
 
-    def carry_out(self, now: float) -> Wishes:
+    def carry_out(self, now: float) -> PendingRequests:
         """Carry out every command that has no receipt yet.
 
         StoreError where an answer cannot be written: that command and those behind it wait for the next call, and so
@@ -67,8 +67,8 @@ class CommandInbox:
         while self._unanswered:
             self._one(self._unanswered[0], now)
             self._unanswered.popleft()
-        wishes, self._wishes = self._wishes, Wishes()
-        return wishes
+        requests, self._requests = self._requests, PendingRequests()
+        return requests
 
     def _take_new(self) -> None:
         """A file that is read from its first line may hold what was answered long ago: the receipts tell."""
@@ -101,32 +101,32 @@ class CommandInbox:
         self._store.command_receipts.append(receipt)
         self._answered.append(command.id)
         self._log.add("command", f"{command.by}: {command.verb} {command.target} → {text}", now, ok=ok)
-        self._wishes.carried_out += 1
+        self._requests.carried_out += 1
 
     def _tried(self, command: Command, now: float) -> tuple[bool, str]:
         handler = getattr(self, f"_do_{command.verb}", None)
         if handler is None:
             return False, f"unknown command {command.verb!r}"
         try:
-            ok, text = handler(command, self._wishes, now)
+            ok, text = handler(command, self._requests, now)
         except files.StoreError as error:
             return False, f"it could not be done: {error}"
         return ok, text
 
-    def _do_beat(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+    def _do_beat(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         if now - times.epoch(command.at) > _STALE:
             return False, _TOO_OLD
-        wishes.beat = True
+        requests.beat = True
         return True, "beating now"
 
-    def _do_stop(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+    def _do_stop(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         if now - times.epoch(command.at) > _STALE:
             return False, _TOO_OLD
         reason = command.reason or f"asked by {command.by}"
         if command.after == "task":
             self.stops_after_tasks = reason
             return True, "nothing new starts; the engine stops when the running tasks have ended"
-        wishes.stop = reason
+        requests.stop = reason
         if command.after == "now":
             ended = self._end_all(f"stopped with the engine by {command.by}", now)
             return True, f"stopping, {ended} workers with it"
@@ -139,7 +139,7 @@ class CommandInbox:
             self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return len(alive)
 
-    def _do_pause(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+    def _do_pause(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         record = Pause(
             at=times.iso(now), by=command.by, reason=command.reason, until=command.until, after=command.after or "task"
         )
@@ -147,12 +147,12 @@ class CommandInbox:
             return False, "its time is over already"
         return self.pausing.pause(command.target, record)
 
-    def _do_resume(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
-        wishes.beat = True
+    def _do_resume(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
+        requests.beat = True
         self.stops_after_tasks = ""
         return self.pausing.resume(command.target, alone=command.after == "alone")
 
-    def _do_cancel(self, command: Command, wishes: Wishes, now: float) -> tuple[bool, str]:
+    def _do_cancel(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         view = self._supervisor.index.find(command.target)
         if view is None:
             return False, f"there is no task {command.target}"

@@ -15,7 +15,7 @@ from lumen_tui.engine import beatlog
 from lumen_tui.engine.approvals import ApprovalMonitor
 from lumen_tui.engine.beatlog import BeatLog
 from lumen_tui.engine.budgets import Budgets
-from lumen_tui.engine.command_inbox import CommandInbox, Wishes
+from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
 from lumen_tui.engine.events import EventLog, Listener
 from lumen_tui.engine.hooks.news import HookNews
 from lumen_tui.engine.sandboxing import Sandboxing
@@ -54,7 +54,7 @@ class BeatReport:
     beat: int
     reason: str
     supervised: SupervisionResult = field(default_factory=SupervisionResult)
-    wishes: Wishes = field(default_factory=Wishes)
+    requests: PendingRequests = field(default_factory=PendingRequests)
     loop: int = 0  # the number of the loop that ran, 0 where none did
     skipped: str = ""  # why there was no loop
 
@@ -63,7 +63,7 @@ class BeatReport:
         """Whether there was nothing to do."""
         supervised = self.supervised
         return not (
-            supervised.started or supervised.collected or supervised.lost or self.loop or self.wishes.carried_out
+            supervised.started or supervised.collected or supervised.lost or self.loop or self.requests.carried_out
         )
 
 
@@ -171,7 +171,7 @@ class Engine:
         if there != self._folder:
             raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
 
-    def look(self) -> tuple[Wishes, SupervisionResult]:
+    def look(self) -> tuple[PendingRequests, SupervisionResult]:
         """Commands and tasks only: the part of a beat that cannot wait for the next one."""
         self.check_folder()
         now = self.clock.now()
@@ -183,16 +183,16 @@ class Engine:
         self._hook_news.look(now)
         self.freshness.look(now)
         self.budgets.look(self.config.budget, now, costs=self.supervisor.dispatcher.provider != "offline")
-        wishes = self.commands.carry_out(now)
+        requests = self.commands.carry_out(now)
         self.supervisor.dispatcher.paused_roles = self.commands.pausing.parts.roles
         may_start = self.commands.paused() is None and killed is None and not self.commands.stops_after_tasks
         self.approvals.look(now)
         supervised = self.supervisor.look(now, may_start=may_start)
         self.learning.note_ended(supervised.collected)
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
-            wishes.stop = self.commands.stops_after_tasks
+            requests.stop = self.commands.stops_after_tasks
         self.loop.look(self.config, now, may_start=may_start and self.commands.pausing.parts.loop is None)
-        return wishes, supervised
+        return requests, supervised
 
     async def beat(self, now: float, reason: str = "timer") -> BeatReport:
         """One pass: commands, tasks, rules, and a loop of the main agent only if there is something for it."""
@@ -200,7 +200,7 @@ class Engine:
         report = BeatReport(beat=self.beats, reason=reason)
         self._say("beating", now)
         self.notice_jump(now)
-        report.wishes, report.supervised = self.look()
+        report.requests, report.supervised = self.look()
         self._keep_damage(now)
         self._sweeper.sweep(now)
         self.approvals.tend(now)

@@ -115,7 +115,7 @@ class Runner:
             self.engine.trouble = one_line(str(error))
             self.engine.beat_log.failed(self.engine.trouble, now)
             report = BeatReport(beat=self.engine.beats, reason=reason, skipped=f"degraded: {error}")
-        self._note(report.wishes.stop)
+        self._note(report.requests.stop)
         for listener in self.options.listeners:
             listener(report)
         return report
@@ -215,12 +215,12 @@ class Runner:
         if self._superseded():
             return False
         try:
-            wishes, supervised = self.engine.look()
+            requests, supervised = self.engine.look()
             arrived = self.engine.arrivals.look(self.engine.config)
         except (files.StoreError, OSError):
             return False
-        self._note(wishes.stop)
+        self._note(requests.stop)
         self._soon = self._soon or arrived or bool(supervised.collected)
-        if wishes.carried_out or self.engine.rest() != self.engine.said:
+        if requests.carried_out or self.engine.rest() != self.engine.said:
             self._announce(self.engine.next_due)
-        return wishes.beat
+        return requests.beat

@@ -147,9 +147,9 @@ async def test_stop_after_the_tasks_waits_for_them_and_starts_nothing(world):
     waiting = world.task()
     engine_stop(world, "task")
     report = await world.beat()
-    assert (report.wishes.stop, report.supervised.started) == ("", [])
+    assert (report.requests.stop, report.supervised.started) == ("", [])
     await world.until(lambda: ended(world, running), 60)
-    assert (await world.beat()).wishes.stop == "the day is over"
+    assert (await world.beat()).requests.stop == "the day is over"
     assert world.room.task(waiting).status is Status.QUEUED
 
 
@@ -158,7 +158,7 @@ async def test_stop_now_ends_the_workers_too(world):
     running = world.task(slow())
     await world.beat()
     engine_stop(world, "now")
-    assert (await world.beat()).wishes.stop == "the day is over"
+    assert (await world.beat()).requests.stop == "the day is over"
     await world.engine().supervisor.wait_for_endings()
     assert world.room.task(running).status is Status.CANCELLED
     assert "stopped with the engine by tester" in (folder(world, running) / "exit.json").read_text()
