@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.supervisor.pauses import Pausing
+from lumen_tui.engine.supervisor.pauses import PauseControl
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
@@ -39,7 +39,7 @@ class CommandInbox:
 
     def __init__(self, store: Store, log: EventLog, supervisor: TaskSupervisor) -> None:
         self._store, self._log, self._supervisor = store, log, supervisor
-        self.pausing = Pausing(store.layout, log, supervisor.index)
+        self.pauses = PauseControl(store.layout, log, supervisor.index)
         self.stops_after_tasks = ""  # the reason, where the engine is to stop once no task runs
         self._follower = Follower(store.layout.commands)
         self._generation = -1  # of the follower when the receipts were read last
@@ -54,7 +54,7 @@ class CommandInbox:
 
     def paused(self) -> Pause | None:
         """Who paused the engine, and why; None where it is not."""
-        return self.pausing.paused()
+        return self.pauses.paused()
 
     def carry_out(self, now: float) -> PendingRequests:
         """Carry out every command that has no receipt yet.
@@ -62,7 +62,7 @@ class CommandInbox:
         StoreError where an answer cannot be written: that command and those behind it wait for the next call, and so
         does what the ones before it asked for.
         """
-        self.pausing.end_those_over(now)
+        self.pauses.end_those_over(now)
         self._take_new()
         while self._unanswered:
             self._one(self._unanswered[0], now)
@@ -145,12 +145,12 @@ class CommandInbox:
         )
         if record.over(now):
             return False, "its time is over already"
-        return self.pausing.pause(command.target, record)
+        return self.pauses.pause(command.target, record)
 
     def _do_resume(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         requests.beat = True
         self.stops_after_tasks = ""
-        return self.pausing.resume(command.target, alone=command.after == "alone")
+        return self.pauses.resume(command.target, alone=command.after == "alone")
 
     def _do_cancel(self, command: Command, requests: PendingRequests, now: float) -> tuple[bool, str]:
         view = self._supervisor.index.find(command.target)

@@ -184,14 +184,14 @@ class Engine:
         self.freshness.look(now)
         self.budgets.look(self.config.budget, now, costs=self.supervisor.dispatcher.provider != "offline")
         requests = self.commands.carry_out(now)
-        self.supervisor.dispatcher.paused_roles = self.commands.pausing.parts.roles
+        self.supervisor.dispatcher.paused_roles = self.commands.pauses.parts.roles
         may_start = self.commands.paused() is None and killed is None and not self.commands.stops_after_tasks
         self.approvals.look(now)
         supervised = self.supervisor.look(now, may_start=may_start)
         self.learning.note_ended(supervised.collected)
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
             requests.stop = self.commands.stops_after_tasks
-        self.loop.look(self.config, now, may_start=may_start and self.commands.pausing.parts.loop is None)
+        self.loop.look(self.config, now, may_start=may_start and self.commands.pauses.parts.loop is None)
         return requests, supervised
 
     async def beat(self, now: float, reason: str = "timer") -> BeatReport:
@@ -216,7 +216,7 @@ class Engine:
             report.skipped = self.switch.kill.words
         elif pause is not None:
             report.skipped = pause.words
-        elif (loop := self.commands.pausing.parts.loop) is not None:
+        elif (loop := self.commands.pauses.parts.loop) is not None:
             report.skipped = f"the loop is {loop.words}"
         elif not self._loops:
             report.skipped = "this engine drives tasks alone"

@@ -15,7 +15,7 @@ LOOP, ROLE = "loop", "role:"
 Answer = tuple[bool, str]
 
 
-class Pausing:
+class PauseControl:
     """Puts pauses into force, and ends them at a word or at their time."""
 
     def __init__(self, layout: Layout, log: EventLog, index: TaskIndex) -> None:

@@ -12,7 +12,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks import pauses
 
 
-class Deaths:
+class RestartLimiter:
     """Counts the workers of each role that ended without a word, by running time."""
 
     def __init__(self, layout: Layout, log: EventLog) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
 from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_why
-from lumen_tui.engine.supervisor.restart_limiter import Deaths
+from lumen_tui.engine.supervisor.restart_limiter import RestartLimiter
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
@@ -76,7 +76,7 @@ class TaskSupervisor:
     def __init__(self, store: Store, log: EventLog, *, epoch: int, clock: Clock | None = None) -> None:
         self._store, self._log = store, log
         self._clock = clock or SystemClock()
-        self._deaths = Deaths(store.layout, log)
+        self._restart_limiter = RestartLimiter(store.layout, log)
         self._remembers = -1  # the revision of the index whose tasks alone are remembered
         self._met: dict[Attempt, float] = {}  # task and attempt -> awake time when this engine first saw it
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
@@ -145,7 +145,7 @@ class TaskSupervisor:
             return
         how = self.dispatcher.ended_how(view.id)
         how = f": {how}" if how else ""
-        self._deaths.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
+        self._restart_limiter.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
         again = view.attempt - died_waiting(folder) <= self.config.workers.retries
         repeatable = self._repeatable(view.spec.role, folder, view.attempt)
         if again and repeatable:
