@@ -21,7 +21,7 @@ from lumen_tui.engine.hooks.news import HookNews
 from lumen_tui.engine.sandboxing import Sandboxing
 from lumen_tui.engine.settings import Settings
 from lumen_tui.engine.supervisor.kill_switch import KillSwitch
-from lumen_tui.engine.supervisor.role_expiry import Tenure
+from lumen_tui.engine.supervisor.role_expiry import RoleExpiry
 from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
@@ -118,7 +118,7 @@ class Engine:
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
         self.supervisor.dispatcher.held_back = self.budgets.why_not
         self._damage = DamageScan(layout)
-        self.tenure = Tenure(self.store, self.log)
+        self.role_expiry = RoleExpiry(self.store, self.log)
         self._hook_news = HookNews(self.store, self.log, now)
         self._sweeper = Sweeper(layout)
         self._sweeper.sweep(now)
@@ -206,7 +206,7 @@ class Engine:
         self.approvals.tend(now)
         self._save_checkpoints(now)
         if self.beats > self._jumped_in + 1:
-            self.tenure.beat(now)
+            self.role_expiry.beat(now)
         self.learning.beat(self.config.evolution, now)
         self.log.rotate()
         if self.switch.kill is None and self.commands.paused() is None:

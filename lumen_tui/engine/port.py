@@ -11,7 +11,7 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.events import recent_events
-from lumen_tui.engine.snapshots import Pictures
+from lumen_tui.engine.snapshots import SnapshotStream
 from lumen_tui.model import ids, links
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
@@ -119,7 +119,7 @@ class RemotePort:
         self._reader = Reader(root, operator)
         self._reader.clocks = clocks_of(self._clock)
         self._turn = threading.Lock()
-        self._pictures = Pictures(self._reader, self._clock, self._turn, lambda: self.read_only)
+        self._stream = SnapshotStream(self._reader, self._clock, self._turn, lambda: self.read_only)
         self._titles: Titles | None = None
 
     @property
@@ -129,10 +129,10 @@ class RemotePort:
 
     def snapshot(self) -> Snapshot:
         with self._turn:
-            return self._pictures.signed(self._reader.snapshot(self._clock.now()))
+            return self._stream.signed(self._reader.snapshot(self._clock.now()))
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        return self._pictures.changes(stop)
+        return self._stream.changes(stop)
 
     def submit(self, verb: str, **arguments: Any) -> Done:
         from lumen_tui.actions.registry import perform  # the room paints before it acts

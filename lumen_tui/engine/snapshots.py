@@ -1,4 +1,4 @@
-"""Pictures of a state folder as it changes."""
+"""Snapshots of a state folder as it changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AGES = 60.0  # seconds after which a picture is taken anew because time alone h
 _LOADING = 0.15  # seconds between two pictures while a large folder is read in
 
 
-class Pictures:
+class SnapshotStream:
     """Takes a picture whenever something changed. `turn` is held while the reader is used."""
 
     def __init__(

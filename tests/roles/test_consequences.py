@@ -9,7 +9,7 @@ from lumen_tui.__main__ import main
 from lumen_tui.actions import role_preview
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog, recent_events
-from lumen_tui.engine.supervisor.role_expiry import Tenure
+from lumen_tui.engine.supervisor.role_expiry import RoleExpiry
 from lumen_tui.model import times
 from lumen_tui.model.analytics import Stats
 from lumen_tui.model.config import ApprovalsConfig, Config, SandboxConfig
@@ -110,19 +110,19 @@ def test_firing_names_tasks_in_flight_and_what_is_orphaned(house):
 def test_a_hire_for_a_time_ends_by_itself_once_and_can_be_rehired_for_good(house):
     house.do("role.hire", name="aide", text=TEXT)
     log = EventLog(house.store, ())
-    tenure = Tenure(house.store, log)
+    expiry = RoleExpiry(house.store, log)
     ends = times.epoch("2027-01-22T08:00:00Z")
-    tenure.beat(ends - 1)
+    expiry.beat(ends - 1)
     assert "aide" in [role.name for role in list_roles(house.layout)[0]]
-    tenure.beat(ends)
-    tenure.beat(ends + 1)
+    expiry.beat(ends)
+    expiry.beat(ends + 1)
     assert list_roles(house.layout)[1] == ["aide"]
     assert [event.kind for event in recent_events(house.store, 9)] == ["role_ended"]
     house.now = ends + 60
     house.do("role.rehire", name="aide")
     (role,) = [role for role in list_roles(house.layout)[0] if role.name == "aide"]
     assert (role.until, role.prompt.strip(), role.purpose) == ("", "Help.", "Helps.")
-    tenure.beat(ends + 120)
+    expiry.beat(ends + 120)
     assert list_roles(house.layout)[1] == []
 
 

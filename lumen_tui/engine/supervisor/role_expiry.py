@@ -14,7 +14,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.roles import list_roles
 
 
-class Tenure:
+class RoleExpiry:
     """Looks once in a beat. Roles are read again only where a file of theirs changed."""
 
     def __init__(self, store: Store, log: EventLog) -> None:
