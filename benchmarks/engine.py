@@ -36,7 +36,7 @@ engine.open()
 async def beats():
     began = time.perf_counter()
     while engine.supervisor.index.loading:
-        engine.look()
+        engine.poll()
     print(time.perf_counter() - began)
     for _ in range(21):
         began = time.process_time()

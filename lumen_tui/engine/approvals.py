@@ -29,7 +29,7 @@ class ApprovalMonitor:
         self._stamp: Stamp | None = None
         self._told: set[str] | None = None  # the expired ones that stand in events.jsonl
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """A pass where the folder changed since the last one."""
         if stamp(self._layout.approvals) != self._stamp:
             self.tend(now)

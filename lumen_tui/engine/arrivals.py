@@ -21,7 +21,7 @@ class Arrivals:
         layout = self._layout
         return (stamp(layout.signals), stamp(layout.memory)), stamp(layout.work), stamp(layout.approvals)
 
-    def look(self, config: Config) -> bool:
+    def poll(self, config: Config) -> bool:
         """Whether there is news since the last look. StoreError.
 
         What comes while the agent is at work waits for the end of its loop, which brings a beat by itself.

@@ -25,7 +25,7 @@ class Budgets:
         self._full_since = 0.0
         self.view = SpendView()
 
-    def look(self, config: BudgetConfig, now: float, *, costs: bool) -> None:
+    def poll(self, config: BudgetConfig, now: float, *, costs: bool) -> None:
         """Take in what is new and tell of it. `costs` says whether tasks that start now use a model."""
         self._config, self._day, self._costs = config, budget.day_of(now, config.day_starts), costs
         for hold in self._ledger.give_up_dead(now):

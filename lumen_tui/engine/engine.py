@@ -68,14 +68,14 @@ class BeatReport:
 
 
 class Engine:
-    """Drives one state folder. `open` takes the lease and recovers; `beat` and `look` do the work."""
+    """Drives one state folder. `open` takes the lease and recovers; `beat` and `poll` do the work."""
 
     def __init__(
         self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
     ) -> None:  # fmt: skip
         """`loops` is whether the main agent gets its turns; else tasks alone are driven."""
         self.store, self._loops, self._listeners = Store(root), loops, listeners
-        self.trouble, self.said = "", ("", "")  # why the last beat or look was cut off; see `rest`
+        self.trouble, self.said = "", ("", "")  # why the last beat or poll was cut off; see `rest`
         self.clock = clock or SystemClock()
         self._lease: Lease | None = None
         self.settings = Settings(self.store.layout)
@@ -171,7 +171,7 @@ class Engine:
         if there != self._folder:
             raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
 
-    def look(self) -> tuple[PendingRequests, SupervisionResult]:
+    def poll(self) -> tuple[PendingRequests, SupervisionResult]:
         """Commands and tasks only: the part of a beat that cannot wait for the next one."""
         self.check_folder()
         now = self.clock.now()
@@ -179,19 +179,19 @@ class Engine:
         self.supervisor.config = self.config
         self.supervisor.dispatcher.provider = provider_name(self.config.models, os.environ)
         self.supervisor.dispatcher.models = self.config.models
-        killed = self.switch.look(now)
-        self._hook_news.look(now)
-        self.freshness.look(now)
-        self.budgets.look(self.config.budget, now, costs=self.supervisor.dispatcher.provider != "offline")
+        killed = self.switch.poll(now)
+        self._hook_news.poll(now)
+        self.freshness.poll(now)
+        self.budgets.poll(self.config.budget, now, costs=self.supervisor.dispatcher.provider != "offline")
         requests = self.commands.carry_out(now)
         self.supervisor.dispatcher.paused_roles = self.commands.pauses.parts.roles
         may_start = self.commands.paused() is None and killed is None and not self.commands.stops_after_tasks
-        self.approvals.look(now)
-        supervised = self.supervisor.look(now, may_start=may_start)
+        self.approvals.poll(now)
+        supervised = self.supervisor.poll(now, may_start=may_start)
         self.learning.note_ended(supervised.collected)
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
             requests.stop = self.commands.stops_after_tasks
-        self.loop.look(self.config, now, may_start=may_start and self.commands.pauses.parts.loop is None)
+        self.loop.poll(self.config, now, may_start=may_start and self.commands.pauses.parts.loop is None)
         return requests, supervised
 
     async def beat(self, now: float, reason: str = "timer") -> BeatReport:
@@ -200,7 +200,7 @@ class Engine:
         report = BeatReport(beat=self.beats, reason=reason)
         self._say("beating", now)
         self.notice_jump(now)
-        report.requests, report.supervised = self.look()
+        report.requests, report.supervised = self.poll()
         self._keep_damage(now)
         self._sweeper.sweep(now)
         self.approvals.tend(now)

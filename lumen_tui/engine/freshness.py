@@ -28,7 +28,7 @@ _AGAIN = 0.05  # seconds between two tries to end probes
 
 
 class Freshness:
-    """`begin` starts the probes of a beat, `look` takes in what they found. Nothing here waits for a probe."""
+    """`begin` starts the probes of a beat, `poll` takes in what they found. Nothing here waits for a probe."""
 
     def __init__(self, store: Store, log: EventLog, rng: random.Random | None = None) -> None:
         self._store, self._log = store, log
@@ -53,7 +53,7 @@ class Freshness:
 
     def begin(self, config: FreshnessConfig, now: float) -> None:
         """Start the probes of this beat, unless the last ones still go."""
-        self.look(now)
+        self.poll(now)
         if self._waiter is not None or not config.enabled:
             return
         self._began, self._cut = now, False
@@ -78,7 +78,7 @@ class Freshness:
         self._batch = Batch(self._store.root, jobs, seconds=config.seconds, each=config.each_seconds)
         self._results = self._batch.wait()
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Take in the results of probes that are through; their moment is that at which they began."""
         if self._waiter is None or self._waiter.is_alive():
             return
@@ -99,7 +99,7 @@ class Freshness:
                     self._batch.end()
                 self._waiter.join(_AGAIN)
             self._waiter.join()
-        self.look(now)
+        self.poll(now)
 
     def _all_turns(self, now: float) -> list[Turn]:
         current = [state for state in self._index.states() if state.current and state.fact.probes]

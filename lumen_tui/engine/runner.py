@@ -143,7 +143,7 @@ class Runner:
             if not (self._something_happened() or running - watched > _WATCH):
                 continue
             watched = running
-            if self._look():
+            if self._poll():
                 return "asked"
             if self._soon:
                 self._soon = False
@@ -210,13 +210,13 @@ class Runner:
         moved = moved or woken or supervisor.index.loading or self.engine.switch.changed()
         return moved or self.engine.commands.waiting or supervisor.dispatcher.child_ended()
 
-    def _look(self) -> bool:
+    def _poll(self) -> bool:
         """Commands and tasks at once; True where a whole beat was asked for."""
         if self._superseded():
             return False
         try:
-            requests, supervised = self.engine.look()
-            arrived = self.engine.arrivals.look(self.engine.config)
+            requests, supervised = self.engine.poll()
+            arrived = self.engine.arrivals.poll(self.engine.config)
         except (files.StoreError, OSError):
             return False
         self._note(requests.stop)

@@ -80,7 +80,7 @@ class Stopper:
         """Whether the task must end."""
         return bool(self.status)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Look for a reason to stop."""
         if self.status:
             return
@@ -114,7 +114,7 @@ class Stopper:
         """Rest where that is asked for; raise Stopped where the task is to end after a step."""
         if pauses.held(self._folder):
             self._rest()
-        self.look()
+        self.poll()
         if self._after_step is not None:
             self.ask(self._after_step.status, self._after_step.reason)
         if self.status:
@@ -127,7 +127,7 @@ class Stopper:
             with self.untimed():
                 while (hold := pauses.held(self._folder)) and not hold.over(self._now()) and not self.status:
                     time.sleep(TICK)
-                    self.look()
+                    self.poll()
         finally:
             self._resting = False
 
@@ -147,13 +147,13 @@ class Stopper:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.look()  # an engine that sends TERM has usually said why
+        self.poll()  # an engine that sends TERM has usually said why
         self.ask("cancelled", f"ended by {signal.Signals(number).name}")
 
     def _on_tick(self, number: int, frame: FrameType | None) -> None:
         if self._resting:
             return
-        self.look()
+        self.poll()
         if self._armed and not self._guards and (hold := pauses.held(self._folder)) and hold.after == "now":
             self._rest()
         now = self._monotonic()

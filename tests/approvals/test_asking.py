@@ -111,10 +111,10 @@ def test_the_wait_is_not_the_tasks_time(waiting):
 
     waiting.stopper.limit(60)
     assert waiting.asks(think).allowed
-    waiting.stopper.look()
+    waiting.stopper.poll()
     assert not waiting.stopper.stopped()
     waiting.go_on(61)
-    waiting.stopper.look()
+    waiting.stopper.poll()
     assert waiting.stopper.stopped()
 
 

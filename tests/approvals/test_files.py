@@ -152,8 +152,8 @@ def test_what_a_worker_let_expire_is_told_once_and_needs_somebody_until_it_is_pu
     task = view(store, "tsk-one", finished=NOW + 3700 if ended else 0.0)
     for _ in range(2):
         monitor = ApprovalMonitor(store.layout, EventLog(store), lambda _: task)
-        monitor.look(NOW + 3601)
-        monitor.look(NOW + 3602)
+        monitor.poll(NOW + 3601)
+        monitor.poll(NOW + 3602)
     (event,) = [event for event in recent_events(store, 9) if event.kind == "approval_expired"]
     assert event.text.startswith("builder asked: make")
     assert event.text.endswith("expired, denied by itself after 1 h 0 m")

@@ -29,7 +29,7 @@ def killed(purse, task: str, *words: str) -> None:
 
 
 def today(purse) -> Book:
-    Budgets(purse.store, EventLog(purse.store)).look(BudgetConfig(), time.time(), costs=True)
+    Budgets(purse.store, EventLog(purse.store)).poll(BudgetConfig(), time.time(), costs=True)
     return purse.ledger.book
 
 

@@ -19,11 +19,11 @@ async def test_an_idle_beat_does_not_wake_the_engine_again(world):
     await world.beat()
     engine.sleep(world.clock.now(), world.clock.now() + 300)
     engine.supervisor.dispatcher.wakeups.happened()
-    engine.arrivals.look(engine.config)
+    engine.arrivals.poll(engine.config)
     await world.beat()
     engine.sleep(world.clock.now(), world.clock.now() + 300)
     assert not engine.supervisor.dispatcher.wakeups.happened()
-    assert not engine.arrivals.look(engine.config)
+    assert not engine.arrivals.poll(engine.config)
 
 
 async def test_a_signal_wakes_and_asks_for_one_beat(world):
@@ -32,10 +32,10 @@ async def test_a_signal_wakes_and_asks_for_one_beat(world):
     engine.supervisor.dispatcher.wakeups.happened()
     world.do("signal.send", message="the port moved", wu_id="WU-100")
     assert engine.supervisor.dispatcher.wakeups.happened()
-    assert engine.arrivals.look(engine.config)
-    assert not engine.arrivals.look(engine.config)
+    assert engine.arrivals.poll(engine.config)
+    assert not engine.arrivals.poll(engine.config)
     assert (await world.beat()).loop == 1
-    assert not engine.arrivals.look(engine.config)
+    assert not engine.arrivals.poll(engine.config)
 
 
 async def test_a_rewritten_journal_is_looked_through_once(world, monkeypatch):
@@ -58,8 +58,8 @@ async def test_a_change_of_work_units_or_approvals_wakes(world, name):
     engine.supervisor.dispatcher.wakeups.happened()
     (world.root / name / "x.md").write_text("x")
     assert engine.supervisor.dispatcher.wakeups.happened()
-    assert engine.arrivals.look(engine.config)
-    assert not engine.arrivals.look(engine.config)
+    assert engine.arrivals.poll(engine.config)
+    assert not engine.arrivals.poll(engine.config)
 
 
 def by_the_real_clock(tmp_path, settings=""):

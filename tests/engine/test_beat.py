@@ -300,7 +300,7 @@ async def test_a_replaced_state_folder_stops_the_engine_before_it_writes(world):
     world.root.rename(world.root.with_name("moved"))
     world.root.mkdir(mode=0o700)
     with pytest.raises(StateGone):
-        world.engine().look()
+        world.engine().poll()
     assert list(world.root.iterdir()) == []
 
 

@@ -30,12 +30,12 @@ def told(store: Store) -> list[tuple[str, str]]:
 
 def test_a_checkpoint_and_a_failure_are_told_once(store):
     news = HookNews(store, EventLog(store), NOW)
-    news.look(NOW)
+    news.poll(NOW)
     outcome.note(store, now=NOW + 1, ok=True, said="checkpoint on WU-042", node_id="mem-one")
-    news.look(NOW + 2)
-    news.look(NOW + 3)
+    news.poll(NOW + 2)
+    news.poll(NOW + 3)
     outcome.note(store, now=NOW + 4, ok=False, said="the work session 'x' is gone")
-    news.look(NOW + 5)
+    news.poll(NOW + 5)
     assert told(store) == [
         ("hook_checkpoint", "checkpoint on WU-042"), ("hook_failed", "the work session 'x' is gone"),
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def test_what_was_there_before_and_what_is_no_outcome_is_not_told(store):
     news = HookNews(store, EventLog(store), NOW)
     path = store.root / hook_journal.NAME
     files.append(path, b'{"event":"PostToolUse","said":"outcome"}\n{"event":"outcome"\n"outcome"\n')
-    news.look(NOW)
+    news.poll(NOW)
     assert told(store) == []
 
 
@@ -54,9 +54,9 @@ def test_a_journal_that_is_shortened_tells_nothing_again(store):
     news = HookNews(store, EventLog(store), NOW)
     path = store.root / hook_journal.NAME
     outcome.note(store, now=NOW + 1, ok=True, said="one")
-    news.look(NOW + 1)
+    news.poll(NOW + 1)
     outcome.note(store, now=NOW + 2, ok=True, said="two")
     kept = [line for line in path.read_bytes().splitlines() if json.loads(line)["event"] == "outcome"]
     files.replace(path, b"\n".join(kept) + b"\n")
-    news.look(NOW + 3)
+    news.poll(NOW + 3)
     assert [text for _, text in told(store)][:2] == ["one", "two"]

@@ -178,7 +178,7 @@ async def at_rest(engine: Engine) -> None:
     """Let workers, probes and learning come to their end."""
     while engine.supervisor.index.running() or engine.freshness.busy:
         await asyncio.sleep(0.01)
-        engine.look()
+        engine.poll()
     await engine.learning.settled()
 
 

@@ -72,7 +72,7 @@ async def rounds(soak: ModuleType, engine: Engine, clock: MovedClock, numbers: r
             await engine.beat(clock.now())
             await soak.at_rest(engine)
             clock.pass_time(900)
-    engine.look()  # takes in what the last probes saw
+    engine.poll()  # takes in what the last probes saw
 
 
 async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypatch):

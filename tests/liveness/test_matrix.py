@@ -208,7 +208,7 @@ async def test_a_role_whose_workers_keep_dying_stops_until_a_person_resumes_it(w
         child.kill()
         child.wait()
         world.engine().supervisor.config = world.engine().config
-        world.engine().supervisor.look(world.clock.now(), may_start=False)
+        world.engine().supervisor.poll(world.clock.now(), may_start=False)
         world.clock.pass_time(60)
     assert kinds(world).count("role_stopped") == 1
     assert (await world.beat()).supervised.started == []
@@ -227,7 +227,7 @@ async def test_deaths_far_apart_stop_nothing(world):
         child.kill()
         child.wait()
         world.engine().supervisor.config = world.engine().config
-        world.engine().supervisor.look(world.clock.now(), may_start=False)
+        world.engine().supervisor.poll(world.clock.now(), may_start=False)
         world.clock.pass_time(400)
     assert "role_stopped" not in kinds(world)
 

@@ -87,7 +87,7 @@ class Office:
         while not check():
             assert time.monotonic() < ends, f"it did not happen; events: {self.told()}"
             await asyncio.sleep(0.02)
-            self.engine.look()
+            self.engine.poll()
 
     async def loop_over(self, number: int) -> Packet:
         """Wait for the packet of that loop."""

@@ -22,7 +22,7 @@ def says(office: Any, task: str, text: str, priority: str = "P0") -> None:
 
 
 def arrived(office: Any) -> bool:
-    return bool(office.engine.arrivals.look(office.engine.config))
+    return bool(office.engine.arrivals.poll(office.engine.config))
 
 
 async def test_what_a_task_says_again_waits_for_the_regular_beat_or_the_next_loop(office, api):

@@ -31,7 +31,7 @@ class HookNews:
         except OSError:
             pass  # there is none yet: it is read from its first line on
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Tell what is new."""
         if not self._follower.pending():
             return

@@ -94,9 +94,9 @@ class MainLoop:
         """Whether there is news that brings the next beat near; what a task says again waits for the regular one."""
         return bool(self.news(config).without(self._woke))
 
-    def look(self, config: Config, now: float, *, may_start: bool) -> Packet | None:
+    def poll(self, config: Config, now: float, *, may_start: bool) -> Packet | None:
         """See to the session that is at work; returns its packet where it has ended."""
-        packet = self._session.look(self.state, now, may_start=may_start)
+        packet = self._session.poll(self.state, now, may_start=may_start)
         if packet is not None:
             self._commit(packet, config, now)
             self._session.close()

@@ -90,7 +90,7 @@ class LoopSession:
     def _folder(self, begun: OpenLoop) -> Path | None:
         return task_files.folder_of(self._store.layout, agent.task_id(begun.loop))
 
-    def look(self, state: LoopState | None, now: float, *, may_start: bool) -> Packet | None:
+    def poll(self, state: LoopState | None, now: float, *, may_start: bool) -> Packet | None:
         """See to the session: start it where it waits; the packet once it has ended."""
         if self.open is None:
             return None

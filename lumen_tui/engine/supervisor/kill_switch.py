@@ -19,7 +19,7 @@ class KillSwitch:
         """Whether the switch was thrown or lifted since the last look: one `stat`."""
         return is_thrown(self._layout) != (self.kill is not None)
 
-    def look(self, now: float) -> Kill | None:
+    def poll(self, now: float) -> Kill | None:
         """The kill in force, with no worker left alive; None where there is none."""
         before, self.kill = self.kill, read_kill(self._layout)
         if self.kill is not None:

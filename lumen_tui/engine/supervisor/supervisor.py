@@ -101,7 +101,7 @@ class TaskSupervisor:
         """Take in tasks that were made a moment ago."""
         self.index.refresh(now, {}, only=set(), running=self._clock.running())
 
-    def look(self, now: float, *, may_start: bool) -> SupervisionResult:
+    def poll(self, now: float, *, may_start: bool) -> SupervisionResult:
         """One pass over the tasks. Reads nothing of a task on which nothing changed."""
         supervised = SupervisionResult()
         self.dispatcher.reap()
