@@ -16,7 +16,7 @@ from lumen_tui.actions import cleanup, fading, summaries
 from lumen_tui.actions.registry import perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.times import DAY
-from lumen_tui.queries.lineage.provenance import Links
+from lumen_tui.queries.lineage.provenance import NodeLinks
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -92,7 +92,7 @@ def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     wanted = cleanup.wish("30d")
     look = timed(lambda: cleanup.leaving(store, AgeIndex(store.layout).load(), wanted, newest))
     yield Row("M3", f"cleanup, a look at {NODES:,} nodes", look, "ms", 3000, False, *other)
-    links = timed(lambda: Links(store.layout).tree("mem-0000000000007"))
+    links = timed(lambda: NodeLinks(store.layout).tree("mem-0000000000007"))
     yield Row("M5", "why, the chain of one node", links, "ms", 1500, False, *other)
     health = timed(lambda: examine(store, now=newest))
     yield Row("M6", "doctor over all of it", health, "ms", 5000, False, *other)

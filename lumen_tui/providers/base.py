@@ -1,8 +1,8 @@
 """What a model back end is to the worker: a conversation that asks for tool calls until it has an answer.
 
-A conversation is a generator. It yields steps; each ToolCall and each Permit is answered with its Reply, a Reserve with
-one where less was set aside, everything else with None; its return value is the Outcome. So the worker alone runs
-tools, records events and stops.
+A conversation is a generator of steps. The worker sends a Reply back for each ToolCall and PermissionRequest, for a
+Reserve where less was set aside than it asked for, and None for every other step. Its return value is the Outcome. So
+only the worker runs tools, records events and stops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ToolCall(Struct, frozen=True):
     arguments: dict[str, Any]
 
 
-class Said(Struct, frozen=True):
+class TextUpdate(Struct, frozen=True):
     """Text on the way: what a model says between calls (`text`), a remark of the back end (`note`), or `wait`.
 
     A `wait` says what the back end waits for (a rate limit, a slow server); its data may hold `until`, in seconds
@@ -59,7 +59,7 @@ class Reserve(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What one model call cost; it settles the last Reserve. Texts `Said` since then, put together, are the answer's.
+    """What one model call cost; it settles the last Reserve. The texts since then, put together, are the answer's.
 
     Where the call failed (`ok` is False), the usage is what is known of it and the texts are void.
     """
@@ -68,14 +68,14 @@ class Spent(Struct, frozen=True):
     ok: bool = True
 
 
-class Permit(Struct, frozen=True):
+class PermissionRequest(Struct, frozen=True):
     """The back end is about to use a tool of its own: may it? Answered with a Reply whose text says why not."""
 
     call: ToolCall  # the same in the words of our tools, whose rules are asked
     name: str  # the back end's own name of it
 
 
-class Ran(Struct, frozen=True):
+class BuiltinToolResult(Struct, frozen=True):
     """What a tool of the back end gave that was permitted."""
 
     call: ToolCall
@@ -130,7 +130,7 @@ class Launch(Protocol):
         """`own` is the folder in which the program keeps its own things: it can be written."""
 
 
-Step = ToolCall | Said | Reserve | Spent | Permit | Ran
+Step = ToolCall | TextUpdate | Reserve | Spent | PermissionRequest | BuiltinToolResult
 Conversation = Generator[Step, Reply | None, Outcome]
 
 

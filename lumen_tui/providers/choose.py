@@ -120,18 +120,18 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
     found = targets(config, role, spec, environ)
     first = found[0]
     if first.endpoint.name == "offline":
-        from lumen_tui.providers.offline.provider import Offline
+        from lumen_tui.providers.offline.provider import OfflineProvider
 
-        return Offline()
+        return OfflineProvider()
     if first.endpoint.name == "claude":
-        from lumen_tui.providers.claude_code.provider import ClaudeCli
+        from lumen_tui.providers.claude_code.provider import ClaudeCodeProvider
 
-        return ClaudeCli(first.model, role.limits.max_steps, config, environ)
-    from lumen_tui.providers.conversation.conversation import Talking
+        return ClaudeCodeProvider(first.model, role.limits.max_steps, config, environ)
+    from lumen_tui.providers.conversation.conversation import ModelProvider
 
     for target in found[1:]:
         if target.endpoint.name in NO_SERVERS:
             raise ProviderError(
                 f"{target.endpoint.name} cannot take over a conversation: take it out of [models.fallback]"
             )
-    return Talking(found, config, environ)
+    return ModelProvider(found, config, environ)

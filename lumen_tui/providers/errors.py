@@ -9,8 +9,8 @@ from typing import Any
 
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
-from lumen_tui.providers.conversation.context_overflow import is_overlong
-from lumen_tui.providers.conversation.history import Counts
+from lumen_tui.providers.conversation.context_overflow import is_context_overflow
+from lumen_tui.providers.conversation.history import TokenCounts
 from lumen_tui.providers.vendors.endpoints import Target
 
 _STATUS_OF = {
@@ -37,7 +37,7 @@ _GARBLED = "tool_use_failed"  # Groq: what the model wrote was no tool call; it 
 _BOUND = ("bound to a different conversation", "invalid `signature` in `thinking`", "`redacted_thinking` blocks in")
 
 
-class Failure(ProviderError):
+class ModelCallError(ProviderError):
     """A call that gave no answer: `brief` is what happened, `advice` what to do, and what the server said.
 
     `again` and `elsewhere` say what can help, `after` (seconds) what the server asks.
@@ -46,13 +46,13 @@ class Failure(ProviderError):
 
     def __init__(
         self, brief: str, advice: str = "", *, again: bool = False, elsewhere: bool = False, overlong: bool = False,
-        bound: bool = False, after: float | None = None, counts: Counts | None = None,
+        bound: bool = False, after: float | None = None, counts: TokenCounts | None = None,
     ) -> None:  # fmt: skip
         super().__init__(f"{brief}: {advice}" if advice else brief)
         self.brief, self.advice = brief, advice
         self.again, self.elsewhere, self.overlong, self.after = again, elsewhere, overlong, after
         self.bound = bound
-        self.counts = counts or Counts()  # what is known of its cost
+        self.counts = counts or TokenCounts()  # what is known of its cost
 
     def count(self, tries: int) -> None:
         """Say how often the call was made, where it was made again."""
@@ -61,12 +61,12 @@ class Failure(ProviderError):
             self.args = (f"{self.brief}: {self.advice}" if self.advice else self.brief,)
 
 
-def failure(error: BaseException, target: Target, counts: Counts, now: float, guess: int = 0) -> Failure:
+def map_error(error: BaseException, target: Target, counts: TokenCounts, now: float, guess: int = 0) -> ModelCallError:
     """An SDK's error in our words. `counts` is what the call has cost for all that is known.
 
     A server that was reached and then fell silent has read the prompt for all we know: `guess` tokens.
     """
-    if isinstance(error, Failure):
+    if isinstance(error, ModelCallError):
         error.counts = counts
         return error
     status, detail = _status(error), _detail(error)
@@ -75,7 +75,7 @@ def failure(error: BaseException, target: Target, counts: Counts, now: float, gu
     names = {kind.__name__ for kind in type(error).__mro__}
     server = f"the model's server {_place(target)}"
     reached = not _causes(error) & _NOT_REACHED
-    counts = counts if counts.prompt or not reached else Counts(fresh=guess)
+    counts = counts if counts.prompt or not reached else TokenCounts(fresh=guess)
     if any("Timeout" in name for name in names) and reached:
         return _passing(f"{server} was silent for too long", f"{_LATER} or give it more time under [models]", counts)
     if names & {"APIConnectionError", "TransportError"} and reached:
@@ -87,13 +87,13 @@ def failure(error: BaseException, target: Target, counts: Counts, now: float, gu
     return _passing(said, f"look at the endpoint's base_url and kind, or {_LATER}", counts)
 
 
-def rubbish(target: Target, why: str) -> Failure:
+def unusable_answer(target: Target, why: str) -> ModelCallError:
     """An answer that makes no sense."""
-    return _passing(f"the model's server {_place(target)} sent no usable answer ({why})", _LATER, Counts())
+    return _passing(f"the model's server {_place(target)} sent no usable answer ({why})", _LATER, TokenCounts())
 
 
-def _passing(brief: str, advice: str, counts: Counts) -> Failure:
-    return Failure(brief, advice, again=True, elsewhere=True, counts=counts)
+def _passing(brief: str, advice: str, counts: TokenCounts) -> ModelCallError:
+    return ModelCallError(brief, advice, again=True, elsewhere=True, counts=counts)
 
 
 def _place(target: Target) -> str:
@@ -138,29 +138,29 @@ def _inner(error: BaseException) -> Any:
     return body.get("error", body) if isinstance(body, dict) else body
 
 
-def refused_words(error: BaseException) -> str:
+def refusal_text(error: BaseException) -> str:
     """All that a server said when it refused the form of a request, in small letters; empty for any other error."""
     return f"{_detail(error)} {_code(error)}".lower() if getattr(error, "status_code", 0) in (400, 422) else ""
 
 
 def _of_status(
-    status: int, detail: str, error: BaseException, target: Target, counts: Counts, now: float
-) -> Failure:  # fmt: skip
+    status: int, detail: str, error: BaseException, target: Target, counts: TokenCounts, now: float
+) -> ModelCallError:  # fmt: skip
     headers = getattr(getattr(error, "response", None), "headers", {})
     told = str(headers.get("x-should-retry", "")).lower()
     low = f"{detail} {_code(error)}".lower()
     name = _name(error)
-    if status == 413 or is_overlong(f"{detail} {name}"):
+    if status == 413 or is_context_overflow(f"{detail} {name}"):
         too = (
             "the request is too large for the server" if status == 413 else "the conversation is too long for the model"
         )
         advice = f"give a narrower objective or less context ({detail})"
-        return Failure(f"{too} ({status})", advice, overlong=True, counts=counts)
+        return ModelCallError(f"{too} ({status})", advice, overlong=True, counts=counts)
     quota, garbled = status == 402 or any(word in low for word in _QUOTA), _GARBLED in name
     passing = status in _AGAIN or status >= 500 or garbled
     unread = f"the model's tool call could not be read ({status})", detail
     brief, advice = unread if garbled else _words(status, detail, target, quota)
-    return Failure(
+    return ModelCallError(
         brief, advice, again=passing and not quota and told != "false", elsewhere=passing or quota,
         bound=status == 400 and any(words in low for words in _BOUND), after=retry_after(headers, now), counts=counts,
     )  # fmt: skip

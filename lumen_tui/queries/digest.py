@@ -17,7 +17,7 @@ from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.packets import outcome
 from lumen_tui.model.records import Stage
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.presence import Place, Seen
+from lumen_tui.queries.presence import JournalPosition, LastVisit
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_numbers import whole_blocks
@@ -35,7 +35,7 @@ _TEXT = 200  # characters
 _DATES = (b'"created_at":"', b'"at":"', b'"completed_at":"')
 
 
-class _Deed(msgspec.Struct):
+class _AuditLine(msgspec.Struct):
     """As much of a line of actions.jsonl as is said here."""
 
     id: str
@@ -48,10 +48,10 @@ class _Deed(msgspec.Struct):
 
 
 _ELSEWHERE = frozenset({"signal.send", "node.create"})  # verbs whose work has a group of its own
-_deed = msgspec.json.Decoder(_Deed).decode
+_deed = msgspec.json.Decoder(_AuditLine).decode
 
 
-class Fresh(NamedTuple):
+class NewLines(NamedTuple):
     """New lines, the newest first; how many there are; and whether there may be more than that."""
 
     lines: list[bytes]
@@ -59,12 +59,12 @@ class Fresh(NamedTuple):
     partly: bool = False
 
 
-def newer(path: Path, place: Place | None, since: float) -> Fresh:
+def newer(path: Path, place: JournalPosition | None, since: float) -> NewLines:
     """The lines behind `place`; where that is none, or the journal was rewritten, those that are not older."""
     try:
         fd = files.open_plain(path)
     except (FileNotFoundError, files.Refused):
-        return Fresh([], 0)
+        return NewLines([], 0)
     try:
         found = os.fstat(fd)
         if place is None or place.ino != found.st_ino or place.offset > found.st_size:
@@ -80,18 +80,18 @@ def _line_start(fd: int, offset: int) -> int:
     return start + os.pread(fd, offset - start, start).rfind(b"\n") + 1
 
 
-def _behind(fd: int, begin: int) -> Fresh:
+def _behind(fd: int, begin: int) -> NewLines:
     lines: list[bytes] = []
     for offset, line in backwards.lines(fd):
         if offset < begin:
-            return Fresh(lines, len(lines))
+            return NewLines(lines, len(lines))
         if len(lines) >= MOST:
-            return Fresh(lines, sum(block.count(b"\n") for _, block in whole_blocks(fd, begin)))
+            return NewLines(lines, sum(block.count(b"\n") for _, block in whole_blocks(fd, begin)))
         lines.append(line)
-    return Fresh(lines, len(lines))
+    return NewLines(lines, len(lines))
 
 
-def _by_date(fd: int, since: bytes) -> Fresh:
+def _by_date(fd: int, since: bytes) -> NewLines:
     lines: list[bytes] = []
     older = 0
     for _, line in backwards.lines(fd):
@@ -102,9 +102,9 @@ def _by_date(fd: int, since: bytes) -> Fresh:
             continue
         older = 0
         if len(lines) >= MOST:
-            return Fresh(lines, len(lines), partly=True)
+            return NewLines(lines, len(lines), partly=True)
         lines.append(line)
-    return Fresh(lines, len(lines))
+    return NewLines(lines, len(lines))
 
 
 def _date(line: bytes) -> bytes:
@@ -113,19 +113,21 @@ def _date(line: bytes) -> bytes:
     return line[line.find(b'":"', at) + 3 :][:19] if at >= 0 else b""
 
 
-def digest_for(layout: Layout, operator: str, now: float, *, seen: Seen | None = None, since: float = 0.0) -> Digest:
+def digest_for(
+    layout: Layout, operator: str, now: float, *, seen: LastVisit | None = None, since: float = 0.0
+) -> Digest:
     """What happened since `seen`, which says how far the journals went then; without it since a moment, by the dates
     of lines; for somebody who has not looked before in the last day.
     """
     first = seen is None and not since
     begin = seen.at if seen else since or now - times.DAY
-    return msgspec.structs.replace(_Reading(layout, operator, begin, seen).digest(now), first=first)
+    return msgspec.structs.replace(_DigestBuilder(layout, operator, begin, seen).digest(now), first=first)
 
 
-class _Reading:
+class _DigestBuilder:
     """One look at the journals."""
 
-    def __init__(self, layout: Layout, operator: str, since: float, seen: Seen | None) -> None:
+    def __init__(self, layout: Layout, operator: str, since: float, seen: LastVisit | None) -> None:
         self._layout, self._operator, self._since, self._seen = layout, operator, since, seen
         self._found: dict[str, list[Entry]] = {}
         self._counts: dict[str, int] = {}
@@ -143,7 +145,7 @@ class _Reading:
         groups = digest.grouped(self._found, self._counts, frozenset(self._partly), _NAMED)
         return Digest(self._operator, self._since, now, groups, round(self._usd, 6))
 
-    def _new(self, path: Path) -> Fresh:
+    def _new(self, path: Path) -> NewLines:
         places = self._seen.places if self._seen else {}
         return newer(path, places.get(path.name), self._since)
 
@@ -225,12 +227,12 @@ class _Reading:
             if one.asked >= self._since:
                 self._add("approvals", times.iso(one.asked), f"{one.role} asks: {one.summary}", one.id, "approval")
 
-    def _note(self, group: str, fresh: Fresh) -> None:
+    def _note(self, group: str, fresh: NewLines) -> None:
         if fresh.partly:
             self._partly.add(group)
 
 
-def _stands(path: Path, place: Place | None) -> bool:
+def _stands(path: Path, place: JournalPosition | None) -> bool:
     """Whether the journal is still the one in which the place was noted."""
     try:
         return place is not None and os.stat(path).st_ino == place.ino

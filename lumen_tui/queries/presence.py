@@ -18,19 +18,19 @@ from lumen_tui.storage.layout import Layout
 _MOST = 64 * 1024  # bytes of a record
 
 
-class Place(Struct, frozen=True):
+class JournalPosition(Struct, frozen=True):
     """How far a journal went: its inode and size."""
 
     ino: int
     offset: int
 
 
-class Seen(Struct, frozen=True):
+class LastVisit(Struct, frozen=True):
     """sessions/operators/<name>.json"""
 
     operator: str
     last_seen: str
-    places: dict[str, Place] = {}
+    places: dict[str, JournalPosition] = {}
     schema: int = 1
 
     @property
@@ -48,11 +48,11 @@ def path(layout: Layout, operator: str) -> Path:
     return layout.operators / f"{slug}.json"
 
 
-def read(layout: Layout, operator: str) -> Seen | None:
+def read(layout: Layout, operator: str) -> LastVisit | None:
     """When an operator last looked; None for never, or where that cannot be read."""
     try:
         data = files.read(path(layout, operator), _MOST)
-        found = msgspec.json.decode(data, type=Seen) if data else None
+        found = msgspec.json.decode(data, type=LastVisit) if data else None
     except (*UNDECODABLE, files.StoreError, OSError):
         return None
     return found if found and found.at else None
@@ -63,11 +63,11 @@ def write(layout: Layout, operator: str, now: float) -> None:
     if not layout.exists():
         raise files.NotWritten(f"there is no state folder at {layout.root} any more")
     directories.make_folder(layout.operators)
-    seen = Seen(safe(operator), times.iso(now), places(layout))
+    seen = LastVisit(safe(operator), times.iso(now), places(layout))
     files.replace(path(layout, operator), msgspec.json.format(msgspec.json.encode(seen), indent=1) + b"\n")
 
 
-def places(layout: Layout) -> dict[str, Place]:
+def places(layout: Layout) -> dict[str, JournalPosition]:
     """How far the journals go that a digest is made from."""
     found = {}
     for journal in (layout.events, layout.signals, layout.memory, layout.actions, layout.packets):
@@ -75,5 +75,5 @@ def places(layout: Layout) -> dict[str, Place]:
             stat = os.stat(journal, follow_symlinks=False)
         except OSError:
             continue
-        found[journal.name] = Place(stat.st_ino, stat.st_size)
+        found[journal.name] = JournalPosition(stat.st_ino, stat.st_size)
     return found

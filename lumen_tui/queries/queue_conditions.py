@@ -25,7 +25,7 @@ from lumen_tui.store.tasks.task_records import read_json
 _NO_ENGINE = "no engine is running: a room starts one, or `lumen-tui --engine-only` does"
 
 
-def standing(
+def queue_conditions(
     tasks: Iterable[TaskView], config: Config, roles: Sequence[Role], retired: Sequence[str], *, engine: EngineView,
     book: Book, killed: str, paused: dict[str, str], now: float,
 ) -> Standing:  # fmt: skip
@@ -51,14 +51,14 @@ def _engine(engine: EngineView) -> str:
     return _NO_ENGINE if engine.life is EngineLife.NONE else ""
 
 
-def read_standing(layout: Layout, tasks: Iterable[TaskView], now: float) -> Standing:
+def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float) -> Standing:
     """The same for a command, which has read none of it."""
     roles, retired, _ = list_roles(layout)
     ledger = LedgerReader(layout)
     ledger.refresh()
     life = EngineLife.ALIVE if lease.is_held(layout) else EngineLife.NONE
     kill = read_kill(layout)
-    return standing(
+    return queue_conditions(
         tasks, load_config(layout)[0], roles, retired, engine=EngineView(life, read_json(layout.heartbeat, Heartbeat)),
         book=ledger.book, killed=kill.words if kill else "", paused=pauses.in_force(layout, now), now=now,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, S
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.queries.queue_conditions import standing
+from lumen_tui.queries.queue_conditions import queue_conditions
 from lumen_tui.storage import disk_space, files, lease, misplaced, process, program_version
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
@@ -50,7 +50,7 @@ _P0_LIMIT = 100
 _TASK_NAMED = re.compile(rb'"(?:task_id|key|target)":"([a-z0-9][a-z0-9-]*)"')
 
 
-class TaskNews:
+class ChangedTasks:
     """Which tasks to look at again: those that the engine's events and the operators' actions name."""
 
     SWEEP = 30.0  # seconds after which all are looked at, whatever was named
@@ -120,7 +120,7 @@ class Reader:
         self.nodes = NodeIndex(layout)
         self.tasks = TaskIndex(layout)
         self._dismissed = PutAside(layout)
-        self._task_news = TaskNews(layout)
+        self._task_news = ChangedTasks(layout)
         self._config = Stamped(
             lambda: [layout.config, layout.operator, layout.roles, layout.retired_roles], lambda: load_config(layout)
         )
@@ -237,7 +237,7 @@ class Reader:
             attention=needs.shown, snoozed=needs.put_off, problems=problems,
             gone=self._gone, demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
             paused=paused,
-            standing=standing(
+            standing=queue_conditions(
                 live, config, roles, retired, engine=self._engine, book=self._ledger.book, killed=self._killed(),
                 paused=paused, now=now,
             ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.model import digest
 from lumen_tui.model.digest import Digest
 from lumen_tui.queries import presence
-from lumen_tui.queries.presence import Seen
+from lumen_tui.queries.presence import LastVisit
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.commands import BY_ACTION, shown_key
@@ -38,7 +38,7 @@ class Presence:
         self._noted = 0.0  # when that was written down last, or is about to be
         self._reading = False  # the last note, and what happened since: nothing takes its place before that is said
         self._coming: Worker[None] | None = None
-        self.before: Seen | None = None
+        self.before: LastVisit | None = None
 
     def begin(self, root: str) -> None:
         """The room shows everything: say what happened, and begin to note."""

@@ -17,17 +17,17 @@ from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.providers.base import (
+    BuiltinToolResult,
     Conversation,
     Job,
     Outcome,
-    Permit,
+    PermissionRequest,
     Provider,
     ProviderError,
-    Ran,
     Reply,
     Reserve,
-    Said,
     Spent,
+    TextUpdate,
     ToolCall,
 )
 from lumen_tui.providers.choose import choose_provider
@@ -187,7 +187,7 @@ class Task:
                 reply = self._call(step)
                 if reply.ok and step.name == deposit.NAME:
                     return Outcome(ok=True)
-            elif isinstance(step, Permit):
+            elif isinstance(step, PermissionRequest):
                 reply = self._permit(step)
             elif isinstance(step, Reserve):
                 reply = self._reserve(step)
@@ -199,12 +199,12 @@ class Task:
         self._transcript.reserved(step.model)
         return ToolResult("", data={"output": output}) if output else None
 
-    def _take(self, step: Said | Spent | Ran) -> None:
+    def _take(self, step: TextUpdate | Spent | BuiltinToolResult) -> None:
         """Everything that a back end says and is not answered."""
-        if isinstance(step, Said):
+        if isinstance(step, TextUpdate):
             self._events.event(step.kind, step.text, **step.data)
             self._transcript.said(step.kind, step.text)
-        elif isinstance(step, Ran):
+        elif isinstance(step, BuiltinToolResult):
             self._ran(step)
         else:
             self._transcript.spent(step.usage, ok=step.ok)
@@ -223,16 +223,16 @@ class Task:
         self._written = self._written or (call.name in ("write_result", deposit.NAME) and result.ok)
         return self._toolbox.fenced(call.name, call.arguments, result)
 
-    def _permit(self, step: Permit) -> ToolResult:
+    def _permit(self, step: PermissionRequest) -> ToolResult:
         """Whether a back end may use a tool of its own."""
         told = self._toolbox.describe(step.call.name, step.call.arguments)
         self._events.event("call", told, tool=step.name, counts_as=step.call.name)
         result = self._toolbox.permit(step.call.name, step.call.arguments)
         if not result.ok:
-            self._ran(Ran(step.call, step.name, result.text, ok=False), refused=True)
+            self._ran(BuiltinToolResult(step.call, step.name, result.text, ok=False), refused=True)
         return result
 
-    def _ran(self, step: Ran, **more: Any) -> None:
+    def _ran(self, step: BuiltinToolResult, **more: Any) -> None:
         """What such a tool gave."""
         text = f"{step.text.count(chr(10)) + 1:,} lines" if step.ok else one_line(step.text, 300)
         self._transcript.called(step.name, step.call.arguments)

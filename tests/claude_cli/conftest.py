@@ -20,7 +20,17 @@ from msgspec import Struct, field
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.providers.base import Job, Outcome, Permit, ProviderError, Ran, Reserve, Said, Spent, ToolCall
+from lumen_tui.providers.base import (
+    BuiltinToolResult,
+    Job,
+    Outcome,
+    PermissionRequest,
+    ProviderError,
+    Reserve,
+    Spent,
+    TextUpdate,
+    ToolCall,
+)
 from lumen_tui.providers.choose import choose_provider
 from lumen_tui.providers.claude_code import program
 from lumen_tui.storage import files
@@ -55,12 +65,12 @@ class Talk(Struct):
         return [step for step in self.steps if isinstance(step, kind)]
 
     def said(self, kind: str) -> str:
-        return "".join(step.text for step in self.of(Said) if step.kind == kind)
+        return "".join(step.text for step in self.of(TextUpdate) if step.kind == kind)
 
     @property
     def order(self) -> str:
         """The steps by their first letters, what was said left out."""
-        names = {Reserve: "R", Spent: "S", ToolCall: "T", Permit: "P", Ran: "r"}
+        names = {Reserve: "R", Spent: "S", ToolCall: "T", PermissionRequest: "P", BuiltinToolResult: "r"}
         return "".join(names.get(type(step), "") for step in self.steps)
 
 
@@ -110,7 +120,7 @@ class Fake:
             while True:
                 step = conversation.send(answer)
                 note(step)
-                answer = reply(step) if isinstance(step, ToolCall | Permit) else None
+                answer = reply(step) if isinstance(step, ToolCall | PermissionRequest) else None
         except StopIteration as end:
             talk.outcome = end.value
         except ProviderError as error:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lumen_tui.model.modelsconfig import ClaudeConfig
-from lumen_tui.providers.base import Permit, Ran, Reserve, Spent, ToolCall
+from lumen_tui.providers.base import BuiltinToolResult, PermissionRequest, Reserve, Spent, ToolCall
 from lumen_tui.providers.claude_code import program
 from lumen_tui.storage import files
 
@@ -22,7 +22,7 @@ def answer(reply):
     """Answers as a worker would: everything is allowed but one file."""
 
     def decide(step: Any) -> Any:
-        if isinstance(step, Permit) and step.call.arguments["path"] == "/etc/shadow":
+        if isinstance(step, PermissionRequest) and step.call.arguments["path"] == "/etc/shadow":
             return reply("that is hidden", ok=False)
         return reply("a\nb")
 
@@ -43,11 +43,13 @@ def test_a_whole_conversation_comes_out_as_steps(fake, answer):
     assert talk.outcome.text == "That is all."
     assert talk.said("text") == "I look.That is all."
     assert [step.name for step in talk.of(ToolCall)] == ["list_dir", "write_result"]
-    first, second = talk.of(Permit)
+    first, second = talk.of(PermissionRequest)
     assert (first.name, first.call.name) == ("Read", "read_file")
     assert first.call.arguments == {"path": "/home/ann/notes.txt"}
     assert second.call.arguments == {"path": "/etc/shadow"}
-    assert [(step.name, step.text, step.ok) for step in talk.of(Ran)] == [("Read", "1\tone\n2\ttwo\n3\t", True)]
+    assert [(step.name, step.text, step.ok) for step in talk.of(BuiltinToolResult)] == [
+        ("Read", "1\tone\n2\ttwo\n3\t", True)
+    ]
 
 
 def test_each_call_is_set_aside_before_and_settled_after(fake, answer):
@@ -126,7 +128,7 @@ def test_a_tool_that_is_not_used_is_refused(fake, answer):
 
     fake.plays("whole", bash)
     talk = fake.talk(answer)
-    assert talk.of(Permit) == []
+    assert talk.of(PermissionRequest) == []
     assert [one["behavior"] for one in fake.answers("behavior")] == ["deny", "deny"]
     decided = [one["hookSpecificOutput"]["permissionDecision"] for one in fake.answers("hookSpecificOutput")]
     assert decided == ["deny", "deny", "allow", "allow"]

@@ -13,7 +13,7 @@ from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.modelsconfig import ServerConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.providers.base import Job, Outcome, ProviderError, Reserve, Said, Spent, ToolCall
+from lumen_tui.providers.base import Job, Outcome, ProviderError, Reserve, Spent, TextUpdate, ToolCall
 from lumen_tui.providers.choose import choose_provider
 
 
@@ -42,7 +42,7 @@ class Talk(Struct):
         return [step for step in self.steps if isinstance(step, kind)]
 
     def said(self, kind: str = "text") -> list[str]:
-        return [step.text for step in self.of(Said) if step.kind == kind]
+        return [step.text for step in self.of(TextUpdate) if step.kind == kind]
 
     @property
     def usd(self) -> float:

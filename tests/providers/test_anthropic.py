@@ -12,7 +12,7 @@ from lumen_apiserver import fail, held, huge, rubbish, text, think, tool, tools,
 from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
 from lumen_tui.providers.conversation.backoff import back_off
 from lumen_tui.providers.conversation.calling import _too_long
-from lumen_tui.providers.errors import Failure
+from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.prices import cost
 
 PLAIN = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
@@ -153,9 +153,9 @@ def test_a_wait_that_is_too_long_ends_the_task(desk, api):
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 def test_what_the_server_asks_for_is_told_as_it_asked(chance):
-    asked = Failure("the rate limit was reached (429)", after=86_400.0)
+    asked = ModelCallError("the rate limit was reached (429)", after=86_400.0)
     assert str(_too_long(asked, back_off(1, asked.after, chance))).endswith("the server asks to wait 24 h 0 m")
-    own = Failure("the rate limit was reached (429)")
+    own = ModelCallError("the rate limit was reached (429)")
     assert "the server asks" not in str(_too_long(own, 90.0))
 
 

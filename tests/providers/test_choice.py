@@ -9,7 +9,7 @@ from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.modelsconfig import PriceConfig, ServerConfig
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
-from lumen_tui.providers.base import ProviderError, Said, Spent
+from lumen_tui.providers.base import ProviderError, Spent, TextUpdate
 from lumen_tui.providers.choose import choose_provider, key_names, provider_name, targets
 from lumen_tui.providers.prices import FREE, Price, price_of
 from lumen_tui.providers.vendors.endpoints import endpoint
@@ -130,7 +130,7 @@ def test_a_model_that_does_not_answer_is_replaced_in_the_middle(chain, api):
     talk = chain.talk()
     assert talk.outcome.text == "done by the other"
     assert talk.brain == "anthropic claude-haiku-4-5, then box qwen"
-    note = next(step.text for step in talk.of(Said) if step.kind == "note" and "did not answer" in step.text)
+    note = next(step.text for step in talk.of(TextUpdate) if step.kind == "note" and "did not answer" in step.text)
     assert "box qwen goes on from here: the model's servers are overloaded (529)" in note
     last = api.asked[-1]
     assert (last.kind, last.called, last.results) == ("chat", ("list_dir",), ("a\nb",))
@@ -241,7 +241,7 @@ def test_an_account_at_its_end_is_asked_once_and_the_next_model_goes_on(chain, a
 
 
 def waits(talk) -> list[str]:
-    return [step.text for step in talk.of(Said) if step.kind == "wait"]
+    return [step.text for step in talk.of(TextUpdate) if step.kind == "wait"]
 
 
 def test_a_model_that_thinks_in_silence_has_time_and_is_told_before_each_answer_that_may_be_long(desk, api):
@@ -260,4 +260,4 @@ def test_a_model_that_thinks_in_silence_has_time_and_is_told_before_each_answer_
     api.say(tool("list_dir", path="/a"), tool("list_dir", path="/b"), text("x"))
     slow = desk.talk(model="far:gpt")
     assert len(waits(slow)) == 3
-    assert next(step for step in slow.of(Said) if step.kind == "wait").data["until"] > 1_000_000.5
+    assert next(step for step in slow.of(TextUpdate) if step.kind == "wait").data["until"] > 1_000_000.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from lumen_tui.providers.offline.playbook_router import NoMatch, Plan, choose
+from lumen_tui.providers.offline.playbook_router import NoMatch, PlaybookPlan, choose
 
 MATCHES = [
     ("What are the 5 largest files in /tmp?", "largest-files", {"path": "/tmp", "number": 5}),
@@ -78,7 +78,7 @@ REFUSED = [
 @pytest.mark.parametrize(("objective", "playbook", "parameters"), MATCHES)
 def test_an_objective_finds_its_playbook(objective, playbook, parameters):
     plan = choose(objective)
-    assert isinstance(plan, Plan), plan
+    assert isinstance(plan, PlaybookPlan), plan
     assert plan.playbook == playbook
     fields = msgspec.structs.asdict(plan)
     assert {name: fields[name] for name in parameters} == parameters
@@ -92,9 +92,13 @@ def test_what_is_not_fully_understood_is_not_answered(objective):
 
 
 def test_a_constraint_gives_or_caps_the_number():
-    assert choose("What are the largest files in /tmp?", ("Report top 3",)) == Plan("largest-files", "/tmp", 3)
-    assert choose("What are the 20 largest files in /tmp?", ("Report top 3",)) == Plan("largest-files", "/tmp", 3)
-    assert choose("What are the 2 largest files in /tmp?", ("Report top 3",)) == Plan("largest-files", "/tmp", 2)
+    assert choose("What are the largest files in /tmp?", ("Report top 3",)) == PlaybookPlan("largest-files", "/tmp", 3)
+    assert choose("What are the 20 largest files in /tmp?", ("Report top 3",)) == PlaybookPlan(
+        "largest-files", "/tmp", 3
+    )
+    assert choose("What are the 2 largest files in /tmp?", ("Report top 3",)) == PlaybookPlan(
+        "largest-files", "/tmp", 2
+    )
 
 
 def test_a_missing_place_is_asked_for():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lumen_apiserver import fail, text, tool
 
-from lumen_tui.providers.conversation.context_overflow import is_overlong
+from lumen_tui.providers.conversation.context_overflow import is_context_overflow
 
 LENGTH = (
     "prompt is too long: 208656 tokens > 200000 maximum",
@@ -39,12 +39,12 @@ SOMETHING_ELSE = (
 
 @pytest.mark.parametrize("words", LENGTH)
 def test_what_says_that_the_conversation_does_not_fit(words):
-    assert is_overlong(words)
+    assert is_context_overflow(words)
 
 
 @pytest.mark.parametrize("words", SOMETHING_ELSE)
 def test_what_only_sounds_like_it(words):
-    assert not is_overlong(words)
+    assert not is_context_overflow(words)
 
 
 @pytest.mark.parametrize("words", SOMETHING_ELSE[2:5])

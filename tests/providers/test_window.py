@@ -6,21 +6,30 @@ import pytest
 from lumen_apiserver import text, tool
 
 from lumen_tui.model.modelsconfig import ServerConfig
-from lumen_tui.providers.conversation.compaction import shrink
-from lumen_tui.providers.conversation.history import Asked, Call, Result, Results, Turn
+from lumen_tui.providers.conversation.compaction import compact
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    ModelCall,
+    ResultMessage,
+    ResultMessages,
+    UserMessage,
+)
 
 
 def rounds(number: int, length: int) -> tuple:
-    entries = [Asked("do it")]
+    entries = [UserMessage("do it")]
     for n in range(number):
-        call = Call(f"c{n}", "read_file", {"path": f"/{n}"})
-        entries += [Turn("", (call,), "tool"), Results((Result(call.id, call.name, f"{n} " * length),))]
+        call = ModelCall(f"c{n}", "read_file", {"path": f"/{n}"})
+        entries += [
+            AssistantMessage("", (call,), "tool"),
+            ResultMessages((ResultMessage(call.id, call.name, f"{n} " * length),)),
+        ]
     return tuple(entries)
 
 
 def test_the_oldest_results_go_first_and_say_so():
     entries = rounds(6, 1000)
-    shrunk = shrink(entries, 3000)
+    shrunk = compact(entries, 3000)
     assert shrunk.pieces == 2
     assert shrunk.characters >= 3000
     assert "characters of this result; make the call again" in shrunk.entries[2].results[0].text
@@ -30,21 +39,29 @@ def test_the_oldest_results_go_first_and_say_so():
 
 def test_a_pointer_to_the_whole_stays():
     pointer = "[the whole: tasks/tsk-a/outputs/3.txt]"
-    entries = (Asked("x"), Results((Result("a", "shell", "y" * 5000 + "\n" + pointer),)), *rounds(3, 10))
-    assert shrink(entries, 100).entries[1].results[0].text.endswith(pointer)
+    entries = (
+        UserMessage("x"),
+        ResultMessages((ResultMessage("a", "shell", "y" * 5000 + "\n" + pointer),)),
+        *rounds(3, 10),
+    )
+    assert compact(entries, 100).entries[1].results[0].text.endswith(pointer)
 
 
 def test_the_newest_results_go_last_and_in_part():
-    shrunk = shrink(rounds(2, 20_000), 10_000_000)
+    shrunk = compact(rounds(2, 20_000), 10_000_000)
     assert 1_900 < len(shrunk.entries[-1].results[0].text) < 2_300
-    assert shrunk.entries[0] == Asked("do it")
-    assert shrink((Asked("y" * 100_000),), 1000).pieces == 0
+    assert shrunk.entries[0] == UserMessage("do it")
+    assert compact((UserMessage("y" * 100_000),), 1000).pieces == 0
 
 
 def test_long_arguments_are_cut_too():
-    call = Call("c", "write_file", {"path": "/x", "text": "z" * 5000})
-    entries = (Asked("x"), Turn("", (call,), "tool", native=[{}]), Results((Result("c", "write_file", "ok"),)))
-    shrunk = shrink((*entries, *rounds(3, 5)), 1000)
+    call = ModelCall("c", "write_file", {"path": "/x", "text": "z" * 5000})
+    entries = (
+        UserMessage("x"),
+        AssistantMessage("", (call,), "tool", native=[{}]),
+        ResultMessages((ResultMessage("c", "write_file", "ok"),)),
+    )
+    shrunk = compact((*entries, *rounds(3, 5)), 1000)
     assert len(shrunk.entries[1].calls[0].arguments["text"]) < 400
     assert shrunk.entries[1].native is None
 

@@ -18,7 +18,7 @@ from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.queue_conditions import read_standing
+from lumen_tui.queries.queue_conditions import read_queue_conditions
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.store.settings import roles
@@ -144,7 +144,7 @@ def run_list(session: Session, args: Namespace) -> int:
     index = _index(session)
     folders = index.archive.rows()
     chosen = folders if args.all else folders[:_ARCHIVED]
-    standing = read_standing(session.layout, index.live(), session.now)
+    standing = read_queue_conditions(session.layout, index.live(), session.now)
     views = [_waiting(view, standing) for view in index.live()]
     views += [view for folder in chosen if (view := index.archive.view(folder))]
     if args.json:
@@ -199,7 +199,7 @@ def run_show(session: Session, args: Namespace) -> int:
     view = index.find(task_id)
     if view is None:
         raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
-    view = _waiting(view, read_standing(session.layout, index.live(), session.now))
+    view = _waiting(view, read_queue_conditions(session.layout, index.live(), session.now))
     folder = index.folder(task_id)
     result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
     if args.json:

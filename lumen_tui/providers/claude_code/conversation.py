@@ -13,16 +13,27 @@ from typing import Any
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import Conversation, Job, Outcome, Permit, ProviderError, Ran, Reply, Said, Step, ToolCall
+from lumen_tui.providers.base import (
+    BuiltinToolResult,
+    Conversation,
+    Job,
+    Outcome,
+    PermissionRequest,
+    ProviderError,
+    Reply,
+    Step,
+    TextUpdate,
+    ToolCall,
+)
 from lumen_tui.providers.base import ask as ask_worker
 from lumen_tui.providers.claude_code import mcp_server
 from lumen_tui.providers.claude_code.end import outcome
-from lumen_tui.providers.claude_code.json_lines import Closed, Wire
+from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed
 from lumen_tui.providers.claude_code.program import OWN, check_version
-from lumen_tui.providers.claude_code.usage import Counter
+from lumen_tui.providers.claude_code.usage import UsageCounter
 from lumen_tui.providers.conversation.conversation import opening
-from lumen_tui.providers.conversation.stream_throttle import Telling
-from lumen_tui.providers.vendors.wire import MOST_CHARACTERS, too_long
+from lumen_tui.providers.conversation.stream_throttle import StreamThrottle
+from lumen_tui.providers.vendors.wire import MAX_CHARACTERS, too_long
 
 Raw = dict[str, Any]
 Steps = Generator[Step, Reply | None, None]
@@ -32,18 +43,18 @@ _HELLO = "lumen-1"
 _NOT_USED = "this tool is not used here: use the others"
 
 
-class Talk:
+class ClaudeConversation:
     """One conversation under way."""
 
-    def __init__(self, wire: Wire, job: Job, config: ModelsConfig, model: str) -> None:
+    def __init__(self, wire: JsonLinesPipe, job: Job, config: ModelsConfig, model: str) -> None:
         self._wire, self._job, self._config = wire, job, config
-        self._counter = Counter(config, model, job.sent)
+        self._counter = UsageCounter(config, model, job.sent)
         self._tools = [tool for tool in job.tools if tool.name not in OWN.values()]
-        self._telling = Telling(job.now)
+        self._telling = StreamThrottle(job.now)
         self._length = 0  # characters of the answer that is being written
         self._wait = 0.0  # seconds for which it said that it will be silent
         self._held: list[Raw] = []
-        self._permitted: dict[str, Permit] = {}
+        self._permitted: dict[str, PermissionRequest] = {}
         self._greeted = False
         self._session = ""  # its own session file
         self.version = ""
@@ -59,7 +70,7 @@ class Talk:
                     yield from self._counter.rest(message.get("modelUsage"))
                     return outcome(message, self._counter.model, self._job.now())
                 yield from self._take(message)
-        except Closed:
+        except PipeClosed:
             yield from self._counter.lost()
             said = self._wire.errors
             return Outcome(ok=False, reason=f"Claude Code ended without a result{': ' + said if said else ''}")
@@ -113,7 +124,7 @@ class Talk:
     def _stream(self, event: Raw) -> Steps:
         kind, message = event.get("type"), _inner(event, "message")
         if kind == "message_start":
-            self._telling, self._length = Telling(self._job.now), 0
+            self._telling, self._length = StreamThrottle(self._job.now), 0
             yield from self._counter.begun(str(message.get("model") or ""), message.get("usage"))
         elif kind == "content_block_delta":
             yield from self._delta(_inner(event, "delta"))
@@ -124,9 +135,9 @@ class Talk:
             yield from self._counter.ended()
             yield from self._let_go()
 
-    def _delta(self, delta: Raw) -> Iterator[Said]:
+    def _delta(self, delta: Raw) -> Iterator[TextUpdate]:
         self._length += sum(len(part) for part in delta.values() if isinstance(part, str))
-        if self._length > MOST_CHARACTERS:
+        if self._length > MAX_CHARACTERS:
             raise too_long()
         yield from self._telling.take(str(delta.get("text") or ""))
 
@@ -140,17 +151,17 @@ class Talk:
                 yield from self._counter.ended(ok=False)
             yield from self._let_go()
         elif kind == "compact_boundary":
-            yield Said("Claude Code has summarised the conversation so far, as it became too long", kind="note")
+            yield TextUpdate("Claude Code has summarised the conversation so far, as it became too long", kind="note")
         elif kind == "init" and (broken := _broken(message)):
             raise ProviderError(f"Claude Code did not find our tools ({broken}): a newer one may, or another provider")
 
-    def _waits(self, message: Raw) -> Said:
+    def _waits(self, message: Raw) -> TextUpdate:
         delay, status = message.get("retry_delay_ms"), message.get("error_status")
         seconds = self._wait = min(max(0.0, delay / 1000), _NEVER) if isinstance(delay, int | float) else 0.0
         why = one_line(f"{message.get('error')} {status or ''}".strip(), 100)
         number, most = message.get("attempt"), message.get("max_retries")
         text = f"Claude Code tries again in {seconds:.0f} s ({number} of {most}): {why}"
-        return Said(text, kind="wait", data={"until": self._job.now() + seconds})
+        return TextUpdate(text, kind="wait", data={"until": self._job.now() + seconds})
 
     def _results(self, message: Raw) -> Iterator[Step]:
         """What its own tools gave."""
@@ -160,7 +171,7 @@ class Talk:
             self._counter.grew(text)
             permit = self._permitted.pop(str(block.get("tool_use_id")), None) if isinstance(block, dict) else None
             if permit:
-                yield Ran(permit.call, permit.name, text, ok=not block.get("is_error"))
+                yield BuiltinToolResult(permit.call, permit.name, text, ok=not block.get("is_error"))
 
     # ---- what it asks
 
@@ -193,7 +204,7 @@ class Talk:
     def _callback(self, moment: str, about: Raw) -> Generator[Step, Reply | None, Raw]:
         if not self._session:
             self._session = one_line(str(about.get("transcript_path") or "?"), 500)
-            yield Said(f"Claude Code {self.version}; its own session file is {self._session}", kind="note")
+            yield TextUpdate(f"Claude Code {self.version}; its own session file is {self._session}", kind="note")
         if moment == _AFTER:
             yield from self._counter.ahead()
         elif moment == _BEFORE:
@@ -206,7 +217,7 @@ class Talk:
         if name not in OWN:
             yield from self._counter.ahead()
             return {"behavior": "deny", "message": _NOT_USED}
-        permit = Permit(ToolCall(OWN[name], _in_our_words(given)), name)
+        permit = PermissionRequest(ToolCall(OWN[name], _in_our_words(given)), name)
         reply = yield permit
         if reply is not None and reply.ok:
             self._permitted[str(request.get("tool_use_id"))] = permit

@@ -6,15 +6,15 @@ from typing import Any
 
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import Outcome, ProviderError
-from lumen_tui.providers.conversation.history import Counts
-from lumen_tui.providers.errors import failure
+from lumen_tui.providers.conversation.history import TokenCounts
+from lumen_tui.providers.errors import map_error
 from lumen_tui.providers.vendors.endpoints import Endpoint, Target
 
 _ENDPOINT = Endpoint("claude", "claude", key_env="ANTHROPIC_API_KEY")
 _WINDOW = "the conversation no longer fits the model: give a narrower objective or less context"
 
 
-class _Told(Exception):
+class _ApiError(Exception):
     """An error of the API as the program tells it, in the form in which SDKs do."""
 
     def __init__(self, status: int, words: str) -> None:
@@ -53,5 +53,5 @@ def _error(message: dict[str, Any], words: str, model: str, now: float) -> Provi
         )
     if isinstance(status, int):
         target = Target(_ENDPOINT, model)
-        return failure(_Told(status, said), target, Counts(), now)
+        return map_error(_ApiError(status, said), target, TokenCounts(), now)
     return ProviderError(f"Claude Code ended with an error: {said}")

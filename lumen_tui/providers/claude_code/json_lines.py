@@ -18,11 +18,11 @@ _LONGEST = 64 * 1024 * 1024  # bytes of one line; the longest honest one is a la
 _ERRORS = 4_000  # last bytes of what it says on standard error
 
 
-class Closed(Exception):
+class PipeClosed(Exception):
     """The program has closed its output: it has ended, or is about to."""
 
 
-class Wire:
+class JsonLinesPipe:
     """Speaks with one program. Not for several threads."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
@@ -70,7 +70,7 @@ class Wire:
                 if found := _message(self._lines.popleft()):
                     return found
             if self._out not in self._reads:
-                raise Closed
+                raise PipeClosed
             readable = select.select(self._reads, [], [], seconds)[0]
             if not readable:
                 raise ProviderError(f"Claude Code was silent for {seconds:g} seconds and was ended: try again")

@@ -84,7 +84,7 @@ def environment(environ: Mapping[str, str], config: ModelsConfig) -> dict[str, s
     }  # fmt: skip
 
 
-class Plain:
+class UnsandboxedProgram:
     """The program without walls, for whoever has none. It ends with the process that started it."""
 
     def __init__(self, argv: list[str], env: dict[str, str], own: str) -> None:
@@ -114,7 +114,7 @@ def _die_with_parent() -> None:
 
 def launch(argv: list[str], env: dict[str, str], own: str) -> Launched:
     """Start it without walls. Raises ProviderError."""
-    return Plain(argv, env, own)
+    return UnsandboxedProgram(argv, env, own)
 
 
 def end(child: subprocess.Popen[bytes]) -> None:

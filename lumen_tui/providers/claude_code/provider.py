@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumen_tui.model.modelsconfig import ModelsConfig
-from lumen_tui.providers.base import Conversation, Job, Said
+from lumen_tui.providers.base import Conversation, Job, TextUpdate
 from lumen_tui.providers.claude_code import program as program
-from lumen_tui.providers.claude_code.conversation import Talk
-from lumen_tui.providers.claude_code.json_lines import Wire
+from lumen_tui.providers.claude_code.conversation import ClaudeConversation
+from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe
 from lumen_tui.providers.claude_code.usage import NAME
 from lumen_tui.providers.prices import DEAREST, price_of
 
 _MORE_TURNS = 10  # than tool calls are allowed: an answer without a call is one too
 
 
-class ClaudeCli:
+class ClaudeCodeProvider:
     """A provider. ProviderError where the program is not there."""
 
     def __init__(self, model: str, steps: int, config: ModelsConfig, environ: Mapping[str, str]) -> None:
@@ -32,7 +32,7 @@ class ClaudeCli:
     def converse(self, job: Job) -> Conversation:
         """Work on one task. Raises ProviderError."""
         if price_of(self._config, NAME, self._model) is None:
-            yield Said(
+            yield TextUpdate(
                 f"no price is known for {self._model or 'its model'}: counted as the dearest, ${DEAREST.input:g} and "
                 f"${DEAREST.output:g} per million tokens; set it under [models.prices]",
                 kind="note",
@@ -41,7 +41,7 @@ class ClaudeCli:
         argv = program.arguments(self._program, self._model, self._turns, own)
         env = program.environment(self._environ, self._config)
         launched = (job.launch or program.launch)(argv, env, program.config_folder(self._environ))
-        talk = Talk(Wire(launched.child), job, self._config, self._model)
+        talk = ClaudeConversation(JsonLinesPipe(launched.child), job, self._config, self._model)
         try:
             return (yield from talk.run())
         except BaseException:

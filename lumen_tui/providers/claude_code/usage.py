@@ -9,24 +9,24 @@ from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.providers.base import Reserve, Spent, Step
 from lumen_tui.providers.claude_code.program import MAX_OUTPUT
-from lumen_tui.providers.conversation.calling import Gauge
-from lumen_tui.providers.conversation.history import Counts
+from lumen_tui.providers.conversation.calling import TokenEstimator
+from lumen_tui.providers.conversation.history import TokenCounts
 from lumen_tui.providers.prices import cost, price_of
 
 NAME = "claude"
 _FIRST = 20_000  # bytes of its own system prompt, its words on the machine and its own tool; about 13,000 were seen
 
 
-class Counter:
+class UsageCounter:
     """Counts the calls of one conversation. One is open from its Reserve until its Spent."""
 
     def __init__(self, config: ModelsConfig, model: str, sent: Callable[[], None]) -> None:
         self._config, self.model, self._sent = config, model, sent
-        self._gauge = Gauge()
+        self._gauge = TokenEstimator()
         self._size = _FIRST
         self._open = False
-        self._counts: Counts | None = None  # of the call whose answer has begun
-        self._known: dict[str, Counts] = {}  # by model
+        self._counts: TokenCounts | None = None  # of the call whose answer has begun
+        self._known: dict[str, TokenCounts] = {}  # by model
 
     @property
     def answering(self) -> bool:
@@ -66,23 +66,23 @@ class Counter:
         """Settle the open call, where there is one."""
         if not self._open:
             return
-        counts, self._counts, self._open = self._counts or Counts(), None, False
+        counts, self._counts, self._open = self._counts or TokenCounts(), None, False
         if ok:
             self._gauge.learn(self._size, counts)
-        self._known[self.model] = _sum(self._known.get(self.model, Counts()), counts)
+        self._known[self.model] = _sum(self._known.get(self.model, TokenCounts()), counts)
         yield Spent(self._cost(self.model, counts), ok=ok)
 
     def lost(self) -> Iterator[Step]:
         """Settle a call whose end nobody saw: the server has read the prompt for all that is known."""
         if self._open:
-            self._counts = self._counts or Counts(fresh=self._gauge.expected(self._size))
+            self._counts = self._counts or TokenCounts(fresh=self._gauge.expected(self._size))
             yield from self.ended(ok=False)
 
     def rest(self, by_model: Any) -> Iterator[Step]:
         """What was called besides (a summary of the conversation, a title), by the program's own totals."""
         yield from self.ended(ok=False)
         for model, totals in by_model.items() if isinstance(by_model, dict) else ():
-            left = _difference(_totals(totals), self._known.get(str(model), Counts()))
+            left = _difference(_totals(totals), self._known.get(str(model), TokenCounts()))
             if left.prompt or left.output:
                 usage = self._cost(str(model), left)
                 yield Reserve(usage, str(model))
@@ -90,10 +90,10 @@ class Counter:
 
     def _most(self) -> Usage:
         prompt = self._gauge.most(self._size)
-        kinds = (Counts(fresh=prompt, output=MAX_OUTPUT), Counts(written=prompt, output=MAX_OUTPUT))
+        kinds = (TokenCounts(fresh=prompt, output=MAX_OUTPUT), TokenCounts(written=prompt, output=MAX_OUTPUT))
         return max((self._cost(self.model, counts) for counts in kinds), key=lambda usage: usage.usd)
 
-    def _cost(self, model: str, counts: Counts) -> Usage:
+    def _cost(self, model: str, counts: TokenCounts) -> Usage:
         price = price_of(self._config, NAME, model)
         return cost(model, counts.fresh, counts.written, counts.read, counts.output, price)
 
@@ -103,36 +103,36 @@ def _number(found: Any, name: str) -> int:
     return max(0, value) if isinstance(value, int) else 0
 
 
-def _counts(usage: Any) -> Counts:
-    return Counts(
+def _counts(usage: Any) -> TokenCounts:
+    return TokenCounts(
         _number(usage, "input_tokens"), _number(usage, "cache_creation_input_tokens"),
         _number(usage, "cache_read_input_tokens"), _number(usage, "output_tokens"),
     )  # fmt: skip
 
 
-def _totals(totals: Any) -> Counts:
-    return Counts(
+def _totals(totals: Any) -> TokenCounts:
+    return TokenCounts(
         _number(totals, "inputTokens"), _number(totals, "cacheCreationInputTokens"),
         _number(totals, "cacheReadInputTokens"), _number(totals, "outputTokens"),
     )  # fmt: skip
 
 
-def _larger(one: Counts, other: Counts) -> Counts:
+def _larger(one: TokenCounts, other: TokenCounts) -> TokenCounts:
     """An answer's counts only grow; what a newer line does not name is as before."""
-    return Counts(
+    return TokenCounts(
         max(one.fresh, other.fresh), max(one.written, other.written), max(one.read, other.read),
         max(one.output, other.output),
     )  # fmt: skip
 
 
-def _sum(one: Counts, other: Counts) -> Counts:
-    return Counts(
+def _sum(one: TokenCounts, other: TokenCounts) -> TokenCounts:
+    return TokenCounts(
         one.fresh + other.fresh, one.written + other.written, one.read + other.read, one.output + other.output
     )  # fmt: skip
 
 
-def _difference(one: Counts, other: Counts) -> Counts:
-    return Counts(
+def _difference(one: TokenCounts, other: TokenCounts) -> TokenCounts:
+    return TokenCounts(
         max(0, one.fresh - other.fresh), max(0, one.written - other.written), max(0, one.read - other.read),
         max(0, one.output - other.output),
     )  # fmt: skip

@@ -8,14 +8,14 @@ _FIRST = 1.0  # seconds
 _LONGEST = 60.0
 
 
-class Patience(Struct, frozen=True):
+class RetryPolicy(Struct, frozen=True):
     """How often and how long a call is tried before it is given up."""
 
     tries: int = 8
     longest: float = 600.0  # seconds of one wait that a server may ask for
 
 
-HURRY = Patience(tries=3, longest=20.0)  # where another model can take over
+SHORT_RETRY = RetryPolicy(tries=3, longest=20.0)  # where another model can take over
 
 
 def back_off(number: int, asked: float | None, chance: float) -> float:

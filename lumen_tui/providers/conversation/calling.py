@@ -7,28 +7,28 @@ from collections.abc import Generator, Iterator, Sequence
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
-from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Said, Spent, Step
-from lumen_tui.providers.conversation.backoff import HURRY, Patience, back_off
-from lumen_tui.providers.conversation.history import Counts, Prompt, Turn
-from lumen_tui.providers.conversation.stream_throttle import Telling
-from lumen_tui.providers.errors import Failure
+from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Spent, Step, TextUpdate
+from lumen_tui.providers.conversation.backoff import SHORT_RETRY, RetryPolicy, back_off
+from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
+from lumen_tui.providers.conversation.stream_throttle import StreamThrottle
+from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.prices import DEAREST, cost, price_of
-from lumen_tui.providers.vendors.wire import Wire, patience
+from lumen_tui.providers.vendors.wire import ModelClient, patience
 
-Answered = Generator[Step, Reply | None, Turn]
+Answered = Generator[Step, Reply | None, AssistantMessage]
 _OVERHEAD = 500  # tokens of a request that stand in no text of ours
 _OUTPUT = 8_000  # tokens that an answer is taken to have at most where no limit is sent
 _SLOW = 30.0  # seconds until an answer began
 _LONGEST_TOKEN = 8  # bytes: no text of words or code has longer ones as a whole
 
 
-class Gauge:
+class TokenEstimator:
     """Tokens of a request before it is made, from its size and from what the last one of this model had."""
 
     def __init__(self) -> None:
         self._bytes = self._prompt = self._tokens = 0
 
-    def learn(self, size: int, counts: Counts) -> None:
+    def learn(self, size: int, counts: TokenCounts) -> None:
         """What a request of `size` bytes really had."""
         if counts.prompt:
             self._bytes, self._prompt, self._tokens = size, counts.prompt, counts.prompt + counts.output
@@ -44,24 +44,24 @@ class Gauge:
         return size // 2 + _OVERHEAD
 
 
-class Caller:
+class ModelCaller:
     """Makes the calls of one conversation. The first wire answers for as long as it does."""
 
-    def __init__(self, wires: Sequence[Wire], config: ModelsConfig, job: Job) -> None:
+    def __init__(self, wires: Sequence[ModelClient], config: ModelsConfig, job: Job) -> None:
         self._wires, self._config, self._job = list(wires), config, job
         self._place = 0
         self._greeted = self._doubted = -1
         self._slow = False  # whether the next answer may be long in coming
-        self.gauge = Gauge()
+        self.gauge = TokenEstimator()
         self.used = [wires[0].target.label]
 
     @property
-    def wire(self) -> Wire:
+    def wire(self) -> ModelClient:
         """The one that answers now."""
         return self._wires[self._place]
 
     def call(self, prompt: Prompt) -> Answered:
-        """The answer of the model that answers now. Raises Failure."""
+        """The answer of the model that answers now. Raises ModelCallError."""
         yield from self._greet()
         return (yield from self._tries(prompt))
 
@@ -69,16 +69,16 @@ class Caller:
     def _has_next(self) -> bool:
         return self._place + 1 < len(self._wires)
 
-    def hand_over(self, error: Failure) -> Said | None:
+    def hand_over(self, error: ModelCallError) -> TextUpdate | None:
         """Let the next model go on, where that can help and there is one. The conversation may not fit its window."""
         if not error.elsewhere or not self._has_next:
             return None
         before = self.wire.target.label
         self._place += 1
-        self.gauge = Gauge()
+        self.gauge = TokenEstimator()
         label = self.wire.target.label
         self.used.append(label)
-        return Said(f"{before} did not answer, {label} goes on from here: {error.brief}", kind="note")
+        return TextUpdate(f"{before} did not answer, {label} goes on from here: {error.brief}", kind="note")
 
     def _greet(self) -> Generator[Step, Reply | None, None]:
         """What is worth knowing of a model before its first call."""
@@ -87,28 +87,28 @@ class Caller:
         self._greeted = self._place
         target = self.wire.target
         if price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own) is None:
-            yield Said(
+            yield TextUpdate(
                 f"no price is known for {target.model}: counted as the dearest, ${DEAREST.input:g} and "
                 f"${DEAREST.output:g} per million tokens, so that budgets hold; set it under [models.prices]",
                 kind="note",
             )
         self._slow = target.endpoint.kind != "anthropic"
 
-    def _waiting(self) -> Said:
+    def _waiting(self) -> TextUpdate:
         """So that a worker is not taken for a hung one while its model says nothing."""
         target = self.wire.target
         why = "may have to load first" if target.endpoint.own else "says nothing while it thinks"
         until = self._job.now() + patience(self._config, target)
-        return Said(f"waits for {target.label}, which {why}", kind="wait", data={"until": until})
+        return TextUpdate(f"waits for {target.label}, which {why}", kind="wait", data={"until": until})
 
     def _tries(self, prompt: Prompt) -> Answered:
-        patience = HURRY if self._has_next else Patience(tries=self._config.tries)
+        patience = SHORT_RETRY if self._has_next else RetryPolicy(tries=self._config.tries)
         tries = min(patience.tries, self._config.tries)
         number = 1
         while True:
             try:
                 return (yield from self._once(prompt))
-            except Failure as error:
+            except ModelCallError as error:
                 wait = back_off(number, error.after, self._job.chance())
                 if not error.again or number >= tries:
                     error.count(number)
@@ -119,9 +119,11 @@ class Caller:
                 self._job.pause(wait)
             number += 1
 
-    def _waits(self, error: Failure, wait: float, number: int, tries: int) -> Said:
+    def _waits(self, error: ModelCallError, wait: float, number: int, tries: int) -> TextUpdate:
         data = {"until": self._job.now() + wait, "try": number + 1, "tries": tries}
-        return Said(f"trying again in {span(wait)} ({number + 1} of {tries}): {error.brief}", kind="wait", data=data)
+        return TextUpdate(
+            f"trying again in {span(wait)} ({number + 1} of {tries}): {error.brief}", kind="wait", data=data
+        )
 
     def _once(self, prompt: Prompt) -> Answered:
         """One request: reserved before, settled after, whatever becomes of it."""
@@ -129,15 +131,15 @@ class Caller:
         reply = yield self._reserve(size)
         if self._slow:
             yield self._waiting()
-        telling = Telling(self._job.now)
+        telling = StreamThrottle(self._job.now)
         stream = self.wire.ask(prompt, int(reply.data.get("output", 0)) if reply else 0, self._job.sent)
         try:
             while True:
                 yield from telling.take(next(stream))
         except StopIteration as end:
-            turn: Turn = end.value
-        except ProviderError as error:  # a Failure, or a package that is missing: then nothing was asked
-            yield Spent(self._cost(error.counts if isinstance(error, Failure) else Counts()), ok=False)
+            turn: AssistantMessage = end.value
+        except ProviderError as error:  # a ModelCallError, or a package that is missing: then nothing was asked
+            yield Spent(self._cost(error.counts if isinstance(error, ModelCallError) else TokenCounts()), ok=False)
             raise
         finally:
             stream.close()
@@ -148,20 +150,20 @@ class Caller:
         yield from self._doubt(size, turn.counts.prompt)
         return turn
 
-    def _doubt(self, size: int, read: int) -> Iterator[Said]:
+    def _doubt(self, size: int, read: int) -> Iterator[TextUpdate]:
         """A server of our own that has read far less than it was sent has cut the beginning off, as Ollama does."""
         target = self.wire.target
         if not target.endpoint.own or self._doubted == self._place or not 0 < read * _LONGEST_TOKEN < size:
             return
         self._doubted = self._place
-        yield Said(
+        yield TextUpdate(
             f"{target.label} has read {read:,} tokens of about {size * 2 // 7:,}: it seems to cut the beginning of the "
             f"conversation off. Give it a larger context (num_ctx in Ollama), and say it as window under "
             f"[models.endpoints.{target.endpoint.name}]",
             kind="note",
         )
 
-    def _cost(self, counts: Counts) -> Usage:
+    def _cost(self, counts: TokenCounts) -> Usage:
         target = self.wire.target
         price = price_of(self._config, target.endpoint.name, target.model, own=target.endpoint.own)
         return cost(target.model, counts.fresh, counts.written, counts.read, counts.output, price)
@@ -173,13 +175,13 @@ class Caller:
 
     def _most(self, size: int, output: int) -> Usage:
         prompt = self.gauge.most(size)
-        kinds = (Counts(fresh=prompt, output=output), Counts(written=prompt, output=output))
+        kinds = (TokenCounts(fresh=prompt, output=output), TokenCounts(written=prompt, output=output))
         return max((self._cost(counts) for counts in kinds), key=lambda usage: usage.usd)
 
 
-def _too_long(error: Failure, wait: float) -> Failure:
+def _too_long(error: ModelCallError, wait: float) -> ModelCallError:
     """The server's own word where it gave one; what is added so that not all come back at once is ours."""
     asked = f"the next try would come after {span(wait)}"
     if error.after is not None:
         asked = f"the server asks to wait {span(error.after)}"
-    return Failure(error.brief, f"{error.advice}; {asked}" if error.advice else asked, elsewhere=error.elsewhere)
+    return ModelCallError(error.brief, f"{error.advice}; {asked}" if error.advice else asked, elsewhere=error.elsewhere)

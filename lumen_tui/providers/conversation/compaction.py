@@ -8,14 +8,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lumen_tui.providers.conversation.history import Entry, Result, Results, Turn
+from lumen_tui.providers.conversation.history import AssistantMessage, Entry, ResultMessage, ResultMessages
 
 _KEPT = 300  # characters of a result that was cut
 _KEPT_LAST = 2_000  # of one of the newest results, where nothing else is left to cut
 _RECENT = 4  # entries at the end that stay as they are as long as possible
 
 
-class Shrunk(Struct, frozen=True):
+class Compaction(Struct, frozen=True):
     """What is left of a conversation, and what was taken out."""
 
     entries: tuple[Entry, ...]
@@ -31,23 +31,23 @@ class Shrunk(Struct, frozen=True):
         )
 
 
-def shrink(entries: tuple[Entry, ...], wanted: int) -> Shrunk:
+def compact(entries: tuple[Entry, ...], wanted: int) -> Compaction:
     """Cut at least `wanted` characters, the oldest first; less where there is no more to cut."""
-    shrunk = Shrunk(entries)
+    shrunk = Compaction(entries)
     for how, spared in ((_cut_results, _RECENT), (_cut_arguments, _RECENT), (_cut_results, 1), (_cut_newest, 0)):
         shrunk = _pass(shrunk, how, spared, wanted)
-    return replace(shrunk, entries=loosened(shrunk.entries)) if shrunk.pieces else shrunk
+    return replace(shrunk, entries=without_native(shrunk.entries)) if shrunk.pieces else shrunk
 
 
-def loosened(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """The answers built anew: thinking is signed for exactly what stood before it, and refused after a cut."""
-    return tuple(replace(entry, native=None) if isinstance(entry, Turn) else entry for entry in entries)
+    return tuple(replace(entry, native=None) if isinstance(entry, AssistantMessage) else entry for entry in entries)
 
 
 _Cut = Callable[[Entry], Entry]
 
 
-def _pass(shrunk: Shrunk, how: _Cut, spared: int, wanted: int) -> Shrunk:
+def _pass(shrunk: Compaction, how: _Cut, spared: int, wanted: int) -> Compaction:
     entries, pieces, cut = list(shrunk.entries), shrunk.pieces, shrunk.characters
     for place in range(max(0, len(entries) - spared)):
         if cut >= wanted:
@@ -56,29 +56,29 @@ def _pass(shrunk: Shrunk, how: _Cut, spared: int, wanted: int) -> Shrunk:
         if smaller is not entries[place]:
             pieces, cut = pieces + 1, cut + _size(entries[place]) - _size(smaller)
             entries[place] = smaller
-    return Shrunk(tuple(entries), pieces, cut)
+    return Compaction(tuple(entries), pieces, cut)
 
 
 def _size(entry: Entry) -> int:
-    if isinstance(entry, Results):
+    if isinstance(entry, ResultMessages):
         return sum(len(result.text) for result in entry.results)
-    if isinstance(entry, Turn):
+    if isinstance(entry, AssistantMessage):
         return len(entry.text) + len(entry.reasoning or "") + sum(len(str(call.arguments)) for call in entry.calls)
     return len(entry.text)
 
 
 def _cut_results(entry: Entry, kept: int = _KEPT) -> Entry:
-    if not isinstance(entry, Results):
+    if not isinstance(entry, ResultMessages):
         return entry
     cut = tuple(_cut_result(result, kept) for result in entry.results)
-    return entry if cut == entry.results else Results(cut)
+    return entry if cut == entry.results else ResultMessages(cut)
 
 
 def _cut_newest(entry: Entry) -> Entry:
     return _cut_results(entry, _KEPT_LAST)
 
 
-def _cut_result(result: Result, kept: int) -> Result:
+def _cut_result(result: ResultMessage, kept: int) -> ResultMessage:
     """The head of a result, its last line where that points to the whole, and a word on what is missing."""
     if len(result.text) <= 2 * kept:
         return result
@@ -91,7 +91,7 @@ def _cut_result(result: Result, kept: int) -> Result:
 
 def _cut_arguments(entry: Entry) -> Entry:
     """Long texts that the model once wrote into a call (a file, a report), and what it thought before."""
-    if not isinstance(entry, Turn):
+    if not isinstance(entry, AssistantMessage):
         return entry
     if len(entry.reasoning or "") <= 2 * _KEPT and not any(
         len(str(call.arguments)) > 2 * _KEPT for call in entry.calls

@@ -25,6 +25,6 @@ _SAYINGS = (
 _SAID = re.compile("|".join(_SAYINGS))
 
 
-def is_overlong(words: str) -> bool:
+def is_context_overflow(words: str) -> bool:
     """Whether a refusal (the message, or the code) is one of the conversation's length."""
     return _SAID.search(words.lower()) is not None

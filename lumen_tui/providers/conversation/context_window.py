@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from lumen_tui.providers.base import Reply, Said, Step
-from lumen_tui.providers.conversation.calling import Caller
-from lumen_tui.providers.conversation.compaction import Shrunk, shrink
+from lumen_tui.providers.base import Reply, Step, TextUpdate
+from lumen_tui.providers.conversation.calling import ModelCaller
+from lumen_tui.providers.conversation.compaction import Compaction, compact
 from lumen_tui.providers.conversation.history import Entry, Prompt
 
 _COUNT_FROM = 0.6  # of the window: from here on the tokens are counted exactly where the API can
@@ -14,10 +14,10 @@ _CUT_FROM = 0.85
 _CUT_TO = 0.5  # far below, as each cut makes the prompt cache worthless once
 
 
-class Fitting:
+class ContextWindow:
     """Looks at each prompt before it is sent."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: ModelCaller) -> None:
         self._caller = caller
 
     def fit(self, prompt: Prompt) -> Generator[Step, Reply | None, tuple[Entry, ...]]:
@@ -27,14 +27,14 @@ class Fitting:
         if not room or tokens < _CUT_FROM * room:
             return prompt.entries
         size = self._caller.wire.size(prompt)
-        shrunk = shrink(prompt.entries, round(size * (1 - _CUT_TO * room / tokens)))
+        shrunk = compact(prompt.entries, round(size * (1 - _CUT_TO * room / tokens)))
         if shrunk.pieces:
-            yield Said(shrunk.said, kind="note")
+            yield TextUpdate(shrunk.said, kind="note")
         return shrunk.entries
 
-    def halved(self, prompt: Prompt) -> Shrunk:
+    def halved(self, prompt: Prompt) -> Compaction:
         """Half of a conversation that the model refused as too long."""
-        return shrink(prompt.entries, self._caller.wire.size(prompt) // 2)
+        return compact(prompt.entries, self._caller.wire.size(prompt) // 2)
 
     @property
     def _room(self) -> int:

@@ -10,17 +10,25 @@ from msgspec.structs import replace
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reply, Said, Step, ToolCall, ask
-from lumen_tui.providers.conversation.calling import Answered, Caller
-from lumen_tui.providers.conversation.compaction import Shrunk, loosened
-from lumen_tui.providers.conversation.context_window import Fitting
-from lumen_tui.providers.conversation.history import Asked, Call, Entry, Prompt, Result, Results, Turn
-from lumen_tui.providers.conversation.repetition import Repeats, Verdict, told
+from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reply, Step, TextUpdate, ToolCall, ask
+from lumen_tui.providers.conversation.calling import Answered, ModelCaller
+from lumen_tui.providers.conversation.compaction import Compaction, without_native
+from lumen_tui.providers.conversation.context_window import ContextWindow
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    Entry,
+    ModelCall,
+    Prompt,
+    ResultMessage,
+    ResultMessages,
+    UserMessage,
+)
+from lumen_tui.providers.conversation.repetition import CallVerdict, RepetitionGuard, refusal_of
 from lumen_tui.providers.conversation.text_tool_calls import is_call
-from lumen_tui.providers.errors import Failure
+from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.connect import connect
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.wire import Wire
+from lumen_tui.providers.vendors.wire import ModelClient
 
 _GO_ON = {
     "length": "Your answer reached its length limit. Go on from where it ended, in smaller parts.",
@@ -42,7 +50,7 @@ _MOST_REFORMS = 2
 _RESULT = "write_result"  # the tool; whoever has written the result may end without a word
 
 
-class Talking:
+class ModelProvider:
     """A provider: the first of its targets answers, the others stand by."""
 
     def __init__(self, targets: tuple[Target, ...], config: ModelsConfig, environ: Any) -> None:
@@ -63,11 +71,11 @@ class Talking:
         with ExitStack() as stack:
             for wire in wires:
                 stack.enter_context(closing(wire))
-            caller = Caller(wires, self._config, job)
+            caller = ModelCaller(wires, self._config, job)
             self._used = caller.used
-            return (yield from _Talk(caller, job).run())
+            return (yield from _ModelConversation(caller, job).run())
 
-    def _wires(self, job: Job) -> tuple[list[Wire], list[Said]]:
+    def _wires(self, job: Job) -> tuple[list[ModelClient], list[TextUpdate]]:
         """The models that can be asked, and what those lack that cannot stand by. ProviderError for the first one."""
         wires, missing = [], []
         for target in self._targets:
@@ -76,7 +84,7 @@ class Talking:
             except ProviderError as error:
                 if not wires:
                     raise
-                missing.append(Said(f"{target.label} cannot stand by: {error}", kind="note"))
+                missing.append(TextUpdate(f"{target.label} cannot stand by: {error}", kind="note"))
         return wires, missing
 
 
@@ -90,18 +98,18 @@ def opening(job: Job) -> str:
     return "\n\n".join(parts)
 
 
-class _Circles(Exception):
+class _GoesInCircles(Exception):
     """The model goes round in circles; the text says how."""
 
 
-class _Talk:
+class _ModelConversation:
     """One conversation under way."""
 
-    def __init__(self, caller: Caller, job: Job) -> None:
+    def __init__(self, caller: ModelCaller, job: Job) -> None:
         self._caller, self._job = caller, job
-        self._entries: tuple[Entry, ...] = (Asked(opening(job)),)
-        self._fitting = Fitting(caller)
-        self._repeats = Repeats()
+        self._entries: tuple[Entry, ...] = (UserMessage(opening(job)),)
+        self._fitting = ContextWindow(caller)
+        self._repeats = RepetitionGuard()
         self._ids: set[str] = set()
         self._cuts = 0
         self._part = ""  # of the answer, where its end is still to come
@@ -113,14 +121,14 @@ class _Talk:
             if turn.stop == "tool" and turn.calls:
                 try:
                     results = yield from self._make_calls(turn)
-                except _Circles as circles:
+                except _GoesInCircles as circles:
                     return Outcome(ok=False, text=turn.text, reason=str(circles))
-                self._entries += (turn, Results(tuple(results)))
+                self._entries += (turn, ResultMessages(tuple(results)))
                 self._cuts, self._part = 0, ""
             elif not (yield from self._goes_on(turn)):
                 return _outcome(turn, self._part)
 
-    def _judged(self, turn: Turn) -> Turn:
+    def _judged(self, turn: AssistantMessage) -> AssistantMessage:
         """An answer that says it is one and is none, told by its `stop`."""
         if turn.stop != "end":
             return turn
@@ -129,9 +137,9 @@ class _Talk:
         nothing = not (self._delivered or self._part or turn.text.strip())
         return replace(turn, stop="empty") if nothing else turn
 
-    def _goes_on(self, turn: Turn) -> Generator[Step, Reply | None, bool]:
+    def _goes_on(self, turn: AssistantMessage) -> Generator[Step, Reply | None, bool]:
         """Whether the conversation goes on after an answer without calls; it is made ready for that."""
-        if turn.stop == "refusal" and (said := self._caller.hand_over(Failure(_reason(turn), elsewhere=True))):
+        if turn.stop == "refusal" and (said := self._caller.hand_over(ModelCallError(_reason(turn), elsewhere=True))):
             yield said
             return True
         if turn.stop == "window" and (shrunk := self._fitting.halved(self._prompt())).pieces:
@@ -157,7 +165,7 @@ class _Talk:
             self._entries = yield from self._fitting.fit(self._prompt())
             try:
                 return (yield from self._caller.call(self._prompt()))
-            except Failure as error:
+            except ModelCallError as error:
                 said, reforms = self._caller.hand_over(error), reforms + 1
                 if said is not None:
                     reforms = 0
@@ -165,20 +173,22 @@ class _Talk:
                     raise
                 yield said
 
-    def _reformed(self, error: Failure) -> Said | None:
+    def _reformed(self, error: ModelCallError) -> TextUpdate | None:
         """What was done to a conversation that its server refuses; None where nothing can be."""
         if error.overlong and (shrunk := self._fitting.halved(self._prompt())).pieces:
             return self._shrunk(shrunk)
-        if error.bound and (entries := loosened(self._entries)) != self._entries:
+        if error.bound and (entries := without_native(self._entries)) != self._entries:
             self._entries = entries
-            return Said("the server no longer takes the model's earlier thinking: it goes on without it", kind="note")
+            return TextUpdate(
+                "the server no longer takes the model's earlier thinking: it goes on without it", kind="note"
+            )
         return None
 
-    def _shrunk(self, shrunk: Shrunk) -> Said:
+    def _shrunk(self, shrunk: Compaction) -> TextUpdate:
         self._entries = shrunk.entries
-        return Said(shrunk.said, kind="note")
+        return TextUpdate(shrunk.said, kind="note")
 
-    def _unique(self, turn: Turn) -> Turn:
+    def _unique(self, turn: AssistantMessage) -> AssistantMessage:
         """The ids of calls made so that none comes twice in the conversation, as some servers number them anew."""
         renamed = []
         for call in turn.calls:
@@ -190,45 +200,47 @@ class _Talk:
         calls = tuple(renamed)
         return turn if calls == turn.calls else replace(turn, calls=calls, native=None)
 
-    def _make_calls(self, turn: Turn) -> Generator[Step, Reply | None, list[Result]]:
-        """Make the calls of one answer, in order. Raises _Circles."""
+    def _make_calls(self, turn: AssistantMessage) -> Generator[Step, Reply | None, list[ResultMessage]]:
+        """Make the calls of one answer, in order. Raises _GoesInCircles."""
         results = []
         for call in turn.calls:
             results.append((yield from self._make(call)))
         known = {tool.name for tool in self._job.tools}
         if self._repeats.nonsense(all(call.bad or call.name not in known for call in turn.calls)):
             name = one_line(turn.calls[-1].name, 60)
-            raise _Circles(f"the model goes on calling tools that there are not, or without arguments (last: {name})")
+            raise _GoesInCircles(
+                f"the model goes on calling tools that there are not, or without arguments (last: {name})"
+            )
         return results
 
-    def _make(self, call: Call) -> Generator[Step, Reply | None, Result]:
+    def _make(self, call: ModelCall) -> Generator[Step, Reply | None, ResultMessage]:
         verdict = self._repeats.look(call)
         name = one_line(call.name, 60)
-        if verdict is Verdict.END:
-            raise _Circles(f"the model made the same call of {name} again and again, although it was told")
-        if verdict is Verdict.TELL:
-            yield Said(f"the model repeats the same call of {name} and is told so", kind="note")
-            return Result(call.id, call.name, told(call, self._repeats.times), ok=False)
+        if verdict is CallVerdict.END:
+            raise _GoesInCircles(f"the model made the same call of {name} again and again, although it was told")
+        if verdict is CallVerdict.TELL:
+            yield TextUpdate(f"the model repeats the same call of {name} and is told so", kind="note")
+            return ResultMessage(call.id, call.name, refusal_of(call, self._repeats.times), ok=False)
         if call.bad:
             text = f"the arguments of {name} are no JSON object: {one_line(call.bad, 200)}"
-            yield Said(text, kind="note")
+            yield TextUpdate(text, kind="note")
             self._repeats.seen(text)
-            return Result(call.id, call.name, text, ok=False)
+            return ResultMessage(call.id, call.name, text, ok=False)
         reply = yield from ask(ToolCall(call.name, call.arguments))
         self._repeats.seen(reply.text)
         self._delivered = self._delivered or (reply.ok and call.name == _RESULT)
-        return Result(call.id, call.name, reply.text, reply.ok)
+        return ResultMessage(call.id, call.name, reply.text, reply.ok)
 
 
-def _continued(turn: Turn) -> tuple[Entry, ...]:
+def _continued(turn: AssistantMessage) -> tuple[Entry, ...]:
     """What lets an unfinished answer go on. A tool call that was cut is not repeated."""
     if turn.stop == "pause" and turn.native:
         return (replace(turn, calls=()),)
     said = turn.text.rstrip() or "(nothing that was complete)"
-    return (Turn(said), Asked(_GO_ON.get(turn.stop, _GO_ON["length"])))
+    return (AssistantMessage(said), UserMessage(_GO_ON.get(turn.stop, _GO_ON["length"])))
 
 
-def _outcome(turn: Turn, before: str) -> Outcome:
+def _outcome(turn: AssistantMessage, before: str) -> Outcome:
     """`before`: the parts of the answer that came before this one."""
     text = before + turn.text
     if turn.stop == "end":
@@ -236,6 +248,6 @@ def _outcome(turn: Turn, before: str) -> Outcome:
     return Outcome(ok=False, text=text, reason=_reason(turn))
 
 
-def _reason(turn: Turn) -> str:
+def _reason(turn: AssistantMessage) -> str:
     why = _WHY.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
     return f"{why}: {turn.why}" if turn.why else why

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 
-class Counts(Struct, frozen=True):
+class TokenCounts(Struct, frozen=True):
     """Tokens of one call, as it is billed: the prompt is `fresh + written + read`."""
 
     fresh: int = 0
@@ -20,7 +20,7 @@ class Counts(Struct, frozen=True):
         return self.fresh + self.written + self.read
 
 
-class Call(Struct, frozen=True):
+class ModelCall(Struct, frozen=True):
     """A tool call that a model made. `bad` holds the arguments where they were no JSON object."""
 
     id: str
@@ -30,26 +30,26 @@ class Call(Struct, frozen=True):
     extra: dict[str, Any] = {}  # what the server wants back with it (Google signs calls), for the turn's `label` only
 
 
-class Asked(Struct, frozen=True):
+class UserMessage(Struct, frozen=True):
     """What the model was told."""
 
     text: str
 
 
-class Turn(Struct, frozen=True):
+class AssistantMessage(Struct, frozen=True):
     """What the model answered. `stop` is end, tool, length, pause, refusal, window or the server's own word."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
     stop: str = "end"
-    counts: Counts = Counts()
+    counts: TokenCounts = TokenCounts()
     native: Any = None  # the answer as the vendor's API wants it back (thinking and signatures), for `label` only
     label: str = ""
     reasoning: str | None = None  # its thinking in the field in which the server wants it back; for `label` only
     why: str = ""  # the server's own words on `stop`
 
 
-class Result(Struct, frozen=True):
+class ResultMessage(Struct, frozen=True):
     """What one call gave."""
 
     call_id: str
@@ -58,13 +58,13 @@ class Result(Struct, frozen=True):
     ok: bool = True
 
 
-class Results(Struct, frozen=True):
+class ResultMessages(Struct, frozen=True):
     """What the calls of a turn gave, in order."""
 
-    results: tuple[Result, ...]
+    results: tuple[ResultMessage, ...]
 
 
-Entry = Asked | Turn | Results
+Entry = UserMessage | AssistantMessage | ResultMessages
 
 
 class Prompt(Struct, frozen=True):
@@ -75,15 +75,15 @@ class Prompt(Struct, frozen=True):
     entries: tuple[Entry, ...]
 
 
-def whole(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """`text` without lone surrogates, which JSON can carry and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def whole_value(value: Any) -> Any:
+def clean_json(value: Any) -> Any:
     """The same for everything in a tree of JSON."""
     if isinstance(value, str):
-        return whole(value)
+        return without_surrogates(value)
     if isinstance(value, dict):
-        return {whole(str(key)): whole_value(inner) for key, inner in value.items()}
-    return [whole_value(inner) for inner in value] if isinstance(value, list) else value
+        return {without_surrogates(str(key)): clean_json(inner) for key, inner in value.items()}
+    return [clean_json(inner) for inner in value] if isinstance(value, list) else value

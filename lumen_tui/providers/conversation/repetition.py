@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 
-from lumen_tui.providers.conversation.history import Call
+from lumen_tui.providers.conversation.history import ModelCall
 
 SAME = 4  # calls in a row with the same arguments and the same result
 CHANGING = 12  # the same, where each gave something else: somebody polls
 NONSENSE = 6  # calls in a row that were refused before they began, or had no arguments
 
 
-class Verdict(StrEnum):
+class CallVerdict(StrEnum):
     """What becomes of a call."""
 
     GO = "go"
@@ -20,7 +20,7 @@ class Verdict(StrEnum):
     END = "end"
 
 
-class Repeats:
+class RepetitionGuard:
     """Watches the calls of one conversation."""
 
     def __init__(self) -> None:
@@ -29,18 +29,18 @@ class Repeats:
         self._told = False
         self._bad = 0
 
-    def look(self, call: Call) -> Verdict:
+    def look(self, call: ModelCall) -> CallVerdict:
         """What becomes of this call; `seen` tells its result afterwards."""
         key = f"{call.name} {call.bad} {json.dumps(call.arguments, sort_keys=True)}"
         if key != self._last:
             self._last, self._results, self._told = key, [], False
         limit = SAME if len(set(self._results)) <= 1 else CHANGING
         if len(self._results) < limit - 1 and not self._told:
-            return Verdict.GO
+            return CallVerdict.GO
         if self._told:
-            return Verdict.END
+            return CallVerdict.END
         self._told = True
-        return Verdict.TELL
+        return CallVerdict.TELL
 
     @property
     def times(self) -> int:
@@ -57,7 +57,7 @@ class Repeats:
         return self._bad >= NONSENSE
 
 
-def told(call: Call, times: int) -> str:
+def refusal_of(call: ModelCall, times: int) -> str:
     """What a model is told that makes the same call again."""
     return (
         f"Not done: this is call {times} of {call.name} in a row with the same arguments. It gives nothing new. "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from lumen_tui.providers.base import Said
+from lumen_tui.providers.base import TextUpdate
 
 _EVERY = 0.5  # seconds between two pieces
 _PIECE = 1_500  # characters that are told at once, whatever the time
@@ -12,7 +12,7 @@ _LIVE = 20_000  # characters of one answer that are told on the way; the rest co
 _ALIVE = 15.0  # seconds without a text after which a word says that the model is still at it
 
 
-class Telling:
+class StreamThrottle:
     """Collects the parts of one answer. The pieces, put together, are the answer's text."""
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -22,7 +22,7 @@ class Telling:
         self._last = now()
         self._silence = -1.0
 
-    def take(self, part: str) -> Iterator[Said]:
+    def take(self, part: str) -> Iterator[TextUpdate]:
         """One more part; empty for a sign of life that is no text (thinking, a call being written)."""
         self._waiting += part
         elapsed = abs(self._now() - self._last)  # a clock that was set back must not silence it
@@ -31,14 +31,14 @@ class Telling:
             yield self._tell(end)
         elif not self._waiting and elapsed > _ALIVE:
             self._last = self._now()
-            yield Said("the model is at work on its answer", kind="note")
+            yield TextUpdate("the model is at work on its answer", kind="note")
 
     @property
     def silence(self) -> float:
         """Seconds until the first part came, or until now where none has come."""
         return self._silence if self._silence >= 0 else abs(self._now() - self._last)
 
-    def rest(self) -> Iterator[Said]:
+    def rest(self) -> Iterator[TextUpdate]:
         """What was not told yet."""
         if self._waiting:
             yield self._tell(len(self._waiting))
@@ -46,11 +46,11 @@ class Telling:
     def _due(self, elapsed: float) -> bool:
         return self._told < _LIVE and (elapsed >= _EVERY or len(self._waiting) >= _PIECE)
 
-    def _tell(self, end: int) -> Said:
+    def _tell(self, end: int) -> TextUpdate:
         piece, self._waiting = self._waiting[:end], self._waiting[end:]
         self._told += len(piece)
         self._last = self._now()
-        return Said(piece)
+        return TextUpdate(piece)
 
 
 def _boundary(text: str) -> int:

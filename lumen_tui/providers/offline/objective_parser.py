@@ -32,7 +32,7 @@ _UNIT_DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 31.0, "year": 36
 _TOKEN = re.compile(r"[^\s,;:?!()\"`]+")
 
 
-class Ask(Struct, frozen=True):
+class ParsedObjective(Struct, frozen=True):
     """An objective taken apart. `words` are lower case, without the parameters."""
 
     words: tuple[str, ...]
@@ -48,7 +48,7 @@ class Ask(Struct, frozen=True):
         return any(word in self.words for word in wanted)
 
 
-def parse(objective: str) -> Ask:
+def parse(objective: str) -> ParsedObjective:
     """Take paths, quoted texts, numbers, file kinds and spans of time out of `objective`."""
     text = " ".join(objective.split())
     text, quoted, paths = _take_quoted(text)
@@ -60,7 +60,7 @@ def parse(objective: str) -> Ask:
     text, extensions = _take(text, _EXTENSION)
     text, numbers = _take_numbers(text)
     words, kinds = _take_languages([word.lower().strip(".'") for word in _TOKEN.findall(text)])
-    return Ask(
+    return ParsedObjective(
         words=tuple(word for word in words if word), paths=tuple(paths), quoted=tuple(quoted), numbers=tuple(numbers),
         extensions=(*(found.lstrip("*.").lower() for found in extensions), *kinds), days=days, rest=text,
     )  # fmt: skip

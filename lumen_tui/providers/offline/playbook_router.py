@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from lumen_tui.providers.offline.objective_parser import Ask, parse
+from lumen_tui.providers.offline.objective_parser import ParsedObjective, parse
 
 
 def _words(text: str) -> frozenset[str]:
@@ -32,7 +32,7 @@ _SUPERLATIVE = ("largest", "biggest", "heaviest", "most")
 _DEFAULT_TOP = 10
 
 
-class Plan(Struct, frozen=True):
+class PlaybookPlan(Struct, frozen=True):
     """A playbook and its parameters."""
 
     playbook: str
@@ -55,7 +55,7 @@ class _Kind(Struct, frozen=True):
     name: str
     needs: tuple[tuple[str, ...], ...]  # one word of each group must be there
     knows: frozenset[str]
-    fits: Callable[[Ask], bool]
+    fits: Callable[[ParsedObjective], bool]
 
 
 _ERRORS = ("error", "errors", "warnings", "exceptions", "failures", "problems", "warning", "exception")
@@ -119,7 +119,7 @@ CAN_ANSWER = (
 )  # fmt: skip
 
 
-def choose(objective: str, constraints: tuple[str, ...] = ()) -> Plan | NoMatch:
+def choose(objective: str, constraints: tuple[str, ...] = ()) -> PlaybookPlan | NoMatch:
     """The plan for an objective, or why there is none. Never a guess."""
     ask = parse(objective)
     kind = _kind_of(ask)
@@ -130,14 +130,14 @@ def choose(objective: str, constraints: tuple[str, ...] = ()) -> Plan | NoMatch:
     return _plan(kind, ask, _constraint_number(constraints))
 
 
-def _strange(ask: Ask) -> str:
+def _strange(ask: ParsedObjective) -> str:
     """The first words that no playbook knows, to say what stands in the way."""
     known = COMMON.union(*(kind.knows for kind in _KINDS))
     words = [f"{word[:40]!r}" for word in dict.fromkeys(ask.words) if word not in known]
     return f" (none knows {', '.join(words[:3])})" if words else ""
 
 
-def _kind_of(ask: Ask) -> _Kind | None:
+def _kind_of(ask: ParsedObjective) -> _Kind | None:
     words = set(ask.words)
     for kind in _KINDS:
         if all(words.intersection(group) for group in kind.needs) and words <= kind.knows | COMMON and kind.fits(ask):
@@ -145,14 +145,14 @@ def _kind_of(ask: Ask) -> _Kind | None:
     return None
 
 
-def _with_bare_term(ask: Ask) -> tuple[Ask, _Kind | None]:
+def _with_bare_term(ask: ParsedObjective) -> tuple[ParsedObjective, _Kind | None]:
     """`search for TODO in /src`: one unquoted word may be what is looked for."""
     text = ask.rest + (" in " if not re.search(r"\bin\b", ask.rest) else "")
     found = _BARE_TERM.search(text)
     if not found or ask.quoted or found.group("term").lower() in COMMON | _words("files file text lines"):
         return ask, None
     left = parse(text[: found.start("term")] + " " + text[found.end("term") :])
-    changed = Ask(
+    changed = ParsedObjective(
         words=left.words, paths=ask.paths, quoted=(found.group("term"),), numbers=ask.numbers,
         extensions=ask.extensions, days=ask.days,
     )  # fmt: skip
@@ -167,7 +167,7 @@ def _constraint_number(constraints: tuple[str, ...]) -> int:
     return 0
 
 
-def _plan(kind: _Kind, ask: Ask, limit: int) -> Plan | NoMatch:
+def _plan(kind: _Kind, ask: ParsedObjective, limit: int) -> PlaybookPlan | NoMatch:
     if not ask.paths:
         return NoMatch("needs to know where: name a folder or file with its whole path, such as /var/log")
     if len(ask.paths) > 1:
@@ -177,7 +177,7 @@ def _plan(kind: _Kind, ask: Ask, limit: int) -> Plan | NoMatch:
     number = ask.numbers[0] if ask.numbers else limit or _default_number(kind.name, ask)
     if not 1 <= number <= 1000:
         return NoMatch(f"reports between 1 and 1000 entries, not {number}")
-    return Plan(
+    return PlaybookPlan(
         playbook=kind.name, path=ask.paths[0], number=min(number, limit or number), days=ask.days,
         pattern=ask.quoted[0] if ask.quoted else "", name=f"*.{ask.extensions[0]}" if ask.extensions else "",
         what=_what(kind.name, ask), ignore_case=ask.has(
@@ -187,7 +187,7 @@ def _plan(kind: _Kind, ask: Ask, limit: int) -> Plan | NoMatch:
     )  # fmt: skip
 
 
-def _default_number(kind: str, ask: Ask) -> int:
+def _default_number(kind: str, ask: ParsedObjective) -> int:
     if kind == "git-log":
         return 1 if ask.has("commit") and ask.has("last", "latest") and not ask.days else 200
     if kind == "search-text":
@@ -195,7 +195,7 @@ def _default_number(kind: str, ask: Ask) -> int:
     return 1 if kind == "largest-files" and ask.has("file") and not ask.has("files") else _DEFAULT_TOP
 
 
-def _what(kind: str, ask: Ask) -> str:
+def _what(kind: str, ask: ParsedObjective) -> str:
     """For `count`: lines, folders or files. For `log-errors`: errors, warnings or both."""
     if kind == "count":
         return "lines" if ask.has("line", "lines") else "files" if ask.has("file", "files") else "folders"

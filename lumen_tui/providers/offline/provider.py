@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Said, ToolCall, ask
-from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, NoMatch, Plan, choose
+from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, TextUpdate, ToolCall, ask
+from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, NoMatch, PlaybookPlan, choose
 from lumen_tui.providers.offline.playbooks import PLAYBOOKS
-from lumen_tui.providers.offline.playbooks.shape import Failed, Report, line
+from lumen_tui.providers.offline.playbooks.shape import PlaybookFailed, PlaybookReport, line
 
 HELP = (
     "Set ANTHROPIC_API_KEY (or [models] provider) to give this to a model, or ask for one of the things it can do "
@@ -13,7 +13,7 @@ HELP = (
 )
 
 
-class Offline:
+class OfflineProvider:
     """Plays the playbook that matches the objective; fails clearly where none does."""
 
     def __init__(self) -> None:
@@ -25,17 +25,17 @@ class Offline:
         if isinstance(plan, NoMatch):
             raise ProviderError(f"The offline provider {plan.why}. {HELP}")
         self.brain = f"offline: {plan.playbook}"
-        yield Said(f"playbook {plan.playbook}, {_parameters(plan)}", kind="note")
+        yield TextUpdate(f"playbook {plan.playbook}, {_parameters(plan)}", kind="note")
         if job.context.strip():
-            yield Said("the task's context is not read by playbooks", kind="note")
+            yield TextUpdate("the task's context is not read by playbooks", kind="note")
         return (yield from _play(plan, job))
 
 
-def _play(plan: Plan, job: Job) -> Conversation:
+def _play(plan: PlaybookPlan, job: Job) -> Conversation:
     started = job.now()
     try:
         report = yield from PLAYBOOKS[plan.playbook](plan)
-    except Failed as error:
+    except PlaybookFailed as error:
         return Outcome(ok=False, reason=str(error))
     text = _finish(report, plan, job, started)
     reply = yield from ask(ToolCall("write_result", {"text": text}))
@@ -44,13 +44,13 @@ def _play(plan: Plan, job: Job) -> Conversation:
     return Outcome(ok=True, text=text)
 
 
-def _parameters(plan: Plan) -> str:
+def _parameters(plan: PlaybookPlan) -> str:
     found = [f"path {plan.path}", f"number {plan.number}"]
     found += [f"pattern {plan.pattern!r}"] * bool(plan.pattern) + [f"names {plan.name}"] * bool(plan.name)
     return ", ".join([*found, *([f"last {plan.days:g} days"] if plan.days else [])])
 
 
-def _finish(report: Report, plan: Plan, job: Job, started: float) -> str:
+def _finish(report: PlaybookReport, plan: PlaybookPlan, job: Job, started: float) -> str:
     """The result: title, body, what limits it, and how it came about."""
     notes = [f"- {line(note)}" for note in report.notes]
     notes += [f"- Constraint not applied by this playbook: {line(text)}" for text in job.advice]

@@ -8,18 +8,18 @@ from typing import Any
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.providers.base import ProviderError
-from lumen_tui.providers.conversation.history import Asked, Entry, Prompt, Turn
-from lumen_tui.providers.errors import failure
-from lumen_tui.providers.vendors.anthropic_stream import Answer, events_of
+from lumen_tui.providers.conversation.history import AssistantMessage, Entry, Prompt, UserMessage
+from lumen_tui.providers.errors import map_error
+from lumen_tui.providers.vendors.anthropic_stream import MessageAssembler, events_of
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.request_departure import Leaving
+from lumen_tui.providers.vendors.request_departure import RequestDeparture
 from lumen_tui.providers.vendors.wire import Stream, connecting, once_begun, timeouts
 
 _MAX_OUTPUT = 16_000  # tokens of one answer, thinking included
 _MARK = {"cache_control": {"type": "ephemeral"}}
 
 
-class Messages:
+class AnthropicClient:
     """One model behind the Messages API."""
 
     def __init__(
@@ -31,11 +31,11 @@ class Messages:
         self._token = target.endpoint.token(environ)
         self._key = "" if self._token and not environ.get(target.endpoint.key_env) else target.endpoint.key(environ)
         self._made: Any = None
-        self._leaving = Leaving()
+        self._leaving = RequestDeparture()
 
     def ask(self, prompt: Prompt, most: int, sent: Callable[[], None]) -> Stream:
-        """Make one call. Raises Failure."""
-        answer = Answer(self.target)
+        """Make one call. Raises ModelCallError."""
+        answer = MessageAssembler(self.target)
         client, guess = self._client(), self.size(prompt) * 2 // 7
         self._leaving.expect(sent)
         try:
@@ -48,7 +48,7 @@ class Messages:
             return answer.turn()
         except Exception as error:  # the edge to a vendor's code and to what a server may send
             self._leaving.check()
-            raise failure(error, self.target, answer.counts, self._now(), guess) from error
+            raise map_error(error, self.target, answer.counts, self._now(), guess) from error
 
     def size(self, prompt: Prompt) -> int:
         """The bytes of a request, about."""
@@ -96,9 +96,9 @@ class Messages:
         return request
 
     def _message(self, entry: Entry) -> dict[str, Any]:
-        if isinstance(entry, Asked):
+        if isinstance(entry, UserMessage):
             return {"role": "user", "content": [{"type": "text", "text": entry.text}]}
-        if isinstance(entry, Turn):
+        if isinstance(entry, AssistantMessage):
             return {"role": "assistant", "content": self._blocks(entry)}
         blocks = [
             {"type": "tool_result", "tool_use_id": result.call_id,
@@ -107,7 +107,7 @@ class Messages:
         ]  # fmt: skip
         return {"role": "user", "content": blocks}
 
-    def _blocks(self, turn: Turn) -> list[dict[str, Any]]:
+    def _blocks(self, turn: AssistantMessage) -> list[dict[str, Any]]:
         """The model's own blocks where it wrote them; built anew where another model did, or they were cut."""
         if turn.native and turn.label == self.target.label:
             native: list[dict[str, Any]] = turn.native

@@ -9,10 +9,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.conversation.history import Call, Counts, Turn, whole, whole_value
-from lumen_tui.providers.errors import rubbish
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    ModelCall,
+    TokenCounts,
+    clean_json,
+    without_surrogates,
+)
+from lumen_tui.providers.errors import unusable_answer
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.wire import MOST_CHARACTERS, too_long
+from lumen_tui.providers.vendors.wire import MAX_CHARACTERS, too_long
 
 _STOPS = {
     "end_turn": "end", "stop_sequence": "end", "tool_use": "tool", "max_tokens": "length", "pause_turn": "pause",
@@ -26,7 +32,7 @@ def as_table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-class _Told(Exception):
+class _StreamError(Exception):
     """An `error` event, in the form in which SDKs tell errors."""
 
     def __init__(self, body: dict[str, Any]) -> None:
@@ -46,7 +52,7 @@ def events_of(stream: Any) -> Iterator[dict[str, Any]]:
     for sent in raw(stream.response):
         event = as_table(json.loads(sent.data)) if sent.data else {}
         if sent.event == "error" or event.get("type") == "error":
-            raise _Told(event)
+            raise _StreamError(event)
         yield event
 
 
@@ -64,7 +70,7 @@ def clean_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", bare)[:64] or "unnamed"
 
 
-class Answer:
+class MessageAssembler:
     """One answer on its way."""
 
     def __init__(self, target: Target) -> None:
@@ -78,7 +84,7 @@ class Answer:
         self._spoke = -1  # the block that spoke last
 
     def take(self, event: dict[str, Any]) -> str:
-        """One event; returns the text that it adds for the reader. Raises Failure."""
+        """One event; returns the text that it adds for the reader. Raises ModelCallError."""
         kind = event.get("type")
         if kind == "message_start":
             self._usage |= _numbers(as_table(event.get("message")).get("usage"))
@@ -107,13 +113,13 @@ class Answer:
     def _delta(self, event: dict[str, Any]) -> str:
         index, delta = event.get("index"), as_table(event.get("delta"))
         if not isinstance(index, int) or index not in self._blocks:
-            raise rubbish(self._target, "a part of a block that was not begun")
+            raise unusable_answer(self._target, "a part of a block that was not begun")
         if delta.get("type") == "signature_delta":
             self._blocks[index]["signature"] = delta.get("signature")
-        part = whole(str(delta.get(_TEXTS.get(str(delta.get("type")), ""), "")))
+        part = without_surrogates(str(delta.get(_TEXTS.get(str(delta.get("type")), ""), "")))
         self._parts[index].append(part)
         self._characters += len(part)
-        if self._characters > MOST_CHARACTERS:
+        if self._characters > MAX_CHARACTERS:
             raise too_long()
         return self._between(index) + part if part and delta.get("type") == "text_delta" else ""
 
@@ -123,23 +129,25 @@ class Answer:
         return "\n" if before not in (-1, index) else ""
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> TokenCounts:
         """What it has cost so far; what was written is estimated where the server did not say."""
         found = self._usage
         output = max(found.get("output_tokens", 0), 0 if self._ended else self._characters // 4)
         written, read = found.get("cache_creation_input_tokens", 0), found.get("cache_read_input_tokens", 0)
-        return Counts(found.get("input_tokens", 0), written, read, output)
+        return TokenCounts(found.get("input_tokens", 0), written, read, output)
 
-    def turn(self) -> Turn:
-        """The whole. Raises Failure where the stream ended before its end."""
+    def turn(self) -> AssistantMessage:
+        """The whole. Raises ModelCallError where the stream ended before its end."""
         if not self._stop:
-            raise rubbish(self._target, "the answer ended before its end" if self._blocks else "no answer in it")
+            raise unusable_answer(
+                self._target, "the answer ended before its end" if self._blocks else "no answer in it"
+            )
         blocks = [self._finished(index) for index in sorted(self._blocks)]
         calls = tuple(_call(block, place) for place, block in enumerate(blocks) if block.get("type") == "tool_use")
         text = "\n".join(block["text"] for block in blocks if block.get("type") == "text" and block["text"])
         stop = _STOPS.get(self._stop, self._stop)
         native = [_sent_back(block, place) for place, block in enumerate(blocks) if _is_kept(block, blocks[place:])]
-        return Turn(text, calls, stop, self.counts, native, self._target.label, why=self._why)
+        return AssistantMessage(text, calls, stop, self.counts, native, self._target.label, why=self._why)
 
     def _finished(self, index: int) -> dict[str, Any]:
         block, written = self._blocks[index], "".join(self._parts[index])
@@ -153,9 +161,9 @@ def _numbers(usage: Any) -> dict[str, int]:
     return {name: count for name, count in as_table(usage).items() if isinstance(count, int) and count >= 0}
 
 
-def _call(block: dict[str, Any], place: int) -> Call:
+def _call(block: dict[str, Any], place: int) -> ModelCall:
     arguments, bad = arguments_of(block["written"]) if block["written"] else (as_table(block.get("input")), "")
-    return Call(clean_id(str(block.get("id")), place), clean_name(str(block.get("name", ""))), arguments, bad)
+    return ModelCall(clean_id(str(block.get("id")), place), clean_name(str(block.get("name", ""))), arguments, bad)
 
 
 def arguments_of(text: str) -> tuple[dict[str, Any], str]:
@@ -164,7 +172,7 @@ def arguments_of(text: str) -> tuple[dict[str, Any], str]:
         found = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
     except (ValueError, RecursionError):
         return {}, text or "(nothing)"
-    return (whole_value(found), "") if isinstance(found, dict) else ({}, text)
+    return (clean_json(found), "") if isinstance(found, dict) else ({}, text)
 
 
 def _number(text: str) -> float:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.wire import Wire
+from lumen_tui.providers.vendors.wire import ModelClient
 
 
 def connect(
     target: Target, config: ModelsConfig, environ: Mapping[str, str], now: Callable[[], float]
-) -> Wire:  # fmt: skip
+) -> ModelClient:  # fmt: skip
     """Nothing is sent yet. ProviderError where a key is missing."""
     if target.endpoint.kind == "openai":
-        from lumen_tui.providers.vendors.openai import Chat
+        from lumen_tui.providers.vendors.openai import OpenAIClient
 
-        return Chat(target, config, environ, now)
-    from lumen_tui.providers.vendors.anthropic import Messages
+        return OpenAIClient(target, config, environ, now)
+    from lumen_tui.providers.vendors.anthropic import AnthropicClient
 
-    return Messages(target, config, environ, now)
+    return AnthropicClient(target, config, environ, now)

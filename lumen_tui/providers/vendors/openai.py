@@ -9,19 +9,26 @@ from typing import Any
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.providers.base import ProviderError
-from lumen_tui.providers.conversation.context_overflow import is_overlong
-from lumen_tui.providers.conversation.history import Asked, Call, Entry, Prompt, Result, Turn
-from lumen_tui.providers.errors import failure, refused_words
+from lumen_tui.providers.conversation.context_overflow import is_context_overflow
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    Entry,
+    ModelCall,
+    Prompt,
+    ResultMessage,
+    UserMessage,
+)
+from lumen_tui.providers.errors import map_error, refusal_text
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.openai_stream import Completion
-from lumen_tui.providers.vendors.request_departure import Leaving
+from lumen_tui.providers.vendors.openai_stream import CompletionAssembler
+from lumen_tui.providers.vendors.request_departure import RequestDeparture
 from lumen_tui.providers.vendors.wire import Stream, connecting, once_begun, patience, timeouts
 
 MISSING = 'the provider needs the openai package: pip install "lumen-tui[openai]"'
 _UNKNOWN = re.compile(r"unsupported|not supported|unrecognized|unknown|not permitted|extra_forbidden|unexpected")
 
 
-class Chat:
+class OpenAIClient:
     """One model behind a chat completions API."""
 
     def __init__(
@@ -32,16 +39,16 @@ class Chat:
         self._config, self._now = config, now
         self._key = target.endpoint.key(environ)
         self._made: Any = None
-        self._leaving = Leaving()
+        self._leaving = RequestDeparture()
         # OpenAI's own models refuse the older name, other servers may not know the newer one
         self._limit = "max_completion_tokens" if target.endpoint.name == "openai" else "max_tokens"
         self._counts: dict[str, Any] = {"stream_options": {"include_usage": True}}
         self._learnt: set[str] = set()
 
     def ask(self, prompt: Prompt, most: int, sent: Callable[[], None]) -> Stream:
-        """Make one call. Raises Failure, and ProviderError where the package is missing."""
+        """Make one call. Raises ModelCallError, and ProviderError where the package is missing."""
         client, guess = self._client(), self.size(prompt) * 2 // 7
-        answer = Completion(self.target, guess)
+        answer = CompletionAssembler(self.target, guess)
         self._leaving.expect(sent)
         try:
             with self._open(client, prompt, most) as stream:
@@ -53,7 +60,7 @@ class Chat:
             return answer.turn()
         except Exception as error:  # the edge to a vendor's code and to what a server may send
             self._leaving.check()
-            raise failure(error, self.target, answer.counts, self._now(), guess) from error
+            raise map_error(error, self.target, answer.counts, self._now(), guess) from error
 
     def _open(self, client: Any, prompt: Prompt, most: int) -> Any:
         """The stream of an answer. What a server says it does not know is left out or renamed from then on."""
@@ -61,12 +68,12 @@ class Chat:
             try:
                 return client.chat.completions.create(**self._request(prompt, most), **self._counts, stream=True)
             except Exception as error:  # the edge to a vendor's code; all that is not learnt from goes on up
-                if not self._learns(refused_words(error)):
+                if not self._learns(refusal_text(error)):
                     raise
 
     def _learns(self, words: str) -> bool:
         """Whether a refusal names a part of the request that can be changed. Each is changed once."""
-        if not _UNKNOWN.search(words) or is_overlong(words):
+        if not _UNKNOWN.search(words) or is_context_overflow(words):
             return False
         open_names = [name for name in ("stream_options", self._limit) if name in words and name not in self._learnt]
         name = open_names[0] if open_names else ""
@@ -124,19 +131,19 @@ def _tool(tool: Any) -> dict[str, Any]:
 
 
 def _messages(entry: Entry, label: str) -> list[dict[str, Any]]:
-    if isinstance(entry, Asked):
+    if isinstance(entry, UserMessage):
         return [{"role": "user", "content": entry.text}]
-    if isinstance(entry, Turn):
+    if isinstance(entry, AssistantMessage):
         return [_said(entry, label)]
     return [_result(result) for result in entry.results]
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: ResultMessage) -> dict[str, Any]:
     text = result.text if result.ok else f"Error: {result.text}"  # this API has no mark for it
     return {"role": "tool", "tool_call_id": result.call_id, "content": text or "(nothing)"}
 
 
-def _said(turn: Turn, label: str) -> dict[str, Any]:
+def _said(turn: AssistantMessage, label: str) -> dict[str, Any]:
     """An answer as it goes back, with its thinking where the same server sent some: DeepSeek and others want it."""
     message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
     calls = [_call(call, own=turn.label == label) for call in turn.calls]
@@ -145,7 +152,7 @@ def _said(turn: Turn, label: str) -> dict[str, Any]:
     return message | ({"tool_calls": calls} if calls else {})
 
 
-def _call(call: Call, *, own: bool) -> dict[str, Any]:
+def _call(call: ModelCall, *, own: bool) -> dict[str, Any]:
     """A call as it goes back; `own` says that the same server made it."""
     function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
     told = {"id": call.id, "type": "function", "function": function}

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumen_tui.providers.conversation.history import Call, Counts, Turn, whole, whole_value
-from lumen_tui.providers.errors import rubbish
+from lumen_tui.providers.conversation.history import (
+    AssistantMessage,
+    ModelCall,
+    TokenCounts,
+    clean_json,
+    without_surrogates,
+)
+from lumen_tui.providers.errors import unusable_answer
 from lumen_tui.providers.vendors.anthropic_stream import arguments_of, as_table, clean_id, clean_name
 from lumen_tui.providers.vendors.endpoints import Target
-from lumen_tui.providers.vendors.wire import MOST_CHARACTERS, too_long
+from lumen_tui.providers.vendors.wire import MAX_CHARACTERS, too_long
 
 _STOPS = {
     "stop": "end", "tool_calls": "tool", "function_call": "tool", "length": "length", "content_filter": "refusal",
@@ -17,7 +23,7 @@ _STOPS = {
 }  # fmt: skip
 
 
-class Completion:
+class CompletionAssembler:
     """One answer on its way. `guess` is the tokens of the prompt, for servers that do not count."""
 
     def __init__(self, target: Target, guess: int) -> None:
@@ -31,7 +37,7 @@ class Completion:
         self._characters = 0
 
     def take(self, chunk: dict[str, Any]) -> str:
-        """One chunk; returns the text that it adds for the reader. Raises Failure."""
+        """One chunk; returns the text that it adds for the reader. Raises ModelCallError."""
         self._usage = as_table(chunk.get("usage")) or self._usage
         choices = chunk.get("choices")
         choice = as_table(choices[0]) if isinstance(choices, list) and choices else {}
@@ -76,25 +82,27 @@ class Completion:
         return same[-1]
 
     def _counted(self, value: Any) -> str:
-        text = whole(value) if isinstance(value, str) else ""
+        text = without_surrogates(value) if isinstance(value, str) else ""
         self._characters += len(text)
-        if self._characters > MOST_CHARACTERS:
+        if self._characters > MAX_CHARACTERS:
             raise too_long()
         return text
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> TokenCounts:
         """What it has cost so far; estimated where the server did not say, or says that it was nothing."""
         prompt = _number(self._usage.get("prompt_tokens")) or (self._guess if self._characters else 0)
         output = _number(self._usage.get("completion_tokens")) or self._characters // 4
         details = as_table(self._usage.get("prompt_tokens_details"))
         read = min(prompt, _number(details.get("cached_tokens")))
-        return Counts(fresh=prompt - read, read=read, output=output)
+        return TokenCounts(fresh=prompt - read, read=read, output=output)
 
-    def turn(self) -> Turn:
-        """The whole. Raises Failure where the stream ended before its end."""
+    def turn(self) -> AssistantMessage:
+        """The whole. Raises ModelCallError where the stream ended before its end."""
         if not self._stop:
-            raise rubbish(self._target, "the answer ended before its end" if self._characters else "no answer in it")
+            raise unusable_answer(
+                self._target, "the answer ended before its end" if self._characters else "no answer in it"
+            )
         calls = tuple(_call(call, place) for place, call in enumerate(self._calls))
         refusal = "".join(self._refusal)
         stop = "refusal" if refusal else _STOPS.get(self._stop, self._stop)
@@ -102,7 +110,7 @@ class Completion:
             stop = "tool"  # some servers end an answer with calls by `stop`
         thought = None if self._reasoning is None else "".join(self._reasoning)
         said = "".join(self._text) or refusal
-        return Turn(said, calls, stop, self.counts, None, self._target.label, thought)
+        return AssistantMessage(said, calls, stop, self.counts, None, self._target.label, thought)
 
 
 def _is_another(call: dict[str, Any], call_id: str, written: str) -> bool:
@@ -119,6 +127,6 @@ def _number(value: Any) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
 
 
-def _call(call: dict[str, Any], place: int) -> Call:
+def _call(call: dict[str, Any], place: int) -> ModelCall:
     arguments, bad = arguments_of("".join(call["arguments"]))
-    return Call(clean_id(call["id"], place), clean_name(call["name"]), arguments, bad, whole_value(call["extra"]))
+    return ModelCall(clean_id(call["id"], place), clean_name(call["name"]), arguments, bad, clean_json(call["extra"]))

@@ -11,7 +11,7 @@ from typing import Any
 _HEADERS = "send_request_headers.started"  # of every version of HTTP, as httpcore's trace extension names it
 
 
-class Leaving:
+class RequestDeparture:
     """Tells it once for each call. What goes wrong with that keeps the request from leaving."""
 
     def __init__(self) -> None:

@@ -9,22 +9,24 @@ from typing import Any, Protocol
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
-from lumen_tui.providers.conversation.history import Prompt, Turn
-from lumen_tui.providers.errors import Failure
+from lumen_tui.providers.conversation.history import AssistantMessage, Prompt
+from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target
 
-MOST_CHARACTERS = 2_000_000  # of one answer, calls included; no honest model comes near
+MAX_CHARACTERS = 2_000_000  # of one answer, calls included; no honest model comes near
 
-Stream = Generator[str, None, Turn]  # texts as they come, empty for other signs of life; returns the whole
-
-
-def too_long() -> Failure:
-    """An answer that passed MOST_CHARACTERS."""
-    return Failure(f"the model's answer passed {MOST_CHARACTERS:,} characters and was ended: ask for less at a time")
+Stream = Generator[str, None, AssistantMessage]  # texts as they come, empty for other signs of life; returns the whole
 
 
-class Wire(Protocol):
-    """A model behind an API. All methods but `count` raise Failure."""
+def too_long() -> ModelCallError:
+    """An answer that passed MAX_CHARACTERS."""
+    return ModelCallError(
+        f"the model's answer passed {MAX_CHARACTERS:,} characters and was ended: ask for less at a time"
+    )
+
+
+class ModelClient(Protocol):
+    """A model behind an API. All methods but `count` raise ModelCallError."""
 
     target: Target
     max_output: int  # tokens of one answer that are asked for

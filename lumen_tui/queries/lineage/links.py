@@ -21,7 +21,7 @@ from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.queries.lineage import learnings, notes
-from lumen_tui.queries.lineage.provenance import Link, Links
+from lumen_tui.queries.lineage.provenance import Link, NodeLinks
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 _MOST_BYTES = 16 * 1024 * 1024  # of one transcript or event file
 
 
-class Call(NamedTuple):
+class CreatingCall(NamedTuple):
     """One call of a model that made something."""
 
     id: str
@@ -63,15 +63,15 @@ class TaskParts(NamedTuple):
         return self.exit.usage if self.exit else Usage()
 
 
-class WhyLinks:
+class LineageLinks:
     """Every link there is now, looked up from either end."""
 
     def __init__(self, layout: Layout, now: float) -> None:
         self.layout, self._now = layout, now
         self._tasks: dict[str, TaskParts | None] = {}
-        self._calls: dict[str, tuple[Call, ...]] = {}
+        self._calls: dict[str, tuple[CreatingCall, ...]] = {}
 
-    def __enter__(self) -> WhyLinks:
+    def __enter__(self) -> LineageLinks:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -110,12 +110,12 @@ class WhyLinks:
             yield Link(approval, name, "asked by", "asked")
 
     @cached_property
-    def _nodes(self) -> Links:
-        return Links(self.layout)
+    def _nodes(self) -> NodeLinks:
+        return NodeLinks(self.layout)
 
     @cached_property
-    def _of_signals(self) -> _Pairs:
-        pairs = _Pairs()
+    def _of_signals(self) -> _LinkIndex:
+        pairs = _LinkIndex()
         for line in Journal(self.layout.signals).lines():
             if b'"task_id"' not in line and b'"reply_to"' not in line:
                 continue
@@ -135,8 +135,8 @@ class WhyLinks:
         return {agent.task_id(packet.loop): packet for packet in found if packet}
 
     @cached_property
-    def _of_loops(self) -> _Pairs:
-        pairs = _Pairs()
+    def _of_loops(self) -> _LinkIndex:
+        pairs = _LinkIndex()
         for name, packet in self.packets.items():
             for other in dict.fromkeys([*packet.came_ids, *packet.read, packet.read_upto]):
                 if other:
@@ -144,9 +144,9 @@ class WhyLinks:
         return pairs
 
     @cached_property
-    def _of_work(self) -> _Pairs:
+    def _of_work(self) -> _LinkIndex:
         """Tasks that belong to a work unit; notes of the archive, texts of relays, what was learnt."""
-        pairs = _Pairs()
+        pairs = _LinkIndex()
         for link in (*notes.links(self.layout), *learnings.links(self.layout)):
             pairs.add(link)
         for name in self._live:
@@ -202,7 +202,7 @@ class WhyLinks:
         except (ids.BadId, BadTask, files.StoreError, OSError):
             return None
 
-    def calls(self, name: str) -> tuple[Call, ...]:
+    def calls(self, name: str) -> tuple[CreatingCall, ...]:
         """The calls of a task that made something, from its transcripts."""
         if name not in self._calls:
             task = self.task(name)
@@ -210,7 +210,7 @@ class WhyLinks:
         return self._calls[name]
 
 
-class _Pairs:
+class _LinkIndex:
     """Links from either end."""
 
     def __init__(self) -> None:
@@ -240,7 +240,7 @@ def _causes(spec: Spec) -> Iterator[Link]:
         yield Link(spec.id, spec.wu_id, "for", "worked on in")
 
 
-def _calls(layout: Layout, task: TaskParts) -> Iterator[Call]:
+def _calls(layout: Layout, task: TaskParts) -> Iterator[CreatingCall]:
     """In every attempt at the task."""
     attempts = max(task.run.attempt if task.run else 0, task.exit.attempt if task.exit else 0, 1)
     sessions = [session_id(task.spec, attempt) for attempt in range(1, min(attempts, 20) + 1)]
@@ -254,19 +254,19 @@ def _calls(layout: Layout, task: TaskParts) -> Iterator[Call]:
         yield from _calls_in(data)
 
 
-class _Line(msgspec.Struct):
+class _TranscriptLine(msgspec.Struct):
     type: str = ""
     timestamp: str = ""
     message: dict[str, object] = {}
 
 
-def _calls_in(data: bytes) -> Iterator[Call]:
+def _calls_in(data: bytes) -> Iterator[CreatingCall]:
     """Calls of MAKERS with the ids that their results name."""
     open_: dict[str, tuple[dict[str, object], str, int]] = {}
     for _, raw in split_lines(data, 0):
         if b'"tool_use' not in raw and b'"tool_result"' not in raw:
             continue
-        line = _decoded(raw, _Line)
+        line = _decoded(raw, _TranscriptLine)
         content = line.message.get("content") if line else None
         for block in content if isinstance(content, list) else ():
             if not line or not isinstance(block, dict):
@@ -277,11 +277,11 @@ def _calls_in(data: bytes) -> Iterator[Call]:
                 yield _call(*use, tuple(dict.fromkeys(_MADE.findall(str(block.get("content"))[:4000]))))
 
 
-def _call(block: dict[str, object], at: str, tokens: int, made: tuple[str, ...]) -> Call:
+def _call(block: dict[str, object], at: str, tokens: int, made: tuple[str, ...]) -> CreatingCall:
     given = block.get("input")
     words = [str(value) for value in given.values() if isinstance(value, str)] if isinstance(given, dict) else []
     title = one_line(words[0] if words else "", 100)
-    return Call(str(block.get("id")), str(block.get("name")), title, at, tokens, made)
+    return CreatingCall(str(block.get("id")), str(block.get("name")), title, at, tokens, made)
 
 
 def _tokens(usage: object) -> int:

@@ -46,7 +46,7 @@ class Link(NamedTuple):
     down: str
 
 
-class Links:
+class NodeLinks:
     """Every link there is now. `up` and `down` hold links by the id of the one they start at."""
 
     def __init__(self, layout: Layout) -> None:
@@ -59,13 +59,13 @@ class Links:
 
     def tree(self, node_id: str) -> Provenance:
         """The chain up and down from one node."""
-        known = _Known(self._layout)
+        known = _StepReader(self._layout)
         seen = {node_id}
         up = self._steps(node_id, self.up, known, seen, 0)
         return Provenance(node=known.step(node_id), up=up, down=self._steps(node_id, self.down, known, {node_id}, 0))
 
     def _steps(
-        self, identifier: str, side: dict[str, list[Link]], known: _Known, seen: set[str], depth: int
+        self, identifier: str, side: dict[str, list[Link]], known: _StepReader, seen: set[str], depth: int
     ) -> tuple[Step, ...]:
         found = []
         upwards = side is self.up
@@ -126,7 +126,7 @@ def _edges(layout: Layout) -> Iterator[Link]:
         yield Link(child, parent, up, down)
 
 
-class _Known:
+class _StepReader:
     """What stands behind an id, each looked up once."""
 
     def __init__(self, layout: Layout) -> None:
@@ -174,4 +174,4 @@ def _node_step(node: Raw) -> Step:
 
 def provenance(store: Store, node_id: str) -> Provenance:
     """The chain up and down from a node. LookupError where there is none; Ambiguous for the start of several ids."""
-    return Links(store.layout).tree(nodes.resolve(store.layout.memory, node_id, "mem"))
+    return NodeLinks(store.layout).tree(nodes.resolve(store.layout.memory, node_id, "mem"))

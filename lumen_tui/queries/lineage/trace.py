@@ -10,7 +10,7 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.model.whytrace import Hop, Trace
 from lumen_tui.queries.lineage import learnings, notes
-from lumen_tui.queries.lineage.links import Call, TaskParts, WhyLinks
+from lumen_tui.queries.lineage.links import CreatingCall, LineageLinks, TaskParts
 from lumen_tui.queries.lineage.provenance import Link
 from lumen_tui.queries.trail.trail import KINDS, Trail
 from lumen_tui.storage.files import StoreError
@@ -33,8 +33,8 @@ def trace(layout: Layout, text: str, now: float) -> Trace:
     BadId for what can be the name of nothing.
     """
     name = resolve(layout, text.strip())
-    with WhyLinks(layout, now) as links:
-        known = _Known(links)
+    with LineageLinks(layout, now) as links:
+        known = _HopReader(links)
         up, down = _Side(known, upwards=True), _Side(known, upwards=False)
         return Trace(node=known.hop(name), up=up.hops(name, 0), down=down.hops(name, 0))
 
@@ -123,7 +123,7 @@ def _loop_of_packet(layout: Layout, packet_id: str) -> str:
 class _Side:
     """One direction of the tree, each thing shown in full once."""
 
-    def __init__(self, known: _Known, *, upwards: bool) -> None:
+    def __init__(self, known: _HopReader, *, upwards: bool) -> None:
         self._known, self._upwards = known, upwards
         self._seen: set[str] = set()
         self._left = _ALL
@@ -160,10 +160,10 @@ class _Side:
         return [*calls, *made.values()]
 
 
-class _Known:
+class _HopReader:
     """What stands behind an id, each looked up once."""
 
-    def __init__(self, links: WhyLinks) -> None:
+    def __init__(self, links: LineageLinks) -> None:
         self.links = links
         self._layout = links.layout
         self._found: dict[str, Hop] = {}
@@ -269,7 +269,7 @@ def _task_hop(task: TaskParts) -> Hop:
     )  # fmt: skip
 
 
-def _call_hop(call: Call, task: TaskParts) -> Hop:
+def _call_hop(call: CreatingCall, task: TaskParts) -> Hop:
     usage = task.usage
     share = min(1.0, call.tokens / usage.tokens) if usage.tokens else 0.0
     return Hop(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from lumen_tui.model import times
 from lumen_tui.model.sessionlog import Entry, Report
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.search.documents import Doc, body
+from lumen_tui.queries.search.documents import Document, body
 from lumen_tui.queries.search.index import SearchIndex
-from lumen_tui.queries.search.ingest import Taking
+from lumen_tui.queries.search.ingest import IndexTransaction
 from lumen_tui.queries.trail.trail_rows import is_same_part, part_hashes
 from lumen_tui.storage import files
 from lumen_tui.store.sessions.transcript_lines import foreign_sessions, lines_from, open_session, own_sessions
@@ -43,7 +43,7 @@ class _Session(NamedTuple):
     done: int
 
 
-class TalkIndex(SearchIndex):
+class ConversationIndex(SearchIndex):
     """An index of conversations. `most` bounds the bytes that one look reads; `behind` says what is left."""
 
     NAME = "conversations"
@@ -80,14 +80,14 @@ class TalkIndex(SearchIndex):
     def _take_in(self, now: float) -> None:
         waiting, gone = self._waiting()
         if gone:
-            with Taking(self.db, many=1 << 60) as taking:
+            with IndexTransaction(self.db, many=1 << 60) as taking:
                 for name in gone:
                     _forget(taking, name)
         total, read = sum(one.size - one.done for one in waiting), 0
         for session in waiting:
             if read >= self._most:
                 break
-            with Taking(self.db, many=1 << 60) as taking:
+            with IndexTransaction(self.db, many=1 << 60) as taking:
                 read += _read(taking, session, self._layout, self._most - read)
             if self.progress is not None:
                 self.progress(read, total)
@@ -98,13 +98,13 @@ def _left(size: int) -> str:
     return f"{max(1, size >> 20):,} MB of conversations are still to be read: search again to go on"
 
 
-def _forget(taking: Taking, name: str) -> None:
+def _forget(taking: IndexTransaction, name: str) -> None:
     taking.drop(name)
     taking.db.execute("DELETE FROM parts WHERE name = ?", (name,))
     taking.db.execute("DELETE FROM places WHERE name = ?", (name,))
 
 
-def _read(taking: Taking, session: _Session, layout: Layout, most: int) -> int:
+def _read(taking: IndexTransaction, session: _Session, layout: Layout, most: int) -> int:
     """Take in the next part of one file; returns how many bytes that was."""
     db, name = taking.db, str(session.path)
     try:
@@ -131,11 +131,11 @@ def _line(db: sqlite3.Connection, name: str) -> int:
     return int(found[0]) if found else 0
 
 
-def _put(taking: Taking, path: Path, layout: Layout, fd: int, start: tuple[int, int], until: int) -> int:
+def _put(taking: IndexTransaction, path: Path, layout: Layout, fd: int, start: tuple[int, int], until: int) -> int:
     """Documents of the lines from (offset, line) on; returns the offset behind the last one that was read."""
     end, number = start
     parser = SessionParser(path.stem, Report(file=str(path)), own=path.parent == layout.transcripts)
-    docs: list[tuple[int, Doc]] = []
+    docs: list[tuple[int, Document]] = []
     for offset, line in lines_from(fd, end):
         end, number = offset, number + 1
         docs += [(0, _doc(entry, path, at)) for at, entry in enumerate(parser.entries(number, line)) if entry.text]
@@ -149,10 +149,10 @@ def _put(taking: Taking, path: Path, layout: Layout, fd: int, start: tuple[int, 
     return end
 
 
-def _doc(entry: Entry, path: Path, block: int) -> Doc:
+def _doc(entry: Entry, path: Path, block: int) -> Document:
     text = entry.text[: _LONGEST.get(entry.kind, 1000)]
     by = "person" if entry.person else entry.tool or ("output" if entry.kind == "result" else str(entry.trust))
-    return Doc(
+    return Document(
         f"{path.stem}:{entry.line}.{block}", "conversation", "episodic", times.epoch(entry.at),
         _PERSON if entry.person else _WORTH.get(entry.kind, 0.3), session=path.stem, by=one_line(by, 60),
         source=one_line(entry.cwd, 200), trust=str(entry.trust), place=f"{path}:{entry.line}", text=body(text),

@@ -31,7 +31,7 @@ Raw = dict[str, Any]
 Again = Callable[[], object]
 
 
-class Doc(NamedTuple):
+class Document(NamedTuple):
     """A row of the index. `gone` takes what stands there under this id away."""
 
     ref: str
@@ -52,7 +52,7 @@ class Doc(NamedTuple):
     gone: bool = False
 
 
-Reader = Callable[[bytes], Doc | None]
+LineReader = Callable[[bytes], Document | None]
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -78,7 +78,7 @@ def body(text: Any) -> str:
     return spread(safe(text[:LONGEST])) if isinstance(text, str) else ""
 
 
-def barred(tags: Any) -> str:
+def tag_column(tags: Any) -> str:
     """Tags as the index keeps them."""
     if not isinstance(tags, (list, tuple)):
         return ""
@@ -96,7 +96,7 @@ def _share(value: Any, usual: float) -> float:
     return float(value) if good else usual
 
 
-def node(line: bytes) -> Doc | None:
+def node(line: bytes) -> Document | None:
     """A line of memory.jsonl."""
     record = _raw(line)
     ref, meta = _text(record, "id"), record.get("metadata")
@@ -105,15 +105,15 @@ def node(line: bytes) -> Doc | None:
     meta = meta if isinstance(meta, dict) else {}
     status, type = _text(meta, "status") or "open", _text(record, "type")
     if status == "deleted":
-        return Doc(ref, gone=True)
+        return Document(ref, gone=True)
     fact = meta.get("fact")
     given = _text(meta, "source") or (_text(fact, "source") if isinstance(fact, dict) else "")
-    return Doc(
+    return Document(
         ref, "fact" if isinstance(fact, dict) else type,
         _kind(meta, "episodic" if type in _EPISODES else "semantic"), times.epoch(_text(record, "created_at")),
         _importance(meta, type, status), status, _text(record, "wu_id"), _text(meta, "lane"),
         _text(record, "session_id"), _text(record, "created_by"), given or _text(meta, "task_id"),
-        _text(meta, "trust"), "", barred(record.get("tags")), body(record.get("content")),
+        _text(meta, "trust"), "", tag_column(record.get("tags")), body(record.get("content")),
     )  # fmt: skip
 
 
@@ -123,41 +123,41 @@ def _importance(meta: Raw, type: str, status: str) -> float:
     return found * _PUT_AWAY if status == "archived" else found
 
 
-def passage(line: bytes) -> Doc | None:
+def passage(line: bytes) -> Document | None:
     """A line of archival.jsonl."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref or record.get("status") == WITHDRAWN:
-        return Doc(ref, gone=True) if ref else None
-    return Doc(
+        return Document(ref, gone=True) if ref else None
+    return Document(
         ref, "archival", _kind(record, "semantic"), times.epoch(_text(record, "created_at")),
         _share(record.get("importance"), USUAL), "", _text(record, "wu_id"), _text(record, "lane"),
         _text(record, "session_id"), _text(record, "created_by"), _text(record, "source", 400),
-        _text(record, "trust") or "person", "", barred(record.get("tags")), body(record.get("content")),
+        _text(record, "trust") or "person", "", tag_column(record.get("tags")), body(record.get("content")),
     )  # fmt: skip
 
 
-def signal(line: bytes) -> Doc | None:
+def signal(line: bytes) -> Document | None:
     """A line of signals.jsonl, or of the archive that cleanup puts them into."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref:
         return None
-    return Doc(
+    return Document(
         ref, "signal", "episodic", times.epoch(_text(record, "created_at")),
         _PRIORITIES.get(_text(record, "priority"), 0.35), "", _text(record, "wu_id"), _text(record, "lane"), "",
         _text(record, "sender"), _text(record, "task_id"), "", "", "", body(record.get("message")),
     )  # fmt: skip
 
 
-def packet(line: bytes) -> Doc | None:
+def packet(line: bytes) -> Document | None:
     """A line of packets.jsonl: what a loop did, decided, made, left out and wrote for the next one."""
     record = _raw(line)
     ref = _text(record, "id")
     if not ref:
         return None
     told = [f"loop {record.get('loop')}", *_said(record)]
-    return Doc(
+    return Document(
         ref, "packet", "episodic", times.epoch(_text(record, "completed_at")), 0.5, by=_text(record, "brain"),
         session=_text(record, "session"), source=_text(record, "task_id"), text=body("\n".join(told)),
     )  # fmt: skip
@@ -174,7 +174,7 @@ def _said(record: Raw) -> Iterator[str]:
         yield record["wake_state"]
 
 
-def task(folder: Path) -> Doc:
+def task(folder: Path) -> Document:
     """An ended task: what was asked and what came of it. What cannot be read is there without a text."""
     try:
         spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
@@ -182,7 +182,7 @@ def task(folder: Path) -> Doc:
     except (BadTask, files.StoreError, OSError):
         spec, ended, result = Spec(id=folder.name, objective=""), None, ""
     ended = ended or Exit(task_id=folder.name, status="lost", finished_at="")
-    return Doc(
+    return Document(
         folder.name, "task", "episodic", times.epoch(ended.finished_at), _PRIORITIES.get(spec.priority, USUAL),
         one_line(ended.status, 20), one_line(spec.wu_id, 20), one_line(spec.lane, 100), one_line(ended.session, 80),
         one_line(spec.role, 64), f"task of {one_line(spec.created_by, 100)}", "worker", "", "",
@@ -198,7 +198,7 @@ def edge(line: bytes) -> tuple[str, str, str, bool] | None:
     return (start, finish, _text(record, "type"), removed) if start and finish else None
 
 
-JOURNALS: dict[str, tuple[Callable[[Layout], Path], Reader]] = {
+JOURNALS: dict[str, tuple[Callable[[Layout], Path], LineReader]] = {
     "memory": (lambda layout: layout.memory, node),
     "archival": (lambda layout: layout.archival, passage),
     "signals": (lambda layout: layout.signals, signal),
@@ -207,12 +207,12 @@ JOURNALS: dict[str, tuple[Callable[[Layout], Path], Reader]] = {
 }
 
 
-def journal_docs(layout: Layout) -> Iterator[Doc]:
+def journal_docs(layout: Layout) -> Iterator[Document]:
     """Every valid document of the journals, read at once: for a search without an index."""
     from lumen_tui.storage.journal import Journal
 
     for path, read in JOURNALS.values():
-        found: dict[str, Doc] = {}
+        found: dict[str, Document] = {}
         for line in Journal(path(layout)).lines():
             if (doc := read(line)) is not None:
                 found[doc.ref] = doc

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.queries.search import documents as rows
-from lumen_tui.queries.search.documents import Doc
+from lumen_tui.queries.search.documents import Document
 from lumen_tui.queries.search.tables import COLUMNS
 from lumen_tui.queries.trail.trail_rows import fresh_lines, is_same_part, part_hashes
 from lumen_tui.storage import files
@@ -31,7 +31,7 @@ _FORGET = "INSERT INTO words (words, rowid, text, tags) VALUES ('delete', ?, ?, 
 _KNOWN = "SELECT id, text, tags FROM docs WHERE ref = ?"
 
 
-class Taking:
+class IndexTransaction:
     """Documents on their way into the index, in one transaction."""
 
     def __init__(self, db: sqlite3.Connection, many: int = _MANY) -> None:
@@ -39,7 +39,7 @@ class Taking:
         self._changed = 0
         self._whole = False
 
-    def __enter__(self) -> Taking:
+    def __enter__(self) -> IndexTransaction:
         self.db.execute("BEGIN IMMEDIATE")
         self._whole = self.db.execute("SELECT id FROM docs LIMIT 1").fetchone() is None
         return self
@@ -51,7 +51,7 @@ class Taking:
         elif self.db.in_transaction:
             self.db.execute("ROLLBACK")
 
-    def put(self, src: str, docs: Iterable[tuple[int, Doc]]) -> None:
+    def put(self, src: str, docs: Iterable[tuple[int, Document]]) -> None:
         """Add or replace documents, each with a stamp; the last one of an id counts."""
         newest = {doc.ref: (stamp, doc) for stamp, doc in docs}
         self._changed += len(newest)
@@ -82,7 +82,7 @@ class Taking:
 
 def everything(db: sqlite3.Connection, layout: Layout, now: float) -> None:
     """Take in all that is new, or nothing."""
-    with Taking(db) as taking:
+    with IndexTransaction(db) as taking:
         for name, (place, read) in rows.JOURNALS.items():
             _take_journal(taking, name, place(layout), read)
         _take_edges(db, layout)
@@ -105,7 +105,7 @@ def behind(db: sqlite3.Connection, layout: Layout, now: float) -> bool:
     return any(gone or new or stamp for _, _, stamp, gone, new in _changed_tasks(db, layout, now))
 
 
-def _take_journal(taking: Taking, name: str, file: Path, read: rows.Reader) -> None:
+def _take_journal(taking: IndexTransaction, name: str, file: Path, read: rows.LineReader) -> None:
     for lines in _new_lines(taking.db, name, file, lambda: taking.drop(name)):
         found = (read(line) for line in lines)
         taking.put(name, ((0, doc) for doc in found if doc is not None))
@@ -143,12 +143,12 @@ def _new_lines(db: sqlite3.Connection, name: str, file: Path, again: rows.Again)
         os.close(fd)
 
 
-def _take_tasks(taking: Taking, layout: Layout, now: float) -> None:
+def _take_tasks(taking: IndexTransaction, layout: Layout, now: float) -> None:
     db = taking.db
     for place, folder, stamp, gone, new in _changed_tasks(db, layout, now):
         still = "SELECT 1 FROM docs WHERE (ref, src) = (?, ?)"  # not in another place by now
         held = [ref for ref in gone if db.execute(still, (ref, place)).fetchone()]
-        taking.put(place, [(0, Doc(ref, gone=True)) for ref in held])
+        taking.put(place, [(0, Document(ref, gone=True)) for ref in held])
         taking.put(place, ((at, rows.task(folder / name)) for name, at in new.items()))
         if stamp:
             db.execute("INSERT OR REPLACE INTO places VALUES (?, ?)", (place, stamp))

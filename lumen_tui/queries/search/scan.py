@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from lumen_tui.model.searching import Found, Wish, score
 from lumen_tui.queries.search import documents as rows
-from lumen_tui.queries.search.documents import Doc
+from lumen_tui.queries.search.documents import Document
 from lumen_tui.queries.search.query import made_hit
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_names
@@ -35,7 +35,7 @@ def scan(layout: Layout, wish: Wish, now: float, lane_units: Sequence[str] = ())
     return Found(hits=tuple(hits), matches=len(found), notes=(NOTE,))
 
 
-def everything(layout: Layout) -> Iterator[Doc]:
+def everything(layout: Layout) -> Iterator[Document]:
     """All documents there are."""
     yield from rows.journal_docs(layout)
     for folder in (layout.tasks, *(month for _, month, _ in archive_months(layout.archive))):
@@ -49,7 +49,7 @@ def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})", re.I)
 
 
-def _counts(doc: Doc, wish: Wish) -> dict[str, int]:
+def _counts(doc: Document, wish: Wish) -> dict[str, int]:
     """How often each term stands in a document, as the beginning of a word."""
     text = f"{doc.text}\n{doc.tags}"
     if wish.without and _pattern(wish.without).search(text):
@@ -62,7 +62,7 @@ def _marked(text: str, counts: dict[str, int]) -> str:
     return _pattern(tuple(counts)).sub(lambda match: f"\x01{match.group()}\x02", text) if counts else text
 
 
-def _allowed(doc: Doc, wish: Wish, lane_units: Sequence[str]) -> bool:
+def _allowed(doc: Document, wish: Wish, lane_units: Sequence[str]) -> bool:
     listed = ((doc.type, wish.types), (doc.kind, wish.kinds), (doc.wu, wish.wus))
     return (
         all(value in wanted for value, wanted in listed if wanted)

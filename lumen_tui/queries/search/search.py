@@ -15,7 +15,7 @@ from lumen_tui.queries.search.tables import NoFullText
 from lumen_tui.storage import files
 
 if TYPE_CHECKING:
-    from lumen_tui.queries.search.conversations import TalkIndex
+    from lumen_tui.queries.search.conversations import ConversationIndex
     from lumen_tui.storage.layout import Layout
 
 TALK_BYTES = 256 * 1024 * 1024  # of new conversations that one search reads
@@ -30,7 +30,7 @@ class Searcher:
     def __init__(self, layout: Layout, *, talk_bytes: int = TALK_BYTES) -> None:
         self._layout, self._talk_bytes = layout, talk_bytes
         self._index: SearchIndex | None = None
-        self._talk: TalkIndex | None = None
+        self._talk: ConversationIndex | None = None
         self.progress: Progress | None = None
         self._turn = threading.RLock()  # a room asks from several threads
 
@@ -83,10 +83,10 @@ class Searcher:
         return replace(found, notes=(*found.notes, IN_MEMORY)) if self._index.in_memory else found
 
     def _said(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
-        from lumen_tui.queries.search.conversations import TalkIndex
+        from lumen_tui.queries.search.conversations import ConversationIndex
 
         if self._talk is None:
-            self._talk = TalkIndex(self._layout, most=self._talk_bytes)
+            self._talk = ConversationIndex(self._layout, most=self._talk_bytes)
         self._talk.progress = self.progress
         found = _asked(self._talk, wish, now, units)
         return replace(found, more=True, notes=(*found.notes, self._talk.behind)) if self._talk.behind else found

@@ -6,8 +6,17 @@ from collections import Counter
 
 from msgspec import Struct
 
-from lumen_tui.providers.offline.playbook_router import Plan
-from lumen_tui.providers.offline.playbooks.shape import Failed, Play, Report, call, code, line, many, table
+from lumen_tui.providers.offline.playbook_router import PlaybookPlan
+from lumen_tui.providers.offline.playbooks.shape import (
+    Play,
+    PlaybookFailed,
+    PlaybookReport,
+    call,
+    code,
+    line,
+    many,
+    table,
+)
 
 _FORMAT = "@@%h%x09%as%x09%an%x09%s"
 _LISTED = 15
@@ -20,7 +29,7 @@ class _Commit(Struct, frozen=True):
     subject: str
 
 
-def git_log(plan: Plan) -> Play:
+def git_log(plan: PlaybookPlan) -> Play:
     """Who did what when, and which files moved most."""
     since = f" --since={round(plan.days * 24)}.hours.ago" if plan.days else ""
     command = f"git log -n {plan.number}{since} --numstat --format={_FORMAT}"
@@ -28,14 +37,14 @@ def git_log(plan: Plan) -> Play:
     output = reply.data["output"]
     commits, changes = _parse(output)
     if not commits:
-        return Report(f"No commits in {line(plan.path)}", "Nothing was committed in that time.")
+        return PlaybookReport(f"No commits in {line(plan.path)}", "Nothing was committed in that time.")
     notes = []
     if len(commits) == plan.number and plan.number > 1:
         notes.append(f"The latest {plan.number} commits; there may be more before them.")
     if len(output) >= 199_000:
         notes.append("The log was cut; the oldest commits may be missing.")
     title = f"Git history of {line(plan.path)}"
-    return Report(title, _render(commits, changes, plan), tuple(notes))
+    return PlaybookReport(title, _render(commits, changes, plan), tuple(notes))
 
 
 def _parse(output: str) -> tuple[list[_Commit], Counter[str]]:
@@ -48,11 +57,11 @@ def _parse(output: str) -> tuple[list[_Commit], Counter[str]]:
         elif len(parts) == 3 and commits:
             changes[parts[2]] += sum(int(part) for part in parts[:2] if part.isdigit())
     if output.strip() and not commits:
-        raise Failed(f"git answered something unexpected: {line(output[:200])}")
+        raise PlaybookFailed(f"git answered something unexpected: {line(output[:200])}")
     return commits, changes
 
 
-def _render(commits: list[_Commit], changes: Counter[str], plan: Plan) -> str:
+def _render(commits: list[_Commit], changes: Counter[str], plan: PlaybookPlan) -> str:
     authors = Counter(commit.author for commit in commits)
     days = sorted({commit.day for commit in commits})
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"

@@ -14,11 +14,11 @@ from lumen_tui.providers.base import Reply, Step, ToolCall, ask
 _MAX_NAME = 300
 
 
-class Failed(Exception):
+class PlaybookFailed(Exception):
     """The playbook could not answer; the text says why."""
 
 
-class Report(Struct, frozen=True):
+class PlaybookReport(Struct, frozen=True):
     """What a playbook found, as Markdown."""
 
     title: str
@@ -26,14 +26,14 @@ class Report(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-Play = Generator[Step, Reply | None, Report]
+Play = Generator[Step, Reply | None, PlaybookReport]
 
 
 def call(tool: str, /, **arguments: Any) -> Generator[Step, Reply | None, Reply]:
-    """Make a call that must succeed; Failed with its reason otherwise."""
+    """Make a call that must succeed; PlaybookFailed with its reason otherwise."""
     reply = yield from ask(ToolCall(tool, arguments))
     if not reply.ok:
-        raise Failed(one_line(reply.text))
+        raise PlaybookFailed(one_line(reply.text))
     return reply
 
 

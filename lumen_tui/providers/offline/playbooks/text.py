@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lumen_tui.providers.offline.playbook_router import Plan
-from lumen_tui.providers.offline.playbooks.shape import Play, Report, call, code, line, many, size, table, walk_notes
+from lumen_tui.providers.offline.playbook_router import PlaybookPlan
+from lumen_tui.providers.offline.playbooks.shape import (
+    Play,
+    PlaybookReport,
+    call,
+    code,
+    line,
+    many,
+    size,
+    table,
+    walk_notes,
+)
 
 _HITS = 5000  # lines fetched for a digest
 _ERROR = (
@@ -30,7 +40,7 @@ def _skipped(data: dict[str, Any]) -> list[str]:
     return notes
 
 
-def search_text(plan: Plan) -> Play:
+def search_text(plan: PlaybookPlan) -> Play:
     """Lines that hold a text."""
     reply = yield from call(
         "grep", path=plan.path, pattern=plan.pattern, name=plan.name, limit=plan.number, ignore_case=plan.ignore_case
@@ -42,10 +52,10 @@ def search_text(plan: Plan) -> Play:
     notes = _skipped(data)
     if data["matches"] > len(rows):
         notes.insert(0, f"The first {len(rows):,} of {data['matches']:,} are shown.")
-    return Report(f"{code(plan.pattern)} in {line(plan.path)}", body, tuple(notes))
+    return PlaybookReport(f"{code(plan.pattern)} in {line(plan.path)}", body, tuple(notes))
 
 
-def count(plan: Plan) -> Play:
+def count(plan: PlaybookPlan) -> Play:
     """How many files, folders or lines."""
     if plan.what == "lines":
         return (yield from _count_lines(plan))
@@ -55,10 +65,10 @@ def count(plan: Plan) -> Play:
     named = f" named {code(plan.name)}" if plan.name else ""
     extra = f" with {size(data['bytes'])}, in {many(data['folders'] + 1, 'folder')}" if kind == "file" else ""
     body = f"**{many(data['total'], kind)}**{named}{extra}, with everything below it."
-    return Report(f"{kind.capitalize()}s in {line(plan.path)}", body, tuple(walk_notes(data)))
+    return PlaybookReport(f"{kind.capitalize()}s in {line(plan.path)}", body, tuple(walk_notes(data)))
 
 
-def _count_lines(plan: Plan) -> Play:
+def _count_lines(plan: PlaybookPlan) -> Play:
     reply = yield from call("grep", path=plan.path, pattern="^", regex=True, name=plan.name, limit=1)
     data = reply.data
     body = f"**{many(data['lines'], 'line')}** in {many(data['files'], 'text file')}."
@@ -66,10 +76,10 @@ def _count_lines(plan: Plan) -> Play:
     if data["files"] > 1:
         rows = [[f"{lines:,}", code(path)] for path, lines in largest]
         body += f"\n\n{table(('lines', 'file'), rows, right=(0,))}"
-    return Report(f"Lines in {line(plan.path)}", body, tuple(_skipped(data)))
+    return PlaybookReport(f"Lines in {line(plan.path)}", body, tuple(_skipped(data)))
 
 
-def log_errors(plan: Plan) -> Play:
+def log_errors(plan: PlaybookPlan) -> Play:
     """Kinds of error in a log or a folder of logs: how often, where first, where last."""
     pattern = {"errors": _ERROR, "warnings": _WARNING}.get(plan.what, f"{_ERROR}|{_WARNING}")
     name = plan.name if plan.name != "*.log" else ""  # `log files` are not always named so
@@ -80,7 +90,7 @@ def log_errors(plan: Plan) -> Play:
     searched = f"{data['lines']:,} in {many(data['files'], 'text file')}"
     head = f"{many(data['matches'], 'line')} of {searched} look like {plan.what}."
     if not data["hits"]:
-        return Report(f"No {plan.what} in {line(plan.path)}", head, tuple(_skipped(data)))
+        return PlaybookReport(f"No {plan.what} in {line(plan.path)}", head, tuple(_skipped(data)))
     groups = sorted(_groups(data["hits"]).values(), key=lambda hits: (-len(hits), hits[0]["path"], hits[0]["line"]))
     rows = [
         [f"{len(hits):,}", _place(hits[0]), _place(hits[-1]), code(hits[-1]["text"].strip()[:200])]
@@ -92,7 +102,7 @@ def log_errors(plan: Plan) -> Play:
         notes.insert(0, f"{many(len(groups) - len(rows), 'rarer kind')} not shown.")
     if data["matches"] > len(data["hits"]):
         notes.insert(0, f"Grouped from the first {len(data['hits']):,} matching lines.")
-    return Report(f"{plan.what.capitalize()} in {line(plan.path)}", body, tuple(notes))
+    return PlaybookReport(f"{plan.what.capitalize()} in {line(plan.path)}", body, tuple(notes))
 
 
 def _groups(hits: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
