@@ -1,0 +1,115 @@
+"""A state folder, settings, keys and hooks of version 0.1 work unchanged.
+
+The archive holds a folder in which that version did everything once, a project with its hooks, and what its commands
+printed a day later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tarfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lumen_program import lumen
+
+from lumen_tui.cli.main import main
+from lumen_tui.engine.port import RemotePort
+from lumen_tui.tui.app import LumenApp
+
+ARCHIVE = Path(__file__).parents[1] / "data" / "version-0.1.tar.xz"
+TOP = "@top@"  # in recorded texts: the folder that holds the state folder and the project
+
+
+@dataclass
+class Before:
+    """What version 0.1 left, unpacked."""
+
+    top: Path
+    at: float  # when the commands were recorded, seconds since 1970
+    listings: dict[str, dict[str, Any]]  # by command: its exit code, and the JSON that it printed
+    undone: dict[str, int]  # by action, the newest first: the exit code of `undo ACTION`
+
+    @property
+    def state(self) -> Path:
+        return self.top / "state"
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Before:
+    top = tmp_path / "lived"
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(top, filter="data")
+    record = json.loads((top / "printed.json").read_text())
+    settings = top / "project" / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace(TOP, str(top)))
+    return Before(top, record["at"], record["listings"], record["undone"])
+
+
+def run(before: Before, capsys: pytest.CaptureFixture[str], words: str) -> tuple[int, str]:
+    """Run a command in this process; the exit code and what it printed, in the words of the record."""
+    arguments = [word.replace(TOP, str(before.top)) for word in words.split()]
+    code = main(["--state", str(before.state), "--operator", "operator", *arguments])
+    return code, capsys.readouterr().out.replace(str(before.top), TOP)
+
+
+def unordered(value: Any) -> Any:
+    """Rows in the order of their ids: records of one moment have no order of their own."""
+    if isinstance(value, list) and all(isinstance(row, dict) and "id" in row for row in value):
+        return sorted(value, key=lambda row: row["id"])
+    return value
+
+
+def test_every_listing_is_as_it_was(before: Before, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: before.at)
+    different = []
+    for words, listing in before.listings.items():
+        code, out = run(before, capsys, words)
+        value = json.loads(out) if listing["json"] is not None else None
+        if (code, unordered(value)) != (listing["code"], unordered(listing["json"])):
+            different.append((words, code, out))
+    assert different == []
+
+
+def test_its_actions_are_undone_as_it_would(before: Before, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: before.at)
+    assert {action: run(before, capsys, f"undo {action}")[0] for action in before.undone} == before.undone
+    assert list(before.undone.values()).count(0) > 50
+
+
+def test_an_engine_beats_on_it(before: Before) -> None:
+    words = ["--engine-only", "--once", "--log-format", "jsonl", "--state", str(before.state)]
+    engine = lumen(words, env=dict(os.environ), cwd=before.top)
+    assert engine.returncode == 0, engine.stderr
+    assert "engine_started" in [json.loads(line).get("kind") for line in engine.stdout.splitlines()]
+
+
+def test_a_hook_as_it_was_installed_is_heard(before: Before, capsys: Any) -> None:
+    settings = json.loads((before.top / "project" / ".claude" / "settings.json").read_text())
+    (entry,) = settings["hooks"]["PostToolUse"]
+    program, *arguments = shlex.split(entry["hooks"][0]["command"])
+    assert program == "lumen-tui"
+    event = {"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}, "cwd": "/"}
+    hook = subprocess.run(
+        [sys.executable, "-m", "lumen_tui", *arguments], input=json.dumps(event), text=True, capture_output=True,
+        check=False, cwd=before.top,
+    )  # fmt: skip
+    assert (hook.returncode, hook.stderr) == (0, "")
+    assert "no hook has run yet" not in run(before, capsys, f"hooks status --project {TOP}/project")[1]
+
+
+async def test_the_keys_of_its_settings_are_in_force(before: Before) -> None:
+    app = LumenApp(RemotePort(before.state, "operator"), operator="operator")
+    async with app.run_test(size=(120, 40)) as pilot:
+        while app.room.snapshot.loading < 1 or not app.room.snapshot.root:
+            await pilot.pause(0.01)
+        await pilot.press("5", "o")
+        await pilot.pause(0.1)
+        assert "Promote" in type(app.screen).__name__
