@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.state import make_state
 from benchmarks.table import Row
-from lumen_tui.actions import cleanup, fading, summaries
+from lumen_tui.actions import cleanup, decay, summaries
 from lumen_tui.actions.registry import perform
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.times import DAY
@@ -67,11 +67,11 @@ def beside(path: Path, work: Callable[[], object]) -> tuple[float, float]:
 
 def _decay_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     other = ("json.loads of each line", plain)
-    rule = fading.rule_of(store)
-    look = timed(lambda: fading.due(AgeIndex(store.layout).load(), rule, newest + 30 * DAY))
+    rule = decay.rule_of(store)
+    look = timed(lambda: decay.due(AgeIndex(store.layout).load(), rule, newest + 30 * DAY))
     yield Row("M1", f"decay, a look at {NODES:,} nodes", look, "ms", 1500, False, *other)
     late = newest + 400 * DAY
-    many = len(fading.due(AgeIndex(store.layout).load(), rule, late))
+    many = len(decay.due(AgeIndex(store.layout).load(), rule, late))
     memory = store.layout.memory
     taken, waited = beside(memory, lambda: perform(store, "decay.apply", {}, by="bench", now=late))
     yield Row("M1", f"decay, archiving {many:,} nodes", taken, "ms", 15000, False, *other)
@@ -89,8 +89,8 @@ def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     yield Row("M2", "summarize one of 400 work units, the text", units, "ms", 1000, False, *other)
     made = timed(lambda: perform(store, "summary.make", {"wu_id": "WU-008"}, by="bench", now=newest))
     yield Row("M2", "summarize one of 400 work units, written", made, "ms", 2000, False, *other)
-    wanted = cleanup.wish("30d")
-    look = timed(lambda: cleanup.leaving(store, AgeIndex(store.layout).load(), wanted, newest))
+    wanted = cleanup.options("30d")
+    look = timed(lambda: cleanup.due(store, AgeIndex(store.layout).load(), wanted, newest))
     yield Row("M3", f"cleanup, a look at {NODES:,} nodes", look, "ms", 3000, False, *other)
     links = timed(lambda: NodeLinks(store.layout).tree("mem-0000000000007"))
     yield Row("M5", "why, the chain of one node", links, "ms", 1500, False, *other)

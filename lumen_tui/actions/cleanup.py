@@ -6,9 +6,10 @@ import math
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from lumen_tui.actions import checks, edits, fading, putaway
+from lumen_tui.actions import checks, edits
+from lumen_tui.actions import decay as decay_rules
+from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.actions.putaway import Leaving
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.ids import BadId, check_name
@@ -30,21 +31,21 @@ _ARCHIVED = "the signals stand in memory/archive.jsonl, where they can be read a
 _TOO_LARGE = f"journals of more than {cleanups.MOST_BYTES >> 20} MiB are not kept to be put back"
 
 
-class Wish(NamedTuple):
+class CleanupOptions(NamedTuple):
     """What one cleanup goes by. With a session id only that session's nodes are looked at, whatever their age."""
 
     retention: Retention
     session_id: str = ""
 
 
-def wish(ttl: str = "", session_id: str = "") -> Wish:
+def options(ttl: str = "", session_id: str = "") -> CleanupOptions:
     """From what the operator wrote: `30d` in place of every lifecycle's own time. ValueError where it is none."""
     if not ttl:
-        return Wish(Retention(), session_id)
+        return CleanupOptions(Retention(), session_id)
     limit = times.parse_duration(ttl)
     if limit < 0:
         raise ValueError(f"--ttl {ttl!r} is below zero")
-    return Wish(Retention(ephemeral=limit, session=limit, wu=limit), session_id)
+    return CleanupOptions(Retention(ephemeral=limit, session=limit, wu=limit), session_id)
 
 
 class _Keep:
@@ -67,7 +68,7 @@ def lifecycle_of(node: Raw) -> str:
     return named if isinstance(named, str) and named else LIFECYCLE_BY_TYPE.get(str(node.get("type")), "session")
 
 
-def leaving(store: Store, index: AgeIndex, wanted: Wish, now: float) -> list[Leaving]:
+def due(store: Store, index: AgeIndex, wanted: CleanupOptions, now: float) -> list[ArchiveCandidate]:
     """What a cleanup would archive now, the longest untouched first."""
     keep = _Keep(store.layout)
     rows = list(index.records(index.untouched_since(math.inf)))
@@ -77,7 +78,7 @@ def leaving(store: Store, index: AgeIndex, wanted: Wish, now: float) -> list[Lea
         if keep.keeps(node, last, whole_unit=not wanted.session_id):
             continue
         if why := _why(node, now - row.touched, wanted):
-            found.append(Leaving(row.node_id, row.touched, why, -1.0))
+            found.append(ArchiveCandidate(row.node_id, row.touched, why, -1.0))
     return found
 
 
@@ -91,7 +92,7 @@ def _last_checkpoints(nodes: list[Raw]) -> set[str]:
     return {node_id for _, node_id in newest.values()}
 
 
-def _why(node: Raw, age: float, wanted: Wish) -> str:
+def _why(node: Raw, age: float, wanted: CleanupOptions) -> str:
     """Why this node goes, empty where it stays."""
     lifecycle = lifecycle_of(node)
     if wanted.session_id:
@@ -138,19 +139,19 @@ def nodes(
 
     With a session id that session is closed, and only its own nodes are looked at.
     """
-    wanted = wish(ttl, known_session(store, session_id) if session_id else "")
+    wanted = options(ttl, known_session(store, session_id) if session_id else "")
     if not force:
-        putaway.refuse_after_jump(store, now)
+        decay_rules.refuse_after_jump(store, now)
     closed = _close(store, wanted.session_id, by=by, now=now) if session_id else None
-    rule = fading.rule_of(store)
+    rule = decay_rules.rule_of(store)
 
-    def plan(index: AgeIndex) -> list[Leaving]:
-        found = leaving(store, index, wanted, now)
+    def plan(index: AgeIndex) -> list[ArchiveCandidate]:
+        found = due(store, index, wanted, now)
         named = {one.node_id for one in found}
-        return found + [one for one in fading.due(index, rule, now) if decay and one.node_id not in named]
+        return found + [one for one in decay_rules.due(index, rule, now) if decay and one.node_id not in named]
 
     with closing(AgeIndex(store.layout)) as index:
-        done = putaway.carry_out(store, index.load(), plan, verb="cleanup.nodes", by=by, now=now)
+        done = decay_rules.archive_candidates(store, index.load(), plan, verb="cleanup.nodes", by=by, now=now)
     if closed is None:
         return done
     said = f"{closed.summary}; {done.summary}"
@@ -184,7 +185,7 @@ def signals(
 ) -> Cleaned:  # fmt: skip
     """Move signals whose time is over to memory/archive.jsonl, and drop receipts that belong to nothing."""
     if not force:
-        putaway.refuse_after_jump(store, now)
+        decay_rules.refuse_after_jump(store, now)
     rule, name, made = signal_rule(ttl, unread_ttl, max_entries), ids.new_id("cln"), list[Action]()
 
     def tell(counts: Counts) -> None:

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import NamedTuple
 
-from lumen_tui.actions import checks, edits, touches
+import msgspec
+
+from lumen_tui.actions import checks, edits, lines
 from lumen_tui.actions.edits import Fields
-from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import forecast, times
+from lumen_tui.model.decay import DecayRule
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.loop import EngineEvent
+from lumen_tui.storage import backwards
+from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.memory import node_bulk
+from lumen_tui.store.memory.age_index import AgeIndex
 from lumen_tui.store.memory.nodes import Raw
+from lumen_tui.store.settings.config import load_config
+
+TOUCH_KIND = "touches"  # of a change
+touches_now, put_touches = lines.sides(lambda store: store.layout.touches)
+_TAIL = 2 * 1024 * 1024
+_event = msgspec.json.Decoder(EngineEvent)
 
 
 def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pinned: bool = True) -> Done:
@@ -25,4 +44,123 @@ def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pin
 def touch(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
     """Append touches; the nodes themselves stay as they are."""
     found = checks.node_ids(store, node_ids)
-    return touches.add(store, found, "decay.touch", "{} touched", by=by, now=now)
+    return add_touches(store, found, "decay.touch", "{} touched", by=by, now=now)
+
+
+def add_touches(store: Store, node_ids: Sequence[str], verb: str, said: str, *, by: str, now: float) -> Done:
+    """Append a touch of each node; `{}` in what is said becomes their number."""
+    at = times.iso(now)
+    touched = [{"node_id": node_id, "at": at, "kind": "touch", "by": by, "schema": 1} for node_id in node_ids]
+    summary = said.replace("{}", f"{len(touched)} node{'s' if len(touched) > 1 else ''}")
+    action = edits.new_action(verb, lines.changes_of(TOUCH_KIND, touched), summary=summary, by=by, now=now)
+    with journal.carrying_out(store.layout, action):
+        store.touches.append_all(touched)
+    return Done(summary=summary, target=node_ids[0], action_id=action.id)
+
+
+class ArchiveCandidate(NamedTuple):
+    """A node that is to be archived. `touched` and the age count from its last touch."""
+
+    node_id: str
+    touched: float
+    reason: str
+    score: float  # -1 where no score had a part in it
+
+
+ArchivePlan = Callable[[AgeIndex], list[ArchiveCandidate]]
+
+
+def archive_candidates(store: Store, index: AgeIndex, plan: ArchivePlan, *, verb: str, by: str, now: float) -> Done:
+    """Archive what `plan` names. What was touched or changed until it is written stays."""
+    done = nothing = Done(summary="nothing to archive")
+    waiting, seen = plan(index), index.revision
+    expected: dict[str, float] = {}
+    action_id = ""
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal done, waiting, seen, expected, action_id
+        if index.changed():
+            index.load()
+        if index.revision != seen:
+            waiting, seen = plan(index), index.revision
+        chosen = [leaving for leaving in waiting if leaving.node_id in found]
+        expected = {leaving.node_id: leaving.touched for leaving in chosen}
+        if not chosen:
+            done = nothing
+            return [], b""
+        changes = [
+            edits.patch(found[one.node_id], _archive_fields(one, by=by, now=now), by=by, now=now) for one in chosen
+        ]
+        summary = f"{len(chosen)} node{'s' if len(chosen) > 1 else ''} archived"
+        action = edits.new_action(verb, changes, summary=summary, by=by, now=now, again=action_id)
+        action_id = action.id
+        done = Done(summary=summary, target=action.target, action_id=action.id)
+        return [found[one.node_id] for one in chosen], journal.begun_lines(action)
+
+    if waiting:
+        named = [leaving.node_id for leaving in waiting]
+        node_bulk.change(store.layout, named, edit, holds=lambda: index.still_touched_at(expected))
+    return done
+
+
+def _archive_fields(leaving: ArchiveCandidate, *, by: str, now: float) -> Fields:
+    at = times.iso(now)
+    fields: Fields = {"metadata.status": "archived", "metadata.archived_at": at, "metadata.archived_by": by}
+    if leaving.score < 0:
+        return {**fields, "metadata.archive_reason": leaving.reason}
+    return {**fields, "metadata.decay": {"score": leaving.score, "reason": leaving.reason, "computed_at": at}}
+
+
+def refuse_after_jump(store: Store, now: float) -> None:
+    """Ages mean nothing right after the clock moved: refuse for an hour."""
+    if (moved := last_jump(store, now)) is None:
+        return
+    when = times.ago(abs(now - times.epoch(moved.at)))
+    raise ActionError(
+        f"the clock jumped {when} ({moved.text}): ages cannot be trusted for an hour; "
+        "look at the clock, then wait or use --force"
+    )
+
+
+def last_jump(store: Store, now: float) -> EngineEvent | None:
+    """The newest clock jump within an hour of `now`, on either side of it."""
+    found = None
+    for path in (store.layout.earlier_events, store.layout.events):
+        for _, line in split_lines(backwards.read_tail(path, _TAIL), 0):
+            if b'"clock_jump"' in line and (event := _jump(line)) and abs(now - times.epoch(event.at)) < times.HOUR:
+                found = event
+    return found
+
+
+def _jump(line: bytes) -> EngineEvent | None:
+    try:
+        event = _event.decode(line)
+    except UNDECODABLE:
+        return None
+    return event if event.kind == "clock_jump" else None
+
+
+def rule_of(store: Store, half_life_days: float = 0.0, threshold: float = 0.0) -> DecayRule:
+    """The rule in force, with these numbers in place of its own where they are given."""
+    rule = load_config(store.layout)[0].memory.decay.rule
+    return forecast.check_rule(half_life_days or rule.half_life_days, threshold or rule.threshold)
+
+
+def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
+    """What decay would archive at that moment, the longest untouched first."""
+    rows = index.untouched_since(forecast.due_before(rule, at))
+    fates = forecast.forecast(rows, rule, at)
+    return [ArchiveCandidate(one.node_id, one.touched, forecast.reason(one.score, rule), one.score) for one in fates]
+
+
+def apply(
+    store: Store, *, by: str, now: float, half_life_days: float = 0.0, threshold: float = 0.0, force: bool = False
+) -> Done:
+    """Archive what has faded by `now`. Refuses within an hour of a clock jump unless `force`."""
+    rule = rule_of(store, half_life_days, threshold)
+    if not force:
+        refuse_after_jump(store, now)
+    with closing(AgeIndex(store.layout)) as index:
+        return archive_candidates(
+            store, index.load(), lambda seen: due(seen, rule, now), verb="decay.apply", by=by, now=now
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import msgspec
 
 from lumen_tui.actions import acting, checks, edits
-from lumen_tui.actions.gate_rules import gate_rules
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
-from lumen_tui.model import gate, ids, times
+from lumen_tui.model import constitution, gate, ids, times
 from lumen_tui.model.evolution import Observation, Status, Trust, objections
+from lumen_tui.model.gate import Rules
 from lumen_tui.model.records import Change
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import locks
@@ -21,7 +22,9 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import evolved, versions, writing
+from lumen_tui.store.evolution.constitution import read_standing
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.tools.policy.redaction import redactor
 
 KIND, FILES_KIND = "observation", "evolved"
 _FIELDS = ("status", "text", "trust", "contradicts", "reasons")
@@ -250,3 +253,8 @@ def put_files(store: Store, change: Change) -> None:
         why = f"as in version {found.version}"
         texts = _contents(store, found)
         writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=why)
+
+
+def gate_rules(layout: Layout) -> Rules:
+    """The approved constitution's, and what the secrets of this process look like."""
+    return Rules(constitution.never_learn(read_standing(layout).approved), redactor(os.environ))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, factkeys, fields, places
+from lumen_tui.actions import checks, edits, fact_records, fields, places
 from lumen_tui.actions.edits import Fields
-from lumen_tui.actions.factkeys import edge as edge
-from lumen_tui.actions.factkeys import node as node
+from lumen_tui.actions.fact_records import edge as edge
+from lumen_tui.actions.fact_records import node as node
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import facts, ids, times
-from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
+from lumen_tui.model.facts import Confirmation, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
@@ -66,7 +66,7 @@ def add(
     name = fields.keyed_id("mem", key, "fact") if key else ""
     found = checks.node_ids(store, source_id)[0] if source_id else ""
     if name and nodes.find(store.layout.memory, [name]):
-        return factkeys.finish(
+        return fact_records.complete(
             store, name, None if is_agent(store.layout, by) else _word(name, by, now, "said so"),
             edge(name, found, "discovered_from", by=by, now=now) if found else None,
         )  # fmt: skip
@@ -208,7 +208,7 @@ def suggested(store: Store, text: str) -> list[Probe]:
 
 def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
     """Make the probes of a new fact, for the record; returns those that do not hold, each with what it saw."""
-    from lumen_tui.actions.fact_readings import check_now  # imports this module
+    from lumen_tui.actions.fact_readings import check_now
 
     seen = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
     return [(job.probe, reading) for job, reading in seen if reading.outcome is not Outcome.HOLDS]
@@ -223,7 +223,7 @@ def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> lis
 
 def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -> Done:
     """Make the probes of these facts now and wait for what they see."""
-    from lumen_tui.actions.fact_readings import check_now  # imports this module
+    from lumen_tui.actions.fact_readings import check_now
 
     index, found = known(store, fact_ids)
     for one in found:
@@ -245,42 +245,6 @@ def _must_be_current(index: FactIndex, fact_id: str) -> None:
     state = index.get(fact_id)
     if state is None or not state.current:
         raise ActionError(f"that is {state.fact.status if state else 'gone'}: it is not probed any more")
-
-
-def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float) -> str:
-    """Put what a probe saw in the place of a fact; the old one stays as it is, with a link. Returns the new id.
-
-    Empty where the fact was dealt with meanwhile.
-    """
-    probes = tuple(msgspec.structs.replace(one, expect=value) if one.id == probe.id else one for one in fact.probes)
-    source = f"probe {probe.id}: {facts.probe_words(probe)}"
-    meta = facts.metadata(
-        fact.span_class, source, probes, supersedes=fact.id, was=probe.expect, observation=fact.observation
-    )
-    record = node(_claim(fact, probe, value), meta, by="probe", now=now, wu_id=fact.wu_id)
-    done: list[str] = []
-
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        old = found.get(fact.id)
-        if old is None or edits.status_of(old) != "open":
-            return [], b""
-        told = {"metadata.status": "superseded", "metadata.superseded_by": record["id"]}
-        edits.patch(old, told, by="probe", now=now)
-        done.append(record["id"])
-        return [old, record], b""
-
-    nodes.change(store.layout, [fact.id], edit)
-    if not done:
-        return ""
-    store.relationships.append(edge(done[0], fact.id, "related", by="probe", now=now))
-    return done[0]
-
-
-def _claim(fact: Fact, probe: Probe, value: str) -> str:
-    """The claim with the value that is there now; where the claim does not name the old one, beside it."""
-    if probe.expect and probe.expect in fact.claim:
-        return fact.claim.replace(probe.expect, value)
-    return f"{fact.claim}\n(seen now: {value}; was: {probe.expect or 'not said'})"
 
 
 def confirmation_now(store: Store, change: Change) -> dict[str, Any] | None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumen_tui.actions import closing, fields, lanes, signalling, signals
+from lumen_tui.actions import fields, lanes, sessions, signals, summaries
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.handoff import Tracked
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.queries.trail.trail import CHECKPOINT, NODES, Trail
+from lumen_tui.queries.trail.trail import CHECKPOINT, DISCOVERY, NODES, Trail
 from lumen_tui.storage import locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.tasks.task_records import read_json
-from lumen_tui.store.work import lanes as stored
+from lumen_tui.store.work import lanes as stored_lanes
+from lumen_tui.store.work import sessions as stored_sessions
 
 COMPLETION = "wu_completion"
 _DECAY = "decay"  # who archives then; undo of `wu done` brings it back
+_NAMED = 5  # open discoveries that are named
 
 
 def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: bool = False) -> Done:
@@ -33,7 +35,7 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
         unit = lanes.unit_of(store, wu_id)
         if unit.status == lanes.DONE:
             return _done_before(store, unit, concluded, by=by, now=now)
-        silence = signalling.before_done(store, unit)
+        silence = lanes.signal_due_before_done(store, unit)
         warning = _gate(store, unit, config, no_checkpoint_check)
         signal = _completion(unit, by=by, now=now)
         stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
@@ -42,7 +44,7 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
             store, unit.id, changes, verb="wu.done", said=f"{unit.id} done: {unit.title}", by=by, now=now, stamp=stamp
         )
     signals.announce(store, signal, "wu.done", by=by, now=now)
-    more = [warning, *concluded, closing.to_triage(store, unit.id), _decay(store, config, now=now)]
+    more = [warning, *concluded, to_triage(store, unit.id), _decay(store, config, now=now)]
     summary = "; ".join([changed.summary, *[part for part in more if part]])
     return Done(summary=summary, target=unit.id, action_id=changed.action_id, aside=silence)
 
@@ -52,8 +54,8 @@ def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, 
     unit = lanes.unit_of(store, wu_id)
     if unit.status != lanes.DONE:
         _gate(store, unit, config, skip)
-        return closing.conclude(store, unit.id, status=lanes.DONE, by=by, now=now)
-    return closing.end_sessions(store, unit.id, by=by, now=now)
+        return _conclude_unit(store, unit.id, status=lanes.DONE, by=by, now=now)
+    return end_sessions(store, unit.id, by=by, now=now)
 
 
 def _completion(unit: Tracked, *, by: str, now: float) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, 
     """Refuse, unless an earlier `done` was cut off before it told anybody, or a session was begun since."""
     if concluded:
         return Done(summary="; ".join([f"{unit.id} was done already", *concluded]), target=unit.id)
-    told = stored.read_stamp(store.layout, unit.id).get("signal_id", "")
+    told = stored_lanes.read_stamp(store.layout, unit.id).get("signal_id", "")
     if not told or nodes.find(store.layout.signals, [told]):
         who = unit.done_by or "somebody"
         raise ActionError(f"{unit.id} is done already, by {who} ({times.said(unit.done_at)})", missing=True)
@@ -102,11 +104,43 @@ def _decay(store: Store, config: Config, *, now: float) -> str:
     if beat is not None and beat.jumped:
         return "warning: decay did not run (the clock was moved since the last beat; `lumen-tui decay` does it)"
     try:
-        from lumen_tui.actions import fading
+        from lumen_tui.actions import decay
 
-        outcome = fading.apply(store, by=_DECAY, now=now)
+        outcome = decay.apply(store, by=_DECAY, now=now)
     except ActionError as error:
         return "" if error.missing else f"warning: decay did not run ({error})"
     except Exception as error:  # noqa: BLE001 - an edge: decay on done is fail-open, whatever goes wrong inside it
         return f"warning: decay did not run ({error})"
     return str(getattr(outcome, "summary", ""))
+
+
+def end_sessions(store: Store, wu_id: str, *, by: str, now: float) -> list[str]:
+    """Close the sessions that are open on a work unit, whoever began them; what there is to say of each."""
+    found = [one.session_id for one in stored_sessions.live(store.layout) if one.active_wu == wu_id]
+    return [sessions.end(store, by=by, now=now, session=one).summary for one in found]
+
+
+def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float) -> list[str]:
+    """Close the sessions and summarize what was saved and decided; what there is to say, a part each.
+
+    `status` is what the unit is about to become. The summary keeps its sources; a unit without any has none.
+    """
+    said = end_sessions(store, wu_id, by=by, now=now)
+    try:
+        made = summaries.make(store, by=by, now=now, wu_id=wu_id, status=status)
+        said.append(f"{made.summary} ({made.target})" if made.action_id else made.summary)
+    except ActionError as error:
+        said += [] if error.missing else [f"warning: no summary ({error})"]
+    return said
+
+
+def to_triage(store: Store, wu_id: str) -> str:
+    """What was found on the unit and waits for a judgement, in words; they stay open until somebody judges them."""
+    with Trail(store.layout, (NODES,)) as trail:
+        count = trail.count(wu_id, (DISCOVERY,))
+        found = trail.ready(wu_id, (DISCOVERY,), _NAMED)
+    if not count:
+        return ""
+    names = ", ".join([node.id for node in found]) + (", …" if count > len(found) else "")
+    many = "1 discovery" if count == 1 else f"{count} discoveries"
+    return f"{many} to triage: {names} (`triage --wu {wu_id}`)"

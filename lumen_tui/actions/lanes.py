@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, kinds, relations, signalling
+from lumen_tui.actions import checks, edits, relations
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import lanes as names
-from lumen_tui.model import times
+from lumen_tui.model import progresswords, times
 from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.handoff import Holder, Tracked
 from lumen_tui.model.records import Change
@@ -23,6 +23,7 @@ from lumen_tui.queries.trail.trail import EDGES, NODES, Trail
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
+from lumen_tui.store.sessions.hook_events import SignalTimes
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.work import lanes
 from lumen_tui.store.work import sessions as stored
@@ -163,7 +164,7 @@ def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done
         fields = {"status": BLOCKED, "blocked_by": by, "blocked_at": times.iso(now), "blocked_reason": why, **_FREE}
         said = f"{unit.id} blocked: {why}"
         done = change_unit(store, unit.id, fields, verb="wu.block", said=said, by=by, now=now, reason=why)
-    return msgspec.structs.replace(done, aside=signalling.at_block(store, unit.id))
+    return msgspec.structs.replace(done, aside=_signal_due_at_block(store, unit.id))
 
 
 def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
@@ -231,11 +232,11 @@ def put(
         lanes.remove_stamp(layout, wu_id)
 
 
-def _now(store: Store, change: Change) -> dict[str, Any] | None:
+def unit_now(store: Store, change: Change) -> dict[str, Any] | None:
     return lanes.fields_of(store.layout, change.key, list(change.before or {}))
 
 
-def _may(store: Store, change: Change) -> None:
+def may_unit(store: Store, change: Change) -> None:
     """Refuse where the place in the lane was taken meanwhile."""
     after = change.after or {}
     if after.get("status") == IN_PROGRESS:
@@ -243,20 +244,20 @@ def _may(store: Store, change: Change) -> None:
         _must_have_room(store, unit, after.get("lane", unit.lane) or "", config_of(store).lanes, now=age)
 
 
-def _put(store: Store, change: Change) -> None:
+def put_unit(store: Store, change: Change) -> None:
     """One step of undo or redo; refused where the place in the lane was taken meanwhile."""
     with locks.waiting_lock(store.layout.lock("work")):
-        if _now(store, change) != change.before:
+        if unit_now(store, change) != change.before:
             raise ActionError(f"{change.key} was changed at this moment: nothing was done")
-        _may(store, change)
+        may_unit(store, change)
         put(store, change.key, change.after or {})
 
 
-def _stamp_now(store: Store, change: Change) -> dict[str, Any] | None:
+def stamp_now(store: Store, change: Change) -> dict[str, Any] | None:
     return dict(lanes.read_stamp(store.layout, change.key)) or None
 
 
-def _put_stamp(store: Store, change: Change) -> None:
+def put_stamp(store: Store, change: Change) -> None:
     """The stamp as it was: the unit alone does not say who was told."""
     if change.after is None:
         lanes.remove_stamp(store.layout, change.key)
@@ -264,5 +265,22 @@ def _put_stamp(store: Store, change: Change) -> None:
         lanes.write_stamp(store.layout, change.key, change.after)
 
 
-kinds.KINDS[STAMP_KIND] = kinds.Kind(_stamp_now, _put_stamp)
-kinds.KINDS["unit"] = kinds.Kind(_now, _put, _may)  # what undo needs of a work unit stands beside its verbs
+def signal_due_before_done(store: Store, unit: Tracked) -> str:
+    """What is missing where a work unit is about to be finished without a word since it was claimed."""
+    rule = load_config(store.layout)[0].memory.progress_signals
+    if not rule.enabled or not rule.before_gates:
+        return ""
+    signals = SignalTimes(store.layout)
+    signals.refresh()
+    newest = signals.newest.get(unit.id, 0.0)
+    return "" if newest and newest >= times.epoch(unit.claimed_at) else _progress_signal(unit.id, progresswords.DONE)
+
+
+def _signal_due_at_block(store: Store, wu_id: str) -> str:
+    """What is due now that a work unit is blocked."""
+    rule = load_config(store.layout)[0].memory.progress_signals
+    return _progress_signal(wu_id, progresswords.BLOCKED) if rule.enabled and rule.on_blocked else ""
+
+
+def _progress_signal(wu_id: str, what: str) -> str:
+    return f"{wu_id} {what}: {progresswords.what_to_do(wu_id)}"

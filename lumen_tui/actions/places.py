@@ -63,18 +63,18 @@ def work_to_be(root: StrPath, text: str) -> str:
     name = ids.check_wu(text.upper())
     if os.path.exists(f"{root}/work/{name}.md"):
         return name
-    from lumen_tui.actions import founding
+    from lumen_tui.actions import work
 
-    return founding.may_be_new(root, name)
+    return work.may_be_new(root, name)
 
 
 def make_sure(root: StrPath, wu_id: str, *, by: str, now: float, client: str = "") -> str:
     """Make the work unit that a verb writes about where it is not there; returns what to say of that, or nothing."""
     if not wu_id or os.path.exists(f"{root}/work/{wu_id}.md"):
         return ""
-    from lumen_tui.actions import founding
+    from lumen_tui.actions import work
 
-    return founding.make(root, wu_id, by=by, now=now, client=client)
+    return work.make_missing(root, wu_id, by=by, now=now, client=client)
 
 
 def lane_of(root: StrPath, wu_id: str) -> str:

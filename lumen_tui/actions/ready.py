@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lumen_tui.actions import places, waiting
+from lumen_tui.actions import places
 from lumen_tui.model import plain, times
 from lumen_tui.model.kinds import NODE_TYPES
-from lumen_tui.model.page import Entry, Page
+from lumen_tui.model.page import Blocker, Entry, Page
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.queries.trail.trail import CHECKPOINT, DECISION, DISCOVERY, HANDOFF, NOTE, PENDING, SUMMARY, Trail
 from lumen_tui.storage import files
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     Record = TypeVar("Record", bound=plain.Plain)
 
+BLOCKS = "blocks"
 TYPES = (*NODE_TYPES, PENDING, DECISION, HANDOFF)
 _SIGNALS, _DECISIONS, _ITEMS, _FILES, _HANDOFFS = 5, 5, 20, 40, 5
 _SUMMARY = 30  # lines of it
@@ -40,9 +41,7 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
     session = max(open_ones, key=lambda one: one.started_at, default=None)
     last = next(iter(trail.newest(wu_id, (CHECKPOINT,), 1)), None)
     summary = next(iter(trail.newest(wu_id, (SUMMARY,), 1)), None)
-    items = [
-        one for one in trail.ready(wu_id, kinds, 2 * _ITEMS) if not waiting.blockers(store, trail, one.id, now=now)
-    ]
+    items = [one for one in trail.ready(wu_id, kinds, 2 * _ITEMS) if not blockers(store, trail, one.id, now=now)]
     return Page(
         wu_id=wu_id, taken_at=times.iso(now), unit=cleaned(unit) if unit else None,
         lane_holders=_holders(store, unit),
@@ -55,7 +54,7 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
         pending_decisions=_entries(trail.ready(wu_id, (PENDING,), _ITEMS), now),
         decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
         discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
-        blockers=tuple(waiting.blockers(store, trail, wu_id, now=now)),
+        blockers=tuple(blockers(store, trail, wu_id, now=now)),
         items=_marked(store, items[:_ITEMS], now), drifted=against(store, wu_id, now), left_out=_left_out(trail, wu_id),
     )  # fmt: skip
 
@@ -240,3 +239,31 @@ def _checkpoint_lines(found: Page) -> list[str]:
     if "gitDiffStat" in last.extra:
         parts += ["  changes:", *[f"    {line}" for line in safe(last.extra["gitDiffStat"]).splitlines()[-12:]]]
     return parts
+
+
+def blockers(store: Folder, trail: Trail, identifier: str, *, now: float) -> list[Blocker]:
+    """What is still open of that which blocks a work unit or a node."""
+    found = [_blocker(store, trail, one, now) for one in trail.sources_of(identifier, BLOCKS)]
+    return [one for one in found if one is not None]
+
+
+def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocker | None:
+    """A thing that blocks, None where it is closed or gone."""
+    if not identifier.startswith("WU-"):
+        node = trail.node(identifier) if trail.is_open(identifier) else None
+        return _blocker_of(node.id, node.title, node.status, node.created_by, node.created_at, now) if node else None
+    try:
+        unit = unit_views.read(store.root, identifier)
+    except ValueError:  # no id of a work unit, or a file to be mended
+        return Blocker(id=identifier, title="(its file cannot be read)", status="unknown")
+    if unit is None or unit.status == "done":
+        return None
+    at, who = unit.claimed_at or unit.created_at, unit.claimed_by or unit.created_by
+    return _blocker_of(unit.id, unit.title, unit.status, who, at, now)
+
+
+def _blocker_of(identifier: str, title: str, status: str, by: str, at: str, now: float) -> Blocker:
+    age = max(0.0, now - times.epoch(at, now))
+    return Blocker(
+        id=identifier, title=one_line(title, 200), status=one_line(status, 40), by=by, at=at, age_seconds=age
+    )

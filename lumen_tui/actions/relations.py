@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from lumen_tui.actions import checks, edits
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.actions.waiting import BLOCKS
-from lumen_tui.actions.waiting import blockers as blockers
+from lumen_tui.actions.ready import BLOCKS
+from lumen_tui.actions.ready import blockers as blockers
 from lumen_tui.model import times
 from lumen_tui.model.records import RELATION_TYPES, Change
 from lumen_tui.queries.trail.trail import EDGES, NODES, Trail

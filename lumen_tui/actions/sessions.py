@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import changes, checks, edits, fields, handoff, lanes, lines, places, worksessions
+from lumen_tui.actions import changes, checks, edits, fields, handoff, lanes, lines, places
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.session import TIERS, Decision, WorkSession, with_decision
-from lumen_tui.storage import files
+from lumen_tui.storage import directories, files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -23,6 +25,9 @@ from lumen_tui.store.work import sessions as stored
 from lumen_tui.store.work import unit_views
 
 _OPEN = {"ended_at": "", "ended_by": ""}
+SESSION_KIND, CURRENT_KIND = "session", "current session"  # of changes
+_LARGEST = 20_000  # bytes of a side that is kept for undo: both must fit into one line
+Side = dict[str, Any] | None
 
 
 def start(
@@ -68,7 +73,7 @@ def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float
     if before := takeover.read_before(store.layout, by):
         receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
     made = [
-        *worksessions.started(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)
+        *_start_changes(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)
     ]  # fmt: skip
     said = f"session on {session.active_wu} started"
     action = edits.new_action("session.start", made, summary=said, by=by, now=now)
@@ -109,7 +114,7 @@ def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
         changes = [change, *[edits.patch(node, _ended(change), by=by, now=now) for node in records.values()]]
         actions.append(edits.new_action("session.end", changes, summary=said, by=by, now=now))
         begun.tell(actions[0])
-        worksessions.put_session(store, change)
+        put_session(store, change)
         return list(records.values()), b""
 
     with journal.Begun(store.layout) as begun:
@@ -117,7 +122,7 @@ def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
             nodes.change(store.layout, [found.node_id] if found.node_id else [], edit)
         except files.StoreError:
             back = Change(kind=change.kind, key=change.key, before=change.after, after=change.before)
-            worksessions.put_session(store, back)
+            put_session(store, back)
             raise
     return Done(summary=said, target=found.session_id, action_id=actions[0].id)
 
@@ -156,7 +161,7 @@ def decide(
     action = edits.new_action("decision.note", changes, summary=f"{said}: {asked[:80]}", by=by, now=now)
     with journal.carrying_out(store.layout, action):
         store.nodes.append(node)
-        worksessions.put_copies(store, noted)
+        put_copies(store, noted)
     return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
 
 
@@ -198,7 +203,7 @@ def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key:
     if noted:
         action = edits.new_action("decision.answer", noted, summary="kept with the session", by=by, now=now)
         with journal.carrying_out(store.layout, action):
-            worksessions.put_copies(store, noted)
+            put_copies(store, noted)
     return done
 
 
@@ -214,4 +219,73 @@ def _note_in_session(store: Store, session_id: str, decision: Decision, now: flo
         decisions = with_decision(session, decision)
         return msgspec.structs.replace(session, decisions=decisions, last_activity=times.iso(now))
 
-    return worksessions.changes(store, session_id, edit)
+    return _edit_changes(store, session_id, edit)
+
+
+def _start_changes(store: Store, session: WorkSession) -> list[Change]:
+    """The changes that begin a session: its own file, and the copy that names the current one."""
+    before, side = stored.current(store.layout), _plainly(session)
+    if len(msgspec.json.encode(side)) > _LARGEST:
+        del side["dirty_at_start"]  # the rest has room, and redo begins with a clean tree
+    return [
+        Change(SESSION_KIND, session.session_id, None, side),
+        Change(CURRENT_KIND, "current.json", before, {"session_id": session.session_id}),
+    ]
+
+
+def _edit_changes(store: Store, session_id: str, edit: Callable[[WorkSession], WorkSession]) -> list[Change]:
+    """What an edit would change in a session; nothing where there is none, or where it is too much to be kept."""
+    try:
+        session = stored.read(store.layout, session_id) if session_id else None
+    except (ids.BadId, files.StoreError, OSError):
+        return []
+    if session is None:
+        return []
+    before, after = _plainly(session), _plainly(edit(session))
+    names = [name for name in after if after[name] != before[name]]
+    sides = {name: before[name] for name in names}, {name: after[name] for name in names}
+    if max(len(msgspec.json.encode(side)) for side in sides) > _LARGEST:
+        return []
+    return [Change(SESSION_KIND, session_id, *sides)]
+
+
+def _plainly(session: WorkSession) -> dict[str, Any]:
+    """As it comes back from the journal."""
+    table: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(session))
+    return table
+
+
+def put_copies(store: Store, wanted: list[Change]) -> None:
+    """Carry these out as far as possible: what stands in a session is a copy of what stands elsewhere."""
+    for change in wanted:
+        with contextlib.suppress(files.StoreError, ids.BadId, OSError, ActionError):
+            put_session(store, change)
+
+
+def session_now(store: Store, change: Change) -> Side:
+    """For undo: those fields of a session that the change is about; None where there is none."""
+    session = stored.read(store.layout, change.key)
+    table = _plainly(session) if session else {}
+    return {name: table.get(name) for name in change.before or change.after or {}} if session else None
+
+
+def put_session(store: Store, change: Change) -> None:
+    """For undo: bring a session to the change's `after`; one that was not there goes, and comes again."""
+    if change.after is None:
+        directories.remove(stored.path(store.layout, change.key))
+    elif change.before is None:
+        stored.write(store.layout, msgspec.convert(change.after, WorkSession))
+    else:
+        fields = change.after
+        if stored.set_fields(store.layout, change.key, fields) is None:
+            raise ActionError(f"session {change.key} is no longer there")
+
+
+def current_now(store: Store, _: Change) -> Side:
+    """For undo: which session is the current one."""
+    return stored.current(store.layout)
+
+
+def put_current(store: Store, change: Change) -> None:
+    """For undo: name another session as the current one, or none."""
+    stored.put_current(store.layout, change.after)

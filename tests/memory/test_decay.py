@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumen_tui.actions import putaway
+from lumen_tui.actions import decay as decay_actions
+from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.putaway import Leaving
 from lumen_tui.model import decay, forecast, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.forecast import Aging
@@ -102,16 +102,16 @@ def test_what_is_touched_or_changed_between_the_look_and_the_lock_stays(desk):
     touched, pinned, leaves = desk.add(age=101), desk.add(age=101), desk.add(age=101)
     asked = []
 
-    def plan(index: AgeIndex) -> list[Leaving]:
+    def plan(index: AgeIndex) -> list[ArchiveCandidate]:
         rows = index.untouched_since(forecast.due_before(DecayRule(), desk.now))
-        found = [Leaving(row.node_id, row.touched, "old", 0.05) for row in rows]
+        found = [ArchiveCandidate(row.node_id, row.touched, "old", 0.05) for row in rows]
         if not asked:
             desk.do("decay.touch", node_ids=touched)
             desk.do("decay.pin", node_ids=pinned)
         asked.append(len(found))
         return found
 
-    putaway.carry_out(desk.store, desk.index(), plan, verb="decay.apply", by="ana", now=desk.now)
+    decay_actions.archive_candidates(desk.store, desk.index(), plan, verb="decay.apply", by="ana", now=desk.now)
     assert asked == [3, 1]
     assert [desk.status(node) for node in (touched, pinned, leaves)] == ["open", "open", "archived"]
 

@@ -255,7 +255,7 @@ def test_decay_runs_on_done_and_its_failure_never_stops_done(desk, monkeypatch):
     desk.do("wu.done", wu_id=one)
     assert "metadata" not in desk.node(old)
     desk.settings("")
-    monkeypatch.setattr("lumen_tui.actions.fading.apply", _broken)
+    monkeypatch.setattr("lumen_tui.actions.decay.apply", _broken)
     assert "warning: decay did not run (boom)" in desk.do("wu.done", wu_id=two).summary
     assert desk.state(two).status == "done"
     monkeypatch.undo()

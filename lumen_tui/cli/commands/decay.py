@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lumen_tui.actions import cleanup, fading, summaries
+from lumen_tui.actions import cleanup, summaries
+from lumen_tui.actions import decay as decay_actions
+from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.actions.putaway import Leaving
 from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
@@ -111,7 +112,7 @@ def run_decay(session: Session, args: Namespace) -> int:
     at = _moment(args.at, now) if args.at else now
     rule = _rule(session, half_life, args.threshold)
     index = AgeIndex(session.layout).load()
-    found = fading.due(index, rule, at)
+    found = decay_actions.due(index, rule, at)
     done = None
     if not args.dry_run:
         given = {"half_life_days": half_life, "threshold": args.threshold, "force": args.force}
@@ -122,7 +123,7 @@ def run_decay(session: Session, args: Namespace) -> int:
 
 def _rule(session: Session, half_life: float, threshold: float) -> DecayRule:
     try:
-        return fading.rule_of(session.store, half_life, threshold)
+        return decay_actions.rule_of(session.store, half_life, threshold)
     except ValueError as error:
         raise ActionError(str(error)) from error
 
@@ -135,7 +136,7 @@ def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
     return told(session.perform("setting.change", changes=changes), as_json=args.json)
 
 
-def _shown(index: AgeIndex, found: list[Leaving], rule: DecayRule | None) -> list[dict[str, Any]]:
+def _shown(index: AgeIndex, found: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, Any]]:
     """What is listed of each leaving node."""
     known = {one.node_id: one for one in found}
     rows = []
@@ -192,16 +193,16 @@ def run_summarize(session: Session, args: Namespace) -> int:
 
 def run_cleanup(session: Session, args: Namespace) -> int:
     try:
-        wanted = cleanup.wish(args.ttl, args.session_id)
+        wanted = cleanup.options(args.ttl, args.session_id)
     except ValueError as error:
         raise ActionError(str(error)) from error
     if wanted.session_id:
         wanted = wanted._replace(session_id=cleanup.known_session(session.store, wanted.session_id))
     index = AgeIndex(session.layout).load()
-    found = cleanup.leaving(session.store, index, wanted, session.now)
+    found = cleanup.due(session.store, index, wanted, session.now)
     named = {one.node_id for one in found}
-    rule = fading.rule_of(session.store)
-    found += [one for one in fading.due(index, rule, session.now) if args.decay and one.node_id not in named]
+    rule = decay_actions.rule_of(session.store)
+    found += [one for one in decay_actions.due(index, rule, session.now) if args.decay and one.node_id not in named]
     done = None
     if not args.dry_run:
         given = {"ttl": args.ttl, "session_id": args.session_id, "decay": args.decay, "force": args.force}

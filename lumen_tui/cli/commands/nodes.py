@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.actions import provenance as keeping
-from lumen_tui.actions import removal
+from lumen_tui.actions import nodes
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model.text import one_line
@@ -50,7 +49,7 @@ def _declare_delete(commands: Group) -> None:
 
 
 def _declare_promote(commands: Group) -> None:
-    tags = ", ".join(keeping.TAGS)
+    tags = ", ".join(nodes.TAGS)
     promote = commands.add(
         "promote", run_promote, "Keep what a node says for the whole project.", "promote mem-7f2 --tag pattern"
     )
@@ -72,14 +71,14 @@ def run_plain(session: Session, args: Namespace) -> int:
 def run_delete(session: Session, args: Namespace) -> int:
     given = {"node_ids": args.ids, "tag": args.tag, "older_than": args.older_than}
     try:
-        chosen, spared = removal.plan(session.store, now=session.now, **given)
+        chosen, spared = nodes.plan_delete(session.store, now=session.now, **given)
     except ValueError as error:
         raise ActionError(str(error)) from error
     done = None if args.dry_run else session.perform("node.delete", **given)
     rows = [(str(node["id"]), str(node.get("type", "")), str(node.get("content", ""))) for node in chosen]
     if args.json:
-        nodes = [{"id": row[0], "type": row[1], "title": row[2].partition("\n")[0]} for row in rows]
-        document({"dry_run": args.dry_run, "nodes": nodes, "protected": spared, **_of(done)})
+        chosen_nodes = [{"id": row[0], "type": row[1], "title": row[2].partition("\n")[0]} for row in rows]
+        document({"dry_run": args.dry_run, "nodes": chosen_nodes, "protected": spared, **_of(done)})
         return 0
     if done is None:
         table([(row[0], row[1], one_line(row[2], 100)) for row in rows])
@@ -95,8 +94,8 @@ def _of(done: Done | None) -> dict[str, str]:
 
 
 def run_promote(session: Session, args: Namespace) -> int:
-    keeping.check_tag(args.tag)
-    found = keeping.sources(session.store, args.ids, args.wu)
+    nodes.check_tag(args.tag)
+    found = nodes.sources(session.store, args.ids, args.wu)
     done = None if args.dry_run else session.perform("node.promote", tag=args.tag, node_ids=found)
     if args.json:
         made = {"id": done.target if done else ""}

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lumen_tui.actions.evolution import learning
-from lumen_tui.actions.gate_rules import gate_rules
+from lumen_tui.actions.evolution import gate_rules, learning
 from lumen_tui.engine.evolution import merge, opinion
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.merge import Known

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from lumen_tui.actions.gate_rules import gate_rules
+from lumen_tui.actions.evolution import gate_rules
 from lumen_tui.engine.evolution import apart
 from lumen_tui.engine.evolution.found import Found
 from lumen_tui.engine.evolution.judging import Judging

@@ -1,0 +1,79 @@
+"""The lines that a fact is, and what a call that was cut off left out of them: made up for by its key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lumen_tui.actions import edits, fields
+from lumen_tui.actions.outcome import Done
+from lumen_tui.model import facts, times
+from lumen_tui.model.facts import Confirmation, Fact, Probe
+from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.store import Store
+from lumen_tui.store.memory import facts as kept
+from lumen_tui.store.memory import nodes
+from lumen_tui.store.memory.nodes import Raw
+
+
+def complete(store: Store, fact_id: str, word: Confirmation | None, edge: dict[str, Any] | None) -> Done:
+    """Add the person's word and the edge where the fact has none yet."""
+    if word and not _mentions(store.layout.confirmations, fact_id):
+        kept.record(store.layout, [word])
+    if edge and not _mentions(store.layout.relationships, fact_id):
+        store.relationships.append(edge)
+    return Done(summary=f"the fact {fields.UNDER_KEY}", target=fact_id, aside=f"it {fields.UNDER_KEY}")
+
+
+def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = "") -> dict[str, Any]:
+    """A new line of memory.jsonl that holds a fact; it does not fade."""
+    record = fields.node(claim, by=by, now=now, type="note", tags=[facts.TAG], wu_id=wu_id)
+    return {**record, "lifecycle": "project", "metadata": {"fact": meta}}
+
+
+def edge(start: str, finish: str, type: str, *, by: str, now: float) -> dict[str, Any]:
+    """A line of relationships.jsonl."""
+    found = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
+    return {**found, "schema": 1}
+
+
+def _mentions(path: Path, name: str) -> bool:
+    return any(name.encode() in line for line in Journal(path).lines())
+
+
+def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float) -> str:
+    """Put what a probe saw in the place of a fact; the old one stays as it is, with a link. Returns the new id.
+
+    Empty where the fact was dealt with meanwhile.
+    """
+    probes = tuple(msgspec.structs.replace(one, expect=value) if one.id == probe.id else one for one in fact.probes)
+    source = f"probe {probe.id}: {facts.probe_words(probe)}"
+    meta = facts.metadata(
+        fact.span_class, source, probes, supersedes=fact.id, was=probe.expect, observation=fact.observation
+    )
+    record = node(_claim(fact, probe, value), meta, by="probe", now=now, wu_id=fact.wu_id)
+    done: list[str] = []
+
+    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        old = found.get(fact.id)
+        if old is None or edits.status_of(old) != "open":
+            return [], b""
+        told = {"metadata.status": "superseded", "metadata.superseded_by": record["id"]}
+        edits.patch(old, told, by="probe", now=now)
+        done.append(record["id"])
+        return [old, record], b""
+
+    nodes.change(store.layout, [fact.id], edit)
+    if not done:
+        return ""
+    store.relationships.append(edge(done[0], fact.id, "related", by="probe", now=now))
+    return done[0]
+
+
+def _claim(fact: Fact, probe: Probe, value: str) -> str:
+    """The claim with the value that is there now; where the claim does not name the old one, beside it."""
+    if probe.expect and probe.expect in fact.claim:
+        return fact.claim.replace(probe.expect, value)
+    return f"{fact.claim}\n(seen now: {value}; was: {probe.expect or 'not said'})"
