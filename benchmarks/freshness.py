@@ -17,7 +17,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory.facts import FactIndex, record
 from lumen_tui.tools.probes import batch
-from lumen_tui.tools.probes.batch import Job
+from lumen_tui.tools.probes.batch import ProbeJob
 
 _FACTS = 10_000
 _SECONDS, _EACH = 2.0, 0.5
@@ -52,11 +52,11 @@ def _fill(layout: Layout) -> None:
 
 
 def _batches(layout: Layout) -> Iterator[Row]:
-    quick = [Job("mem-a", Probe("p1", "file", "/etc/hosts"))] * 32
+    quick = [ProbeJob("mem-a", Probe("p1", "file", "/etc/hosts"))] * 32
     began = time.perf_counter()
     batch.run(layout.root, quick, seconds=_SECONDS, each=_EACH)
     yield Row("K3", "32 quick probes, with their process", 1000 * (time.perf_counter() - began), goal=1000)
-    hanging = [Job("mem-a", Probe("p1", "exit", f"sleep {600 + number}")) for number in range(32)]
+    hanging = [ProbeJob("mem-a", Probe("p1", "exit", f"sleep {600 + number}")) for number in range(32)]
     began = time.perf_counter()
     batch.run(layout.root, hanging, seconds=_SECONDS, each=_EACH)
     yield Row(

@@ -13,7 +13,7 @@ from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.base import Answer, Context
+from lumen_tui.tools.base import ApprovalReply, Context
 from lumen_tui.tools.sandbox import sandboxed_command, tiers
 from lumen_tui.tools.toolbox import Toolbox
 
@@ -62,6 +62,6 @@ def _box(store: Store, task_id: str, tier: str) -> Toolbox:
     spec = Spec(id=task_id, objective="o")
     context = Context(
         role=role, spec=spec, store=store, folder=folder, now=time.time, monotonic=time.monotonic,
-        environ={"PATH": os.environ["PATH"], "HOME": str(Path.home())}, ask=lambda request: Answer(allowed=True),
+        environ={"PATH": os.environ["PATH"], "HOME": str(Path.home())}, ask=lambda request: ApprovalReply(allowed=True),
     )  # fmt: skip
     return Toolbox(role, spec, context)

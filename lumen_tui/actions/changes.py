@@ -22,7 +22,7 @@ def look(folder: str, *, base: str, without: str) -> Changes:
         return Changes(why="not a git repository")
     from lumen_tui.tools.shell import git_status
 
-    return git_status.look(folder, base=base, without=without, environ=os.environ)
+    return git_status.changes(folder, base=base, without=without, environ=os.environ)
 
 
 def _has_repository(folder: str) -> bool:

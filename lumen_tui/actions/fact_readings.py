@@ -20,9 +20,9 @@ from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.work import work_units
 
 if TYPE_CHECKING:
-    from lumen_tui.tools.probes.batch import Job
+    from lumen_tui.tools.probes.batch import ProbeJob
 
-    Results = Sequence[tuple[Job, Reading]]
+    Results = Sequence[tuple[ProbeJob, Reading]]
 
 Report = Callable[..., object]  # (kind, text, at, **data): an event of the engine
 _VALUED = frozenset({"text", "json", "output", "git"})  # kinds whose value can take the place of the old one
@@ -132,7 +132,7 @@ def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: Fres
     with closing(FactIndex(store.layout)) as index:
         index.refresh()
         states = [state for fact_id in fact_ids if (state := index.get(fact_id)) and state.current]
-        jobs = [batch.Job(state.fact.id, probe) for state in states for probe in state.fact.probes]
+        jobs = [batch.ProbeJob(state.fact.id, probe) for state in states for probe in state.fact.probes]
         seconds = max(config.seconds, len(jobs) * config.each_seconds)
         results = batch.run(store.root, jobs, seconds=seconds, each=config.each_seconds)
         FactReadings(store, index).take(results, now)

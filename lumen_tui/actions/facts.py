@@ -28,7 +28,7 @@ from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_config
 
 if TYPE_CHECKING:
-    from lumen_tui.tools.probes.batch import Job
+    from lumen_tui.tools.probes.batch import ProbeJob
 
 KIND = "confirmation"  # of a change
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
@@ -214,10 +214,10 @@ def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Rea
     return [(job.probe, reading) for job, reading in seen if reading.outcome is not Outcome.HOLDS]
 
 
-def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[Job, Reading]]:
+def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[ProbeJob, Reading]]:
     from lumen_tui.tools.probes import batch  # starts a process: not for every verb
 
-    jobs = [batch.Job("", probe) for probe in probes]
+    jobs = [batch.ProbeJob("", probe) for probe in probes]
     return batch.run(store.root, jobs, seconds=_PATIENCE, each=min(each, _PATIENCE / max(1, len(jobs))))
 
 

@@ -17,7 +17,7 @@ from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import targets
-from lumen_tui.tools.policy.rules import BadRules, Rules, derive
+from lumen_tui.tools.policy.rules import BadRules, TaskRules, derive
 
 Line = tuple[str, str]  # what it is about, and what will be
 _WITHOUT_MAIN = (
@@ -122,7 +122,7 @@ def _days(seconds: float) -> str:
     return f"{seconds / times.DAY:.0f} days" if seconds >= 3 * times.DAY else times.span(seconds)
 
 
-def _tools(role: Role, rules: Rules) -> str:
+def _tools(role: Role, rules: TaskRules) -> str:
     lost = ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
     gone = f"; of no use to it: {lost}" if lost else ""
     return f"{len(rules.tools)}: {', '.join(sorted(rules.tools))}{gone}"
@@ -137,7 +137,7 @@ def useless(role: Role, config: Config) -> str:
     return ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
 
 
-def _useless(role: Role, rules: Rules) -> Iterator[Line]:
+def _useless(role: Role, rules: TaskRules) -> Iterator[Line]:
     for tool in sorted({*role.tools, *role.custom_tools} - rules.tools):
         if tool == "web_fetch":
             yield tool, "no host is allowed: name some in the role's hosts or in [web] hosts"
@@ -147,7 +147,7 @@ def _useless(role: Role, rules: Rules) -> Iterator[Line]:
             yield tool, 'the role has no shell = "any"' if tool in BACKGROUND_TOOLS else 'the role has shell = "none"'
 
 
-def _commands(rules: Rules, around: Around) -> str:
+def _commands(rules: TaskRules, around: Around) -> str:
     if rules.shell == "none":
         return "none"
     what = "any command" if rules.shell == "any" else "commands that only read"
@@ -156,14 +156,14 @@ def _commands(rules: Rules, around: Around) -> str:
     return f"{what}, {network}; {tier.get(around.sandbox, around.sandbox or 'sandbox not tested yet')}"
 
 
-def _writable(role: Role, rules: Rules, config: Config) -> str:
+def _writable(role: Role, rules: TaskRules, config: Config) -> str:
     if not rules.write:
         return "nothing"
     roots = config.sandbox.granted(role.writable)
     return ", ".join([one_line(root, 80) for root in roots]) or "files in the task's own folder only"
 
 
-def _asks(rules: Rules, around: Around) -> str:
+def _asks(rules: TaskRules, around: Around) -> str:
     """The calls that wait for a person's word."""
     found = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
     found += [group for group in rules.asks if _can_come(group, rules)]
@@ -174,7 +174,7 @@ def _asks(rules: Rules, around: Around) -> str:
     return (", ".join(dict.fromkeys(found)) or "nothing") + free
 
 
-def _can_come(group: str, rules: Rules) -> bool:
+def _can_come(group: str, rules: TaskRules) -> bool:
     """Whether a call of this group can come at all."""
     if group == "custom":
         return True
@@ -189,7 +189,7 @@ def _named(tool: str, pattern: str) -> str:
     return one_line(f"{tool} on {pattern}" if pattern else tool, 80)
 
 
-def _has_own_tools(rules: Rules) -> bool:
+def _has_own_tools(rules: TaskRules) -> bool:
     return bool(rules.tools - set(ALL_TOOLS))
 
 

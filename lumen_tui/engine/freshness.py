@@ -20,9 +20,9 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.memory.facts import FactIndex
 
 if TYPE_CHECKING:
-    from lumen_tui.tools.probes.batch import Batch, Job
+    from lumen_tui.tools.probes.batch import Batch, ProbeJob
 
-    Results = Sequence[tuple[Job, Reading]]
+    Results = Sequence[tuple[ProbeJob, Reading]]
 
 _AGAIN = 0.05  # seconds between two tries to end probes
 
@@ -72,9 +72,9 @@ class Freshness:
             self._trouble = str(error)
 
     def _make(self, chosen: Sequence[Turn], config: FreshnessConfig) -> None:
-        from lumen_tui.tools.probes.batch import Batch, Job  # half the tools: no start of an engine waits for them
+        from lumen_tui.tools.probes.batch import Batch, ProbeJob  # half the tools: no start of an engine waits for them
 
-        jobs = [Job(turn.fact_id, self._probe(turn)) for turn in chosen]
+        jobs = [ProbeJob(turn.fact_id, self._probe(turn)) for turn in chosen]
         self._batch = Batch(self._store.root, jobs, seconds=config.seconds, each=config.each_seconds)
         self._results = self._batch.wait()
 

@@ -10,8 +10,8 @@ from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.sandbox import tiers
-from lumen_tui.tools.sandbox.selftest import Tested
-from lumen_tui.tools.sandbox.tiers import Choice
+from lumen_tui.tools.sandbox.selftest import TierTest
+from lumen_tui.tools.sandbox.tiers import TierChoice
 
 _EVERY = 3600.0  # seconds between two tests while nothing changes
 
@@ -23,7 +23,7 @@ class Sandboxing:
         self._layout, self._tell = layout, tell
         self._tested = 0.0
         self._settings: SandboxConfig | None = None
-        self.choice = Choice("")
+        self.choice = TierChoice("")
 
     @property
     def word(self) -> str:
@@ -45,7 +45,7 @@ class Sandboxing:
         self.choice = choice
 
 
-def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[Tested, ...]]:
+def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
     """The tier in force, a sentence on it and what each tier's test tried: made `now`, else as of the last time.
 
     All empty where there was none. Nothing is written in the state folder.
@@ -55,16 +55,16 @@ def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[Tested, ...]
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="lumen-sandbox-") as folder:
-            results: tiers.Results | None = tiers.test_all(Path(folder), path, settings)
+            results: tiers.SelfTestResults | None = tiers.test_all(Path(folder), path, settings)
     else:
-        results = tiers.kept(layout.index, path, settings)
+        results = tiers.stored_results(layout.index, path, settings)
     if results is None:
         return "", "", ()
     choice = tiers.choose(settings, results)
     return choice.tier, f"sandbox: {words(choice)}", results.tested
 
 
-def words(choice: Choice) -> str:
+def words(choice: TierChoice) -> str:
     """The tier in a sentence."""
     if choice.tier == tiers.REFUSED:
         return choice.why

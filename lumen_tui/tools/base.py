@@ -13,7 +13,7 @@ from msgspec import Struct
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.policy.rules import Rules
+from lumen_tui.tools.policy.rules import TaskRules
 
 
 class Stopped(BaseException):
@@ -36,7 +36,7 @@ class ToolResult(Struct, frozen=True):
     refused: bool = False  # the call was not made
 
 
-class Request(Struct, frozen=True):
+class ApprovalRequest(Struct, frozen=True):
     """A call that needs a person's word before it is made."""
 
     tool: str
@@ -47,10 +47,10 @@ class Request(Struct, frozen=True):
     diff: str = ""  # what a change of a file would do to it
     rule: str = ""  # the narrow rule that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
-    unwalled: bool = False  # no sandbox would stand around it
+    unsandboxed: bool = False  # no sandbox would stand around it
 
 
-class Answer(Struct, frozen=True):
+class ApprovalReply(Struct, frozen=True):
     """What the person said; a reason goes back to the worker."""
 
     allowed: bool
@@ -58,8 +58,8 @@ class Answer(Struct, frozen=True):
     by: str = ""
 
 
-def _nobody(request: Request) -> Answer:
-    return Answer(allowed=False, reason="it needs a person's word, and nobody can be asked here")
+def _nobody(request: ApprovalRequest) -> ApprovalReply:
+    return ApprovalReply(allowed=False, reason="it needs a person's word, and nobody can be asked here")
 
 
 def _keep(text: str) -> str:
@@ -71,7 +71,7 @@ def _ignore(text: str) -> None:
 
 
 @dataclass
-class Kept:
+class TaskMemo:
     """What the calls of one task leave for later ones."""
 
     web: set[str] = field(default_factory=set)  # hosts that something was read from: memory of it is not trusted
@@ -104,9 +104,9 @@ class Context:
     guard: Callable[[], AbstractContextManager[None]] = nullcontext  # nothing inside it is interrupted
     progress: Callable[[str], None] = _ignore  # called now and then while a call lasts
     begins: Callable[[str], None] = _ignore  # told the tool right before a call that must not be made twice by itself
-    ask: Callable[[Request], Answer] = _nobody  # blocks until a person has decided; raises Stopped
-    rules: Rules = field(default_factory=Rules)
-    kept: Kept = field(default_factory=Kept)
+    ask: Callable[[ApprovalRequest], ApprovalReply] = _nobody  # blocks until a person has decided; raises Stopped
+    rules: TaskRules = field(default_factory=TaskRules)
+    kept: TaskMemo = field(default_factory=TaskMemo)
 
     def check(self) -> None:
         """Raise Stopped where the task was asked to end."""

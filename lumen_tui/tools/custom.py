@@ -88,7 +88,7 @@ def _runner(found: CustomTool, layout: Layout) -> Callable[[Context, dict[str, A
     return run
 
 
-def _result(ran: process.Ran, seconds: float) -> ToolResult:
+def _result(ran: process.CommandResult, seconds: float) -> ToolResult:
     text = ran.output.decode("utf-8", "replace")
     said = notes(ran, seconds)
     good = ran.exit_code == 0 and not (ran.timed_out or ran.too_much or ran.over)

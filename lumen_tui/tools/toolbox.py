@@ -24,7 +24,7 @@ from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL, RE
 from lumen_tui.tools.agent.relay import RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.report import DISCOVER, SIGNAL, WRITE_RESULT
 from lumen_tui.tools.agent.tools import tools_of
-from lumen_tui.tools.base import Answer, Context, Request, Tool, ToolError, ToolResult
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, Tool, ToolError, ToolResult
 from lumen_tui.tools.files.disk_usage import DISK_USAGE
 from lumen_tui.tools.files.edit import APPLY_PATCH, EDIT_FILE, WRITE_FILE
 from lumen_tui.tools.files.read import LIST_DIR, READ_FILE
@@ -32,10 +32,10 @@ from lumen_tui.tools.files.search import FIND, GREP
 from lumen_tui.tools.net.web_fetch import WEB_FETCH
 from lumen_tui.tools.outputs import Outputs
 from lumen_tui.tools.policy import calls, fence, foreign_calls
-from lumen_tui.tools.policy.calls import Asked
+from lumen_tui.tools.policy.calls import RequestedCall
 from lumen_tui.tools.policy.redaction import UNSEEN, hides
-from lumen_tui.tools.policy.rules import Rules, check, derive
-from lumen_tui.tools.policy.verdict import GRACE_STEPS, Past, allowing, ended_by, unmet, verdict
+from lumen_tui.tools.policy.rules import TaskRules, check, derive
+from lumen_tui.tools.policy.verdict import GRACE_STEPS, CallHistory, allowing, ended_by, unmet, verdict
 from lumen_tui.tools.sandbox import admission, secrets
 from lumen_tui.tools.sandbox.sandboxed_command import ASK
 from lumen_tui.tools.schemas import schema_of
@@ -85,13 +85,13 @@ class Toolbox:
         self._tools: dict[str, Tool] = {**tools_of(role.name, TOOLS), **made}
         rules = derive(role, spec, self._config)
         extra: tuple[ToolRule, ...] = tuple(rule for one in own.values() for rule in one.rules)
-        hidden = secrets.standing(context.environ.get("HOME", ""), self._config.sandbox.hidden)
-        self.rules: Rules = check(
+        hidden = secrets.existing(context.environ.get("HOME", ""), self._config.sandbox.hidden)
+        self.rules: TaskRules = check(
             msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *extra), hidden=tuple(hidden))
         )
         self._context = dataclasses.replace(context, rules=self.rules)
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
-        self._past = Past(made=before)
+        self._past = CallHistory(made=before)
         self._refused = 0
         self.mark = fence.new_mark()
 
@@ -172,7 +172,9 @@ class Toolbox:
     def _failed(self, error: Exception) -> ToolResult:
         return ToolResult(self._context.redact(safe(str(error))), ok=False, summary="refused or failed")
 
-    def _admit(self, name: str, arguments: Mapping[str, Any]) -> tuple[Asked, Callable[[Request], Answer]]:
+    def _admit(
+        self, name: str, arguments: Mapping[str, Any]
+    ) -> tuple[RequestedCall, Callable[[ApprovalRequest], ApprovalReply]]:
         """The call, where it may be made, and how it can ask; blocks while a person is asked. ToolError for no."""
         tool = self._tools.get(name)
         if tool is None or name not in self.rules.tools:
@@ -188,49 +190,49 @@ class Toolbox:
             asked = msgspec.structs.replace(asked, allowed_once=True)
         return asked, ask
 
-    def _get_word(self, asked: Asked, why: str, ask: Callable[[Request], Answer]) -> None:
+    def _get_word(self, asked: RequestedCall, why: str, ask: Callable[[ApprovalRequest], ApprovalReply]) -> None:
         """Ask a person. What was shown must still be what would happen when the answer comes."""
         diff = asked.tool.preview(self._context, asked.arguments)
-        answer = ask(Request(tool=asked.tool.name, summary="", why=why, diff=diff))
+        answer = ask(ApprovalRequest(tool=asked.tool.name, summary="", why=why, diff=diff))
         if not answer.allowed:
             by = f" by {one_line(answer.by, 60)}" if answer.by else ""
             raise ToolError(f"refused{by}: {answer.reason or 'no reason was given'}")
         if asked.tool.preview(self._context, asked.arguments) != diff:
             raise ToolError("what would be changed has changed while a person was asked: look at it and call again")
 
-    def _asker(self, asked: Asked) -> Callable[[Request], Answer]:
+    def _asker(self, asked: RequestedCall) -> Callable[[ApprovalRequest], ApprovalReply]:
         """Asks about one call, once: the rules, what holds the command and the tool itself share the answer."""
-        answers: list[Answer] = []
+        answers: list[ApprovalReply] = []
 
-        def ask(request: Request) -> Answer:
+        def ask(request: ApprovalRequest) -> ApprovalReply:
             if not answers:
-                bare = request.unwalled or _is_unwalled(self._context, asked)
-                found = self._always(asked, unwalled=bare)
-                answers.append(found or self._context.ask(self._request(asked, request, unwalled=bare)))
+                bare = request.unsandboxed or _is_unsandboxed(self._context, asked)
+                found = self._always(asked, unsandboxed=bare)
+                answers.append(found or self._context.ask(self._request(asked, request, unsandboxed=bare)))
             return answers[0]
 
         return ask
 
-    def _always(self, asked: Asked, *, unwalled: bool) -> Answer | None:
+    def _always(self, asked: RequestedCall, *, unsandboxed: bool) -> ApprovalReply | None:
         """The yes of a rule that a person saved, perhaps a moment ago."""
         rules = msgspec.structs.replace(self.rules, allows=_settings(self._context).allow)
-        rule = allowing(rules, asked.call, unwalled=unwalled)
-        return Answer(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
+        rule = allowing(rules, asked.call, unsandboxed=unsandboxed)
+        return ApprovalReply(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
-    def _request(self, asked: Asked, request: Request, *, unwalled: bool) -> Request:
+    def _request(self, asked: RequestedCall, request: ApprovalRequest, *, unsandboxed: bool) -> ApprovalRequest:
         """The whole question: what the asking part knows, and what is known of every call. ToolError for none."""
         if hides(msgspec.json.encode(asked.canonical).decode()):
             raise ToolError(UNSEEN)
         summary = one_line(self._context.redact(asked.tool.describe(asked.arguments)), 300)
-        risk = request.risk or (admission.UNWALLED if unwalled else asked.tool.risk)
+        risk = request.risk or (admission.UNSANDBOXED_RISK if unsandboxed else asked.tool.risk)
         if why := moving(asked.call.tool, asked.call.target):
             risk = f"{risk} {why}."
         return msgspec.structs.replace(
             request, tool=asked.tool.name, summary=summary, arguments=asked.canonical, folder=asked.call.folder,
-            risk=risk, unwalled=unwalled, rule=calls.narrow_rule(asked.call, unwalled=unwalled),
+            risk=risk, unsandboxed=unsandboxed, rule=calls.narrow_rule(asked.call, unsandboxed=unsandboxed),
         )  # fmt: skip
 
-    def _carry_out(self, asked: Asked, ask: Callable[[Request], Answer]) -> ToolResult:
+    def _carry_out(self, asked: RequestedCall, ask: Callable[[ApprovalRequest], ApprovalReply]) -> ToolResult:
         name, context = asked.tool.name, dataclasses.replace(self._context, ask=ask)
         try:
             if asked.allowed_once or "write" in asked.call.groups:
@@ -242,7 +244,7 @@ class Toolbox:
         self._note(asked, result)
         return result
 
-    def _note(self, asked: Asked, result: ToolResult) -> None:
+    def _note(self, asked: RequestedCall, result: ToolResult) -> None:
         past, name = self._past, asked.tool.name
         told = f"{result.text}\0{result.summary}"  # of a long text only the summary may say what is new
         gave = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
@@ -252,9 +254,9 @@ class Toolbox:
         )  # fmt: skip
 
 
-def _is_unwalled(context: Context, asked: Asked) -> bool:
+def _is_unsandboxed(context: Context, asked: RequestedCall) -> bool:
     """Whether the call is a command around which no sandbox would stand."""
-    return "shell:any" in asked.call.groups and admission.choice(context).tier == ASK
+    return "shell:any" in asked.call.groups and admission.choose_tier(context).tier == ASK
 
 
 def _settings(context: Context) -> Config:

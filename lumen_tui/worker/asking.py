@@ -16,7 +16,7 @@ from lumen_tui.storage import process
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.begun import nothing_begun
-from lumen_tui.tools.base import Answer, Request, Stopped, ToolError
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped, ToolError
 from lumen_tui.tools.sandbox.policy import FILES
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.standing import again, standing
@@ -36,7 +36,7 @@ class Asking:
         self._world, self._spec, self._events, self._attempt = world, spec, events, attempt
         self._layout = world.store.layout
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: ApprovalRequest) -> ApprovalReply:
         """What a person says to the call; blocks until somebody has said it or the time is over. Raises Stopped.
 
         The time does not count against the task's limit.
@@ -59,7 +59,7 @@ class Asking:
             self._events.event("note", f"not begun: {why}; asks again")
             request = msgspec.structs.replace(request, why=f"{why}: look at it again. {asked}")
 
-    def _open(self, request: Request, call: str, outdated: set[str]) -> Approval:
+    def _open(self, request: ApprovalRequest, call: str, outdated: set[str]) -> Approval:
         """The question on file: one that still counts from an earlier attempt and is not outdated, else a new one."""
         for turn in range(_MOST_TURNS):
             approval_id = approvals.id_for(self._spec.id, call, turn)
@@ -85,7 +85,7 @@ class Asking:
         """Whether an earlier attempt took a yes and came to its end before the call began."""
         return acted.attempt < self._attempt and nothing_begun(self._world.folder, self._attempt)
 
-    def _new(self, approval_id: str, call: str, request: Request) -> Approval:
+    def _new(self, approval_id: str, call: str, request: ApprovalRequest) -> Approval:
         now, me = self._world.now(), process.myself()
         redact = self._world.redact
         minutes = load_config(self._layout)[0].approvals.expires_minutes
@@ -95,12 +95,12 @@ class Asking:
             summary=brief(redact(request.summary), _SUMMARY), risk=safe(redact(request.risk)), why=safe(request.why),
             said=one_line(redact(self._events.said), _SAID), diff=safe(redact(request.diff)),
             rule=request.rule if redact(request.rule) == request.rule else "", folder=request.folder,
-            unwalled=request.unwalled,
+            unwalled=request.unsandboxed,
             files=self._files(request), attempt=self._attempt, host=process.host(), pid=me.pid,
             start_ticks=me.start_ticks, boot_id=me.boot_id,
         )  # fmt: skip
 
-    def _files(self, request: Request) -> dict[str, str]:
+    def _files(self, request: ApprovalRequest) -> dict[str, str]:
         """What the command runs, as it stands now. A name that holds a secret is not written down."""
         own = self._layout.task(self._spec.id)
         start = own / FILES if (own / FILES).is_dir() else own
@@ -132,7 +132,7 @@ class Asking:
         with self._world.stopper.guard():
             approvals.expire(self._layout, approval, self._world.now())
 
-    def _settled(self, approval: Approval, answer: Decision, call: str) -> Answer:
+    def _settled(self, approval: Approval, answer: Decision, call: str) -> ApprovalReply:
         fits = answer.hash == call or bool(answer.ended)
         allowed = answer.allowed and answer.hash == call
         reason = answer.reason if fits else _OTHER_CALL
@@ -140,4 +140,4 @@ class Asking:
         by = "" if answer.ended else answer.by
         text = said + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
         self._events.event("answered", text, tool=approval.tool, ok=allowed, approval=approval.id)
-        return Answer(allowed=allowed, reason=reason, by=by)
+        return ApprovalReply(allowed=allowed, reason=reason, by=by)

@@ -6,7 +6,7 @@ from lumen_tui.model import agent
 from lumen_tui.model.roles import Role
 from lumen_tui.model.toolrules import in_words
 from lumen_tui.tools.policy.fence import explained
-from lumen_tui.tools.policy.rules import Rules
+from lumen_tui.tools.policy.rules import TaskRules
 
 _SHELL = {
     "none": "You have no shell.",
@@ -27,14 +27,14 @@ Call deposit once, as your last call: it is all that your next loop gets.
 Say what you could not find out. Never invent a file, a number or a quotation."""
 
 
-def system_prompt(role: Role, rules: Rules, mark: str = "") -> str:
+def system_prompt(role: Role, rules: TaskRules, mark: str = "") -> str:
     """The system prompt of one task. `mark` is the mark of the fences around material."""
     frame = _AGENT_FRAME if role.name == agent.ROLE else _FRAME
     parts = [role.prompt.strip(), frame, explained(mark) if mark else "", " ".join(_limits(rules)), _rules(rules)]
     return "\n\n".join([part for part in parts if part])
 
 
-def _limits(rules: Rules) -> list[str]:
+def _limits(rules: TaskRules) -> list[str]:
     limits = [
         _SHELL[rules.shell],
         "You may change files." if rules.write else "You change no files; attempts are refused.",
@@ -49,7 +49,7 @@ def _limits(rules: Rules) -> list[str]:
     return limits
 
 
-def _rules(rules: Rules) -> str:
+def _rules(rules: TaskRules) -> str:
     """The rules on single tools, and what is only asked for."""
     lines = [f"- {text}" for text in rules.enforced]
     lines += [f"- {in_words(rule)}" for rule in rules.tool_rules]
@@ -60,7 +60,7 @@ def _rules(rules: Rules) -> str:
     return "\n\n".join([part for part in (held, wished) if part])
 
 
-def _may(rules: Rules, group: str) -> bool:
+def _may(rules: TaskRules, group: str) -> bool:
     """Whether calls of a group can be made at all in this task."""
     name = group.partition(":")[0]
     if name == "write":
@@ -68,7 +68,7 @@ def _may(rules: Rules, group: str) -> bool:
     return name == "custom" or name in rules.tools
 
 
-def told_rules(rules: Rules) -> list[str]:
+def told_rules(rules: TaskRules) -> list[str]:
     """For the record: which constraints are held, by which rules, and which are only advice."""
     return [
         *[f"enforced: {text}" for text in rules.enforced],

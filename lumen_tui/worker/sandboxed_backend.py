@@ -16,7 +16,7 @@ from lumen_tui.tools.files.below import is_below
 from lumen_tui.tools.sandbox import admission, limits, protected_paths, sandboxed_command
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy
-from lumen_tui.tools.sandbox.quarantine import tell
+from lumen_tui.tools.sandbox.quarantine import report
 from lumen_tui.tools.sandbox.tiers import REFUSED
 
 # It brings its own runtime, which sets large pieces of address space aside, and works as long as the task does.
@@ -26,7 +26,7 @@ _MEMORY, _CPU_SECONDS, _FILE_SIZE = 1 << 40, 86_400, 1 << 40
 class Walled:
     """A program that was started, and its end."""
 
-    def __init__(self, context: Context, started: sandboxed_command.Started) -> None:
+    def __init__(self, context: Context, started: sandboxed_command.SandboxedCommand) -> None:
         self._context, self._started = context, started
         self._ended = False
 
@@ -44,14 +44,14 @@ class Walled:
             end(self.child)
             limits.end(below)
             self._started.close()
-            tell(self._context, self._started.aside)
-            protected_paths.look_after(self._context)
+            report(self._context, self._started.aside)
+            protected_paths.check_afterwards(self._context)
 
 
 def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> Launched:
     """Start a program within the tier that is in force. ProviderError where none may be used, or it does not start."""
     try:
-        found = admission.choice(context)
+        found = admission.choose_tier(context)
         cwd = ready_workspace(context) if context.rules.write else str(context.folder)
         directories.make_folder(own)
     except (ToolError, OSError) as error:
@@ -65,7 +65,7 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
         walls = _walls(context, cwd, argv[0], own)
         with context.guard():
             if found.tier != sandboxed_command.ASK:
-                protected_paths.begins(context)
+                protected_paths.command_begins(context)
             return Walled(context, _start(found.tier, walls, argv, cwd, env))
     except ToolError as error:
         raise ProviderError(str(error)) from error
@@ -81,7 +81,9 @@ def _told(tier: str) -> str:
     )
 
 
-def _start(tier: str, walls: Policy, argv: list[str], cwd: str, env: dict[str, str]) -> sandboxed_command.Started:
+def _start(
+    tier: str, walls: Policy, argv: list[str], cwd: str, env: dict[str, str]
+) -> sandboxed_command.SandboxedCommand:
     pipe = subprocess.PIPE
     return sandboxed_command.start(
         tier, walls, argv, cwd, {**env, "PWD": cwd}, stdin=pipe, stdout=pipe, stderr=pipe, group=0

@@ -39,12 +39,12 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import begun
 from lumen_tui.tools.agent import deposit
-from lumen_tui.tools.agent.idempotency import acts
+from lumen_tui.tools.agent.idempotency import acts_so_far
 from lumen_tui.tools.agent.tools import earlier
 from lumen_tui.tools.base import Context, ToolError, ToolResult
 from lumen_tui.tools.policy.fence import fence
 from lumen_tui.tools.policy.rules import BadRules
-from lumen_tui.tools.sandbox.admission import told
+from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import Asking
 from lumen_tui.worker.briefing import system_prompt, told_rules
@@ -154,7 +154,7 @@ class Task:
     def _walls(self) -> str:
         """The sandbox tier of its commands. BadTask where it needs some and none is run."""
         try:
-            return told(self._context, self._toolbox.rules.shell)
+            return tier_in_force(self._context, self._toolbox.rules.shell)
         except ToolError as error:
             raise BadTask(str(error)) from error
 
@@ -225,8 +225,8 @@ class Task:
 
     def _permit(self, step: PermissionRequest) -> ToolResult:
         """Whether a back end may use a tool of its own."""
-        told = self._toolbox.describe(step.call.name, step.call.arguments)
-        self._events.event("call", told, tool=step.name, counts_as=step.call.name)
+        described = self._toolbox.describe(step.call.name, step.call.arguments)
+        self._events.event("call", described, tool=step.name, counts_as=step.call.name)
         result = self._toolbox.permit(step.call.name, step.call.arguments)
         if not result.ok:
             self._ran(BuiltinToolResult(step.call, step.name, result.text, ok=False), refused=True)
@@ -257,13 +257,13 @@ class Task:
     def _keep(self, text: str) -> None:
         """The final answer as the result, or as the deposit of a loop that ended without one."""
         if self._role.name == agent.ROLE:
-            deposit.keep_words(self._context, text)
+            deposit.deposit_last_words(self._context, text)
         else:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
     def _known(self) -> str:
         """What the task comes with, fenced as material; the briefing of a loop is ours and has fences of its own."""
-        before = earlier(acts(self._context)) if self._tally.attempt > 1 else ""
+        before = earlier(acts_so_far(self._context)) if self._tally.attempt > 1 else ""
         known = self.spec.context.strip()
         if known and self._role.name != agent.ROLE:
             known = fence(known, "the task's context", self._toolbox.mark)

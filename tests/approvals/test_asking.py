@@ -17,14 +17,14 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
 from lumen_tui.store.approvals import approvals
-from lumen_tui.tools.base import Answer, Request, Stopped
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped
 from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.worker.asking import Asking
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.stopping import Stopper
 from lumen_tui.worker.world import World
 
-CALL = Request(tool="shell", summary="make", arguments={"command": "make hunter2hunter2"}, rule="make", why="w")
+CALL = ApprovalRequest(tool="shell", summary="make", arguments={"command": "make hunter2hunter2"}, rule="make", why="w")
 
 
 class Waiting:
@@ -38,7 +38,9 @@ class Waiting:
         )
         self.journal = Journal(folder / "events.jsonl")
 
-    def asks(self, act: Callable[[], Any] = lambda: None, attempt: int = 1, call: Request = CALL) -> Answer:
+    def asks(
+        self, act: Callable[[], Any] = lambda: None, attempt: int = 1, call: ApprovalRequest = CALL
+    ) -> ApprovalReply:
         """Ask in this thread; `act` happens in another as soon as the question is there."""
         events = Recorder(self.journal, attempt, self.world.now, self.world.redact, self.stopper.guard)
         asking = Asking(self.world, Spec(id="tsk-one", objective="o", role="builder"), events, attempt)
@@ -99,7 +101,7 @@ def test_a_yes_that_was_taken_is_asked_for_anew_after_a_crash(waiting, store):
 
 def test_time_runs_out_once_for_each_attempt(waiting, store):
     answer = waiting.asks(lambda: waiting.go_on(3601))
-    assert answer == Answer(allowed=False, reason="nobody answered within 1 h 0 m, which counts as no")
+    assert answer == ApprovalReply(allowed=False, reason="nobody answered within 1 h 0 m, which counts as no")
     assert waiting.asks() == answer
     assert waiting.asks(lambda: waiting.say("allow"), attempt=2).allowed
 

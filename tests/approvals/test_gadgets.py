@@ -13,7 +13,7 @@ import pytest
 from lumen_tui.model.plainoptions import ALL, OPTIONS
 from lumen_tui.model.runners import runs_files
 from lumen_tui.tools.policy.calls import narrow_rule
-from lumen_tui.tools.policy.verdict import Call
+from lumen_tui.tools.policy.verdict import PolicyCall
 
 
 def lines(name: str) -> list[str]:
@@ -36,7 +36,7 @@ def test_of_every_program_with_such_options_both_kinds_are_tried(program: str) -
 def test_no_gadget_is_taken_for_harmless(around: str) -> None:
     commands = [around.format(line) for line in lines("gadgets.txt")]
     assert [command for command in commands if not runs_files(command)] == []
-    assert [command for command in commands if narrow_rule(Call("shell", command), unwalled=True)] == []
+    assert [command for command in commands if narrow_rule(PolicyCall("shell", command), unsandboxed=True)] == []
 
 
 def test_what_does_as_it_is_told_stays_so() -> None:

@@ -5,7 +5,7 @@ import pytest
 from lumen_tui.model.approvals import AllowRule, allows
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.policy.calls import narrow_rule
-from lumen_tui.tools.policy.verdict import Call
+from lumen_tui.tools.policy.verdict import PolicyCall
 from lumen_tui.tools.shell.tool import SHELL, ShellArguments
 
 OTHERS = {
@@ -20,7 +20,7 @@ OTHERS = {
 
 @pytest.mark.parametrize(("tool", "target"), OTHERS)
 def test_names_that_look_like_patterns_allow_only_themselves(tool, target):
-    rule = AllowRule(tool, "builder", narrow_rule(Call(tool=tool, target=target)))
+    rule = AllowRule(tool, "builder", narrow_rule(PolicyCall(tool=tool, target=target)))
     assert allows(rule, tool=tool, role="builder", target=target)
     for other in OTHERS[tool, target]:
         assert not allows(rule, tool=tool, role="builder", target=other), rule.pattern
@@ -37,7 +37,7 @@ def test_only_what_a_shell_passes_over_is_passed_over(command):
 @pytest.mark.parametrize("hidden", ["\u3164", "\u200b", "\u202e", "\U000e0101", "\u115f", "\ufe01", "\x1b"])
 def test_no_rule_is_made_of_what_a_person_cannot_see(hidden):
     for tool, target in (("shell", f"git push {hidden}"), ("write_file", f"/work/{hidden}a")):
-        assert narrow_rule(Call(tool=tool, target=target)) == ""
+        assert narrow_rule(PolicyCall(tool=tool, target=target)) == ""
 
 
 def test_a_summary_shows_that_there_is_more():

@@ -10,7 +10,7 @@ from lumen_tui.model.approvals import AllowRule, allows, preview_rule
 from lumen_tui.model.runners import runs_files
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.policy.calls import narrow_rule
-from lumen_tui.tools.policy.verdict import Call
+from lumen_tui.tools.policy.verdict import PolicyCall
 
 RUN_FILES = {
     "make test": "make", "npm run build": "npm", "python x.py": "python", "pytest -q": "pytest", "./build": "./build",
@@ -28,13 +28,13 @@ DO_AS_TOLD = ("git push origin main", "git commit -am 'make it; quick'", "mkdir 
 @pytest.mark.parametrize("command", RUN_FILES)
 def test_a_command_that_goes_by_files_is_known(command):
     assert runs_files(command) == RUN_FILES[command]
-    assert narrow_rule(Call("shell", command), unwalled=True) == ""
+    assert narrow_rule(PolicyCall("shell", command), unsandboxed=True) == ""
 
 
 @pytest.mark.parametrize("command", DO_AS_TOLD)
 def test_a_command_that_does_what_it_says_is_known_too(command):
     assert runs_files(command) == ""
-    assert narrow_rule(Call("shell", command), unwalled=True) == command
+    assert narrow_rule(PolicyCall("shell", command), unsandboxed=True) == command
 
 
 def test_the_preview_of_a_rule_says_that_it_runs_files(ask):

@@ -17,7 +17,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage import files
 from lumen_tui.store.settings.roles import load_role
-from lumen_tui.tools.base import Answer, Context, Request
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context
 from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.tools.toolbox import Toolbox
 
@@ -116,11 +116,11 @@ def test_a_stale_rethink_is_refused_and_what_is_quoted_is_fenced(memory: Memory,
 def test_a_person_who_is_asked_sees_what_would_change(memory: Memory, box: Box) -> None:
     memory.layout.config.write_text('[approvals]\nask = ["block_rethink"]\n')
     memory.do("block.append", name="human", text="Ann")
-    asked: list[Request] = []
+    asked: list[ApprovalRequest] = []
 
-    def answer(request: Request) -> Answer:
+    def answer(request: ApprovalRequest) -> ApprovalReply:
         asked.append(request)
-        return Answer(allowed=len(asked) > 1, reason="not yet", by="ana")
+        return ApprovalReply(allowed=len(asked) > 1, reason="not yet", by="ana")
 
     mine = box(ask=answer)
     refused = mine.call("block_rethink", {"block": "human", "step": 1, "text": "Eve"})

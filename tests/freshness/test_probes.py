@@ -9,13 +9,13 @@ import pytest
 
 from lumen_tui.model.facts import Outcome, Reading, parse_probe
 from lumen_tui.tools.probes import batch
-from lumen_tui.tools.probes.batch import Job
+from lumen_tui.tools.probes.batch import ProbeJob
 from lumen_tui.tools.probes.suggest import suggest
 
 
 def look(world, *texts: str, seconds: float = 60.0, each: float = 3.0) -> list[Reading]:
     """What these probes find; each is a job of its own."""
-    jobs = [Job("mem-a", parse_probe(text, f"p{number}")) for number, text in enumerate(texts, start=1)]
+    jobs = [ProbeJob("mem-a", parse_probe(text, f"p{number}")) for number, text in enumerate(texts, start=1)]
     return [reading for _, reading in batch.run(world.root, jobs, seconds=seconds, each=each)]
 
 
@@ -98,7 +98,7 @@ async def test_hanging_probes_hold_no_beat_and_keep_to_their_time(world) -> None
 
 @pytest.mark.usefixtures("walls")
 def test_a_batch_is_ended_with_all_it_started(world) -> None:
-    jobs = [Job("mem-a", parse_probe("exit sleep 4711", "p1"))]
+    jobs = [ProbeJob("mem-a", parse_probe("exit sleep 4711", "p1"))]
     made = batch.Batch(world.root, jobs, seconds=60, each=60)
     waiter = threading.Thread(target=made.wait)
     waiter.start()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lumen_tui.model.facts import Outcome, parse_probe
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.probes.batch import Job, run
+from lumen_tui.tools.probes.batch import ProbeJob, run
 
 PACKAGE = Path(__file__).resolve().parents[2] / "lumen_tui"
 STARTED = re.compile(r"\[\s*sys\.executable,\s*(\"[^\"]*\")")
@@ -27,6 +27,6 @@ def test_what_looks_like_a_module_there_is_not_one(tmp_path, monkeypatch):
     for name in ("msgspec.py", "json.py", "lumen_tui.py"):
         (place / name).write_text("open('ran', 'w').close()\n")
     monkeypatch.chdir(place)
-    ((_, reading),) = run(store.root, [Job("f1", parse_probe(f"file {place}", "p1"))], seconds=5, each=2)
+    ((_, reading),) = run(store.root, [ProbeJob("f1", parse_probe(f"file {place}", "p1"))], seconds=5, each=2)
     assert reading.outcome is Outcome.HOLDS
     assert not (place / "ran").exists()

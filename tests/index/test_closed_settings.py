@@ -19,7 +19,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.sandbox import selftest
-from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose
+from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 
 ENV = {"ANTHROPIC_API_KEY": "k"}
 
@@ -35,13 +35,13 @@ def settings(root: Path, text: str) -> tuple[Config, list[str]]:
 def test_a_misspelt_floor_lets_no_command_run(tmp_path: Path, line: str) -> None:
     config, said = settings(tmp_path, f"[sandbox]\n{line}\n[sandbox.x]\n")
     assert any("no command of a worker is run until it is mended" in text for text in said)
-    choice = choose(config.sandbox, Results("", (selftest.Tested("bubblewrap", True),)))
+    choice = choose(config.sandbox, SelfTestResults("", (selftest.TierTest("bubblewrap", True),)))
     assert (choice.tier, "cannot be read" in choice.why) == (REFUSED, True)
 
 
 def closed(config: Config) -> set[str]:
     """The sections of policy that hold everything back, by what they come to and not by what is said."""
-    held = Results("", (selftest.Tested("bubblewrap", True),))
+    held = SelfTestResults("", (selftest.TierTest("bubblewrap", True),))
     day = budget.day_cap(Book(), config.budget, "2026-11-21")
     role = Role("x", "", tools=("web_fetch", "write_result"), network=True, hosts=("example.org",))
     return {

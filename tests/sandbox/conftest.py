@@ -24,7 +24,7 @@ from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.base import Answer, Context, Request, ToolResult
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context, ToolResult
 from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.toolbox import Toolbox
@@ -45,8 +45,8 @@ class Machine:
     victim: subprocess.Popen[bytes]
     values: dict[str, Any]
     sockets: list[socket.socket] = field(default_factory=list)
-    asked: list[Request] = field(default_factory=list)
-    answer: Answer = field(default_factory=lambda: Answer(allowed=False, reason="no"))
+    asked: list[ApprovalRequest] = field(default_factory=list)
+    answer: ApprovalReply = field(default_factory=lambda: ApprovalReply(allowed=False, reason="no"))
 
     @property
     def files(self) -> Path:
@@ -63,7 +63,7 @@ class Machine:
         )  # fmt: skip
         return Toolbox(who, spec, context)
 
-    def _ask(self, request: Request) -> Answer:
+    def _ask(self, request: ApprovalRequest) -> ApprovalReply:
         self.asked.append(request)
         return self.answer
 
@@ -120,7 +120,7 @@ class Machine:
 
 
 @pytest.fixture(scope="session")
-def results(tmp_path_factory: pytest.TempPathFactory) -> tiers.Results:
+def results(tmp_path_factory: pytest.TempPathFactory) -> tiers.SelfTestResults:
     """What the self-test says of this machine, once for all tests."""
     return tiers.test_all(tmp_path_factory.mktemp("index"), os.environ["PATH"], SandboxConfig())
 
@@ -174,7 +174,7 @@ def _listen_as_most_do(folder: Path, name: str, kind: int) -> socket.socket:
 
 
 @pytest.fixture(params=lumen_machine.TIERS)
-def machine(request: pytest.FixtureRequest, tmp_path: Path, results: tiers.Results) -> Iterator[Machine]:
+def machine(request: pytest.FixtureRequest, tmp_path: Path, results: tiers.SelfTestResults) -> Iterator[Machine]:
     tier = request.param
     if tier == lumen_machine.DRAWN:
         holding = [tier for tier in lumen_machine.TIERS if results.holds(tier)]
@@ -185,12 +185,12 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path, results: tiers.Resul
 
 
 @pytest.fixture
-def unwalled(tmp_path: Path, results: tiers.Results) -> Iterator[Machine]:
+def unwalled(tmp_path: Path, results: tiers.SelfTestResults) -> Iterator[Machine]:
     """A machine where every command asks."""
     yield from make_machine(tmp_path, "ask", results)
 
 
-def make_machine(tmp_path: Path, tier: str, results: tiers.Results) -> Iterator[Machine]:
+def make_machine(tmp_path: Path, tier: str, results: tiers.SelfTestResults) -> Iterator[Machine]:
     store = Store(tmp_path / "state")
     store.layout.create()
     (store.layout.tasks / "tsk-a").mkdir()

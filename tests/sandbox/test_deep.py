@@ -58,9 +58,9 @@ def test_what_one_task_saw_the_next_one_cannot_lose(machine, monkeypatch):
 
 def test_a_damaged_memory_of_it_is_made_anew(machine):
     for damage in (b"\xff", b"[" * 100_000, b"[]", b'{"env":[1]}'):
-        (machine.store.layout.index / protected_paths.SEEN).write_bytes(damage)
+        (machine.store.layout.index / protected_paths.REMEMBERED).write_bytes(damage)
         assert SECRET not in machine.run("cat @project@/.env").text
-        assert b"project/.env" in (machine.store.layout.index / protected_paths.SEEN).read_bytes()
+        assert b"project/.env" in (machine.store.layout.index / protected_paths.REMEMBERED).read_bytes()
 
 
 def test_too_many_folders_are_told_and_too_many_names_refused(machine, monkeypatch):

@@ -12,7 +12,7 @@ import time
 import lumen_machine
 import pytest
 
-from lumen_tui.tools.base import Answer
+from lumen_tui.tools.base import ApprovalReply
 from lumen_tui.tools.sandbox import disks, newfiles, usage
 
 MOST = 1000
@@ -77,7 +77,7 @@ def test_more_files_end_a_command_in_the_background(machine):
 
 
 def test_more_files_end_it_where_there_are_no_walls(unwalled):
-    unwalled.answer = Answer(allowed=True)
+    unwalled.answer = ApprovalReply(allowed=True)
     unwalled.settings(files=MOST)
     result = unwalled.run('@py@ "' + MANY + "make('@project@/src/d'); time.sleep(20)\"", seconds=25)
     assert "it made too many files" in result.text
@@ -135,8 +135,8 @@ def test_what_comes_after_a_count_is_counted_as_soon_as_it_may_be_too_much(tmp_p
     ticks = itertools.count()
     monkeypatch.setattr(newfiles.time, "monotonic", lambda: next(ticks) / 1000)
     left = [100_000]
-    monkeypatch.setattr(disks, "_room", lambda path: disks.Room(1 << 40, left[0]))
-    watched, used = disks.Disks([str(tmp_path)], (), 1 << 30, 100), usage.Usage()
+    monkeypatch.setattr(disks, "_room", lambda path: disks.DiskSpace(1 << 40, left[0]))
+    watched, used = disks.Disks([str(tmp_path)], (), 1 << 30, 100), usage.ResourceUsage()
 
     def make(own: int, others: int) -> None:
         for number in range(own):

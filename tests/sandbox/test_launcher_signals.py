@@ -22,7 +22,7 @@ def only_below(parent):
     keep_in(parent)
     told.append("kept in")
 
-def end_all(*, bare):
+def end_all(*, unsandboxed):
     print(*told, "ends all", flush=True)
 
 launcher._only_below, launcher._end_all, launcher._child = only_below, end_all, lambda order, command: os._exit(0)
@@ -34,7 +34,7 @@ import sys
 from lumen_tui.tools.sandbox import launcher
 
 launcher._SIGNALS = 1  # keeps in connections instead
-launcher._end_all = lambda *, bare: print("ends all", flush=True)
+launcher._end_all = lambda *, unsandboxed: print("ends all", flush=True)
 launcher._child = lambda order, command: print("started", flush=True)
 launcher.main(sys.argv[1:])
 """
@@ -42,7 +42,7 @@ launcher.main(sys.argv[1:])
 
 def launched(script: str) -> subprocess.CompletedProcess[str]:
     reading, status = os.pipe()
-    order = {"bare": False, "parent": os.getpid(), "status": status, "writable": [], "kept": []}
+    order = {"unsandboxed": False, "parent": os.getpid(), "status": status, "writable": [], "protected": []}
     try:
         return subprocess.run(
             [sys.executable, "-c", script, json.dumps(order), "true"], pass_fds=(status,), capture_output=True,

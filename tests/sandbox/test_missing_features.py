@@ -68,7 +68,7 @@ def test_a_process_that_has_ended_is_not_read_for_ever(monkeypatch):
 
 def test_who_can_answer_no_more_lets_go(monkeypatch):
     """With the listener open and nobody behind it, every command would wait for good."""
-    keeper = chmod_broker.Keeper([], [])
+    keeper = chmod_broker.ChmodBroker([], [])
     reading, listener = os.pipe()
     monkeypatch.setattr(chmod_broker, "_taken", lambda *_: listener)
     os.write(keeper._told, b"9")
@@ -83,7 +83,7 @@ def test_who_can_answer_no_more_lets_go(monkeypatch):
 
 def test_errors_of_descriptors_and_addresses():
     """Asked in the command's place, and answered as the kernel does."""
-    keeper = chmod_broker.Keeper([], [])
+    keeper = chmod_broker.ChmodBroker([], [])
     name = ctypes.create_string_buffer(b"file")
     own = os.getpid()
     assert error_of(lambda: keeper._opened(own, 1 << 20, None, 0)) == errno.EBADF

@@ -179,13 +179,14 @@ def test_where_nobody_answers_for_modes_nothing_is_run(machine):
     script = (
         "import sys; from lumen_tui.tools.sandbox import chmod_broker, launcher\n"
         "broker = chmod_broker\n"
-        "broker.Keeper._serve = lambda self, _: (broker.os.read(self._report, 9), broker.os.close(self._answer))\n"
+        "broker.ChmodBroker._serve = lambda self, _: (broker.os.read(self._report, 9), broker.os.close(self._answer))\n"
         "sys.exit(launcher.main(sys.argv[1:]))"
     )
     reading, status = os.pipe()
     order = {
-        "bare": False, "cwd": "/", "status": status, "network": False, "hidden": [], "writable": [], "kept": [],
-        "devices": [], "processes": 99, "parent": os.getpid(), "filter": seccomp.program((), asked=(90,)).hex(),
+        "unsandboxed": False, "cwd": "/", "status": status, "network": False, "hidden": [], "writable": [],
+        "protected": [], "devices": [], "processes": 99, "parent": os.getpid(),
+        "filter": seccomp.program((), asked=(90,)).hex(),
     }  # fmt: skip
     argv = [sys.executable, "-c", script, json.dumps(order), "/bin/echo", "RAN"]
     done = subprocess.run(

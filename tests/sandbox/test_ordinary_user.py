@@ -74,7 +74,7 @@ def _paths(pid: int) -> list[str]:
     """Asked until it says the same of an end twice: a process ends, and hides, step by step."""
     before = None
     for _ in range(100):
-        found = [one.path for one in descriptors.opened([pid])]
+        found = [one.path for one in descriptors.open_files([pid])]
         if found == before and (not found or found == [descriptors.OUT_OF_SIGHT]):
             break
         before = found
@@ -90,7 +90,7 @@ def test_what_has_ended_and_nobody_asked_for_keeps_nothing_out_of_sight():
 def test_what_a_process_has_open_whose_first_thread_has_ended_is_seen():
     def of_threads(pid: int) -> bool:
         for _ in range(100):
-            if "Z" in descriptors.lines(f"/proc/{pid}/stat")[0].rpartition(")")[2]:
+            if "Z" in descriptors.read_lines(f"/proc/{pid}/stat")[0].rpartition(")")[2]:
                 return descriptors.OUT_OF_SIGHT not in _paths(pid) != []
             time.sleep(0.02)
         return False
@@ -101,7 +101,7 @@ def test_what_a_process_has_open_whose_first_thread_has_ended_is_seen():
 @pytest.mark.parametrize("live", [_end, time.thread_time])
 def test_a_whole_look_finds_no_fault_with_it(live):
     def look(pid: int) -> list[str]:
-        watch = limits.Watch(limits.Caps(), ["/tmp"])
+        watch = limits.ResourceWatch(limits.Caps(), ["/tmp"])
         return [watch.look([pid]) for _ in range(20) if not time.sleep(0.02)]
 
     assert told(look, live) == repr([""] * 20)
@@ -137,7 +137,7 @@ def test_children_that_are_left_uncollected_end_no_command(machine):
 
 
 def test_numbers_of_processes_that_are_used_again_are_other_processes():
-    seen = usage.Usage()
+    seen = usage.ResourceUsage()
     seen.look([os.getpid()])
     before = seen.seconds
     seen.look([os.getpid()])

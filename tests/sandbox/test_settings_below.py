@@ -179,7 +179,7 @@ def test_settings_that_one_task_saw_the_next_one_cannot_lose(machine, monkeypatc
 
 
 def test_a_memory_of_the_version_before_is_read(machine):
-    (machine.store.layout.index / protected_paths.SEEN).write_bytes(b'{"env":[],"repositories":[]}')
+    (machine.store.layout.index / protected_paths.REMEMBERED).write_bytes(b'{"env":[],"repositories":[]}')
     folder = settings(machine.top / "project" / "src" / ".vscode")
     machine.run(f"echo evil > {folder}/settings.json")
     assert (folder / "settings.json").read_text() == "mine\n"

@@ -14,16 +14,17 @@ import pytest
 from lumen_tui.engine.sandboxing import Sandboxing, words
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage import files
-from lumen_tui.tools.base import Answer
+from lumen_tui.tools.base import ApprovalReply
 from lumen_tui.tools.sandbox import bubblewrap, seccomp, selftest, tiers
-from lumen_tui.tools.sandbox.tiers import REFUSED, Results, choose
+from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 
-BOTH = Results("here", (selftest.Tested("bubblewrap", holds=True), selftest.Tested("landlock", holds=True)))
-WEAK = Results(
-    "here", (selftest.Tested("bubblewrap", holds=False, why="not installed"), selftest.Tested("landlock", holds=True))
+BOTH = SelfTestResults("here", (selftest.TierTest("bubblewrap", holds=True), selftest.TierTest("landlock", holds=True)))
+WEAK = SelfTestResults(
+    "here",
+    (selftest.TierTest("bubblewrap", holds=False, why="not installed"), selftest.TierTest("landlock", holds=True)),
 )
-NONE = Results(
-    "here", (selftest.Tested("bubblewrap", holds=False, why="a"), selftest.Tested("landlock", holds=False, why="b"))
+NONE = SelfTestResults(
+    "here", (selftest.TierTest("bubblewrap", holds=False, why="a"), selftest.TierTest("landlock", holds=False, why="b"))
 )
 
 
@@ -123,7 +124,7 @@ def test_where_the_required_tier_does_not_work_a_command_is_refused_with_the_rea
 
 
 def test_without_walls_a_command_asks_and_a_no_comes_back_with_its_reason(unwalled):
-    unwalled.answer = Answer(allowed=False, reason="not on a Friday")
+    unwalled.answer = ApprovalReply(allowed=False, reason="not on a Friday")
     result = unwalled.run("echo x > here")
     assert not result.ok
     assert "not on a Friday" in result.text
@@ -134,7 +135,7 @@ def test_without_walls_a_command_asks_and_a_no_comes_back_with_its_reason(unwall
 
 
 def test_without_walls_a_command_that_was_allowed_runs_with_its_limits(unwalled):
-    unwalled.answer = Answer(allowed=True, by="ann")
+    unwalled.answer = ApprovalReply(allowed=True, by="ann")
     unwalled.settings(memory_mb=128)
     assert unwalled.run("echo x > here; ulimit -d").text.startswith("131072")
     assert (unwalled.files / "here").read_text() == "x\n"
@@ -171,10 +172,10 @@ def test_kept_results_of_another_machine_are_not_believed(tmp_path):
     index.mkdir()
     path, settings = os.environ["PATH"], SandboxConfig(tier="ask")
     files.replace(index / tiers.RESULTS, msgspec.json.encode(BOTH))
-    assert tiers.kept(index, path, settings) is None
+    assert tiers.stored_results(index, path, settings) is None
     (index / tiers.RESULTS).write_bytes(b"\xff{rubbish")
-    assert tiers.kept(index, path, settings) is None
-    assert tiers.known(index, path, settings).tested == ()
+    assert tiers.stored_results(index, path, settings) is None
+    assert tiers.current_results(index, path, settings).tested == ()
 
 
 @pytest.mark.parametrize("kind", ["x86_64", "aarch64"])

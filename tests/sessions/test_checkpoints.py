@@ -13,7 +13,7 @@ from lumen_tui.tools.shell import git_status
 
 
 def look(folder, **given):
-    return git_status.look(str(folder), environ=os.environ, **given)
+    return git_status.changes(str(folder), environ=os.environ, **given)
 
 
 def test_a_checkpoint_finds_out_by_itself_what_changed(desk, git):
@@ -123,13 +123,13 @@ def test_a_git_that_hangs_is_given_up_in_time(desk, tmp_path, git):
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
     begun = time.monotonic()
-    found = git_status.look(str(git.root), environ={"PATH": f"{program.parent}:{os.environ['PATH']}"}, seconds=0.3)
+    found = git_status.changes(str(git.root), environ={"PATH": f"{program.parent}:{os.environ['PATH']}"}, seconds=0.3)
     assert "longer than 0.3 s" in found.why
     assert time.monotonic() - begun < 5
 
 
 def test_no_git_and_many_files(git, tmp_path):
-    assert "cannot be run" in git_status.look(str(git.root), environ={"PATH": str(tmp_path)}).why
+    assert "cannot be run" in git_status.changes(str(git.root), environ={"PATH": str(tmp_path)}).why
     for number in range(git_status.MOST_FILES + 7):
         git.write(f"f{number:03d}", "x")
     found = look(git.root)

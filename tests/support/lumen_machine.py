@@ -37,7 +37,7 @@ def on_a_tier(test: Test) -> Test:
 
 
 @functools.cache
-def choice() -> tiers.Choice:
+def choice() -> tiers.TierChoice:
     """The tier that commands of workers get here, tested as the engine does, once per process."""
     with tempfile.TemporaryDirectory(prefix="lumen-tier-") as index:
         settings = SandboxConfig()

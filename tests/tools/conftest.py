@@ -15,7 +15,7 @@ from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.toolrules import ToolRule
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.base import Answer, Context, Request
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Context
 from lumen_tui.tools.policy.redaction import redactor
 from lumen_tui.tools.toolbox import Toolbox
 
@@ -37,7 +37,7 @@ def make_box(state: Store) -> MakeBox:
         constraints: tuple[str, ...] = (), stopped: Callable[[], bool] = bool,
         monotonic: Callable[[], float] = time.monotonic, progress: Callable[[str], None] = str,
         limits: Limits | None = None, rules: tuple[ToolRule, ...] = (), hosts: tuple[str, ...] = (),
-        custom_tools: tuple[str, ...] = (), ask: Callable[[Request], Answer] | None = None,
+        custom_tools: tuple[str, ...] = (), ask: Callable[[ApprovalRequest], ApprovalReply] | None = None,
         environ: Mapping[str, str] | None = None, **spec: Any,
     ) -> Toolbox:  # fmt: skip
         role = Role(
@@ -56,9 +56,9 @@ def make_box(state: Store) -> MakeBox:
 
 
 @pytest.fixture
-def yes() -> Callable[[Request], Answer]:
+def yes() -> Callable[[ApprovalRequest], ApprovalReply]:
     """Lets every command run that asks, as all do where no sandbox holds: for tests that are not about walls."""
-    return lambda request: Answer(allowed=True, by="ann")
+    return lambda request: ApprovalReply(allowed=True, by="ann")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.model.roles import Limits
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.tools.base import Answer, Request
+from lumen_tui.tools.base import ApprovalReply, ApprovalRequest
 from lumen_tui.tools.policy import calls
 from lumen_tui.tools.toolbox import Stuck
 
@@ -95,7 +95,7 @@ def test_output_of_a_command_that_failed_is_material_and_our_own_words_are_not(m
 
 
 @pytest.fixture
-def asked() -> list[Request]:
+def asked() -> list[ApprovalRequest]:
     return []
 
 
@@ -103,10 +103,10 @@ def asked() -> list[Request]:
 def answering(asked):
     """A person who gives these answers, one after the other."""
 
-    def make(*answers: Answer):
+    def make(*answers: ApprovalReply):
         rest = iter(answers)
 
-        def ask(request: Request) -> Answer:
+        def ask(request: ApprovalRequest) -> ApprovalReply:
             asked.append(request)
             return next(rest)
 
@@ -115,7 +115,7 @@ def answering(asked):
     return make
 
 
-YES, NO = Answer(allowed=True, by="ann"), Answer(allowed=False, reason="not today", by="ann")
+YES, NO = ApprovalReply(allowed=True, by="ann"), ApprovalReply(allowed=False, reason="not today", by="ann")
 
 
 def test_a_person_sees_the_whole_change_before_it_is_made(make_box, granted, state, asked, answering):
@@ -150,7 +150,7 @@ def test_what_changes_while_a_person_thinks_is_not_overwritten(make_box, granted
     state.layout.config.write_text(state.layout.config.read_text() + '[approvals]\nask = ["write"]\n')
     (granted / "f").write_text("a\nold\n")
 
-    def ask(request: Request) -> Answer:
+    def ask(request: ApprovalRequest) -> ApprovalReply:
         (granted / "f").write_text("b\nold\n")
         return YES
 
@@ -228,6 +228,6 @@ def test_a_question_says_where_a_command_runs_what_the_worker_may_write(make_box
     box = make_box("any", write=True, ask=answering(NO, NO))
     for command in ("make test", "git push"):
         box.call("shell", {"command": command})
-    assert all(request.unwalled and "with all your rights" in request.risk for request in asked)
+    assert all(request.unsandboxed and "with all your rights" in request.risk for request in asked)
     assert ["(make), and the worker may write those" in request.risk for request in asked] == [True, False]
     assert [request.rule for request in asked] == ["", "git push"]

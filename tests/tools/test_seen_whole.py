@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.tools.base import Answer
+from lumen_tui.tools.base import ApprovalReply
 
 RULES = (ToolRule("requires_approval", "shell"), ToolRule("requires_approval", "write_file"))
 HIDING = (
@@ -22,7 +22,7 @@ def asking(make_box):
 
     def ask(request):
         asked.append(request)
-        return Answer(allowed=False, reason="no")
+        return ApprovalReply(allowed=False, reason="no")
 
     return make_box("any", write=True, rules=RULES, ask=ask), asked
 

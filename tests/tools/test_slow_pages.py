@@ -50,7 +50,7 @@ def test_a_page_is_given_up_when_its_time_is_over() -> None:
 )
 def test_only_charsets_of_pages_are_used(charset: str) -> None:
     body = "Größe ".encode() * 300_000
-    page = web_fetch._Page(200, f"text/plain; charset={charset}", "", body, False)
+    page = web_fetch._FetchedPage(200, f"text/plain; charset={charset}", "", body, False)
     assert web_fetch._decoded(page).startswith("Größe")
 
 
@@ -59,7 +59,7 @@ def test_only_charsets_of_pages_are_used(charset: str) -> None:
 )
 def test_the_usual_ones_are(charset: str) -> None:
     text = "Aa1" if charset in ("shift_jis", "gb18030", "euc-kr") else "Größe"
-    page = web_fetch._Page(200, f'text/html; charset="{charset}"', "", text.encode(charset), False)
+    page = web_fetch._FetchedPage(200, f'text/html; charset="{charset}"', "", text.encode(charset), False)
     assert web_fetch._decoded(page) == text
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.toolrules import KINDS, ToolRule, in_words, wrong
-from lumen_tui.tools.policy.rules import Rules
-from lumen_tui.tools.policy.verdict import Call, Past, ended_by, unmet, verdict
+from lumen_tui.tools.policy.rules import TaskRules
+from lumen_tui.tools.policy.verdict import CallHistory, PolicyCall, ended_by, unmet, verdict
 
 TOOLS = frozenset({"find", "grep", "shell", "write_file", "discover", "write_result", "web_fetch"})
 FIND_FIRST = ToolRule("run_first", "find")
@@ -23,11 +23,11 @@ ALWAYS = AllowRule("shell", "builder", "git push origin main", by="ann")
 def said(call: str, *rules: ToolRule, target: str = "", made: str = "", good: str | None = None, **more: object) -> str:
     """The verdict as `say: reason`."""
     given = {name: more.pop(name) for name in ("asks", "allows", "max_steps") if name in more}
-    known = Rules(tools=TOOLS, role="builder", tool_rules=rules, **given)  # type: ignore[arg-type]
-    past = Past(
+    known = TaskRules(tools=TOOLS, role="builder", tool_rules=rules, **given)  # type: ignore[arg-type]
+    past = CallHistory(
         made=tuple(made.split()), good=tuple((made if good is None else good).split()), steps=int(more.pop("steps", 1))
     )
-    found = verdict(known, Call(call, target=target, **more), past)  # type: ignore[arg-type]
+    found = verdict(known, PolicyCall(call, target=target, **more), past)  # type: ignore[arg-type]
     return f"{found.say}: {found.reason}"
 
 
@@ -79,7 +79,7 @@ def test_the_table(result: str, expected: str) -> None:
 
 
 def test_everything_is_refused_where_nothing_is_given() -> None:
-    assert verdict(Rules(), Call("find")).say == "deny"
+    assert verdict(TaskRules(), PolicyCall("find")).say == "deny"
 
 
 @pytest.mark.parametrize(
@@ -90,21 +90,21 @@ def test_everything_is_refused_where_nothing_is_given() -> None:
     ],
 )  # fmt: skip
 def test_calls_that_go_round_in_circles_are_refused(seen: str, coming: str, refused: bool) -> None:
-    rules = Rules(tools=TOOLS)
-    past = Past(seen=tuple((one, f"answer {one}") for one in seen))
-    assert (verdict(rules, Call("grep", hash=coming), past).say == "deny") is refused
+    rules = TaskRules(tools=TOOLS)
+    past = CallHistory(seen=tuple((one, f"answer {one}") for one in seen))
+    assert (verdict(rules, PolicyCall("grep", hash=coming), past).say == "deny") is refused
 
 
 def test_the_same_call_with_new_answers_is_no_circle() -> None:
-    past = Past(seen=tuple(("a", f"answer {number}") for number in range(20)))
-    assert verdict(Rules(tools=TOOLS), Call("shell", hash="a"), past).say == "allow"
+    past = CallHistory(seen=tuple(("a", f"answer {number}") for number in range(20)))
+    assert verdict(TaskRules(tools=TOOLS), PolicyCall("shell", hash="a"), past).say == "allow"
 
 
 def test_the_end_is_known() -> None:
-    rules = Rules(tools=TOOLS, tool_rules=(NEEDED, LAST, ToolRule("required_before_exit", "find")))
-    assert unmet(rules, Past()) == "discover is needed before the end and find is needed before the end"
-    assert unmet(rules, Past(good=("find", "discover"))) == ""
-    assert ended_by(rules, Past(good=("find", "discover"))) == "discover"
+    rules = TaskRules(tools=TOOLS, tool_rules=(NEEDED, LAST, ToolRule("required_before_exit", "find")))
+    assert unmet(rules, CallHistory()) == "discover is needed before the end and find is needed before the end"
+    assert unmet(rules, CallHistory(good=("find", "discover"))) == ""
+    assert ended_by(rules, CallHistory(good=("find", "discover"))) == "discover"
 
 
 @pytest.mark.parametrize(

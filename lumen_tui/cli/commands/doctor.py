@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lumen_tui.cli.parser import Group
-    from lumen_tui.tools.sandbox.selftest import Tested
+    from lumen_tui.tools.sandbox.selftest import TierTest
 
 
 def declare(commands: Group) -> None:
@@ -55,14 +55,14 @@ def _verdict(report: Report, fixed: bool) -> str:
     return ", ".join(parts) + (f"; `doctor --fix` mends {can}" if can and not fixed else "")
 
 
-def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[Tested, ...]]:
+def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
     """The tier in force, a sentence on it, and the tests."""
     from lumen_tui.engine.sandboxing import examined
 
     return examined(session.layout, now=now)
 
 
-def _tries(one: Tested) -> Iterator[tuple[str, ...]]:
+def _tries(one: TierTest) -> Iterator[tuple[str, ...]]:
     """A tier's test: the verdict, and each thing that was tried from inside."""
     yield one.tier, "holds" if one.holds else "does not hold", one.why
     for name in one.tried:

@@ -21,7 +21,7 @@ from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.tools.probes import batch
-from lumen_tui.tools.probes.batch import Job
+from lumen_tui.tools.probes.batch import ProbeJob
 from lumen_tui.tools.probes.suggest import suggest
 
 BY = "evolution"
@@ -57,7 +57,7 @@ def link(store: Store, now: float, tried: set[str], *, seconds: float, each: flo
         index.refresh()
     wanted = list(_candidates(index, known, tried)) if probe else []
     done.again = len(wanted) > _MOST
-    jobs = [Job(one.id, probe) for one, probes in wanted[:_MOST] for probe in probes]
+    jobs = [ProbeJob(one.id, probe) for one, probes in wanted[:_MOST] for probe in probes]
     held: dict[str, list[tuple[Probe, Reading]]] = {one.id: [] for one, _ in wanted[:_MOST]}
     for job, reading in batch.run(store.root, jobs, seconds=seconds, each=each):
         if reading.outcome is Outcome.HOLDS:

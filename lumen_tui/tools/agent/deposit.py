@@ -22,19 +22,19 @@ _Line = Annotated[str, Meta(min_length=1, max_length=400)]
 _Lines = Annotated[tuple[_Line, ...], Meta(max_length=20)]
 
 
-class MadeArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class ArtifactArguments(Struct, frozen=True, forbid_unknown_fields=True):
     title: Annotated[str, Meta(min_length=1, max_length=200)]
     path: Annotated[str, Meta(max_length=400, description="where it stands")] = ""
     kind: Annotated[str, Meta(max_length=40, description="such as report, task, change, answer")] = ""
 
 
-class LeftArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class LeftOutArguments(Struct, frozen=True, forbid_unknown_fields=True):
     what: Annotated[str, Meta(min_length=1, max_length=300)]
     why: Annotated[str, Meta(min_length=1, max_length=400)]
 
 
-_Made = Annotated[tuple[MadeArguments, ...], Meta(max_length=20)]
-_Left = Annotated[tuple[LeftArguments, ...], Meta(max_length=20)]
+_Made = Annotated[tuple[ArtifactArguments, ...], Meta(max_length=20)]
+_Left = Annotated[tuple[LeftOutArguments, ...], Meta(max_length=20)]
 
 
 class DepositArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +72,7 @@ def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
     def words(text: str) -> str:
         return context.redact(one_line(text))
 
-    def left(entries: tuple[LeftArguments, ...]) -> tuple[LeftOut, ...]:
+    def left(entries: tuple[LeftOutArguments, ...]) -> tuple[LeftOut, ...]:
         return tuple(LeftOut(words(one.what), words(one.why)) for one in entries)
 
     record = Deposit(
@@ -87,7 +87,7 @@ def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
     return ToolResult("deposited: this loop is over", summary="the loop is over")
 
 
-def keep_words(context: Context, text: str) -> None:
+def deposit_last_words(context: Context, text: str) -> None:
     """Make the last words of a session that ended without a deposit into one."""
     health = Health("degraded", "the session ended without a deposit; its last words were kept")
     _write(context, Deposit(wake_state=context.redact(safe(text[:MOST_WAKE])).strip(), health=health))

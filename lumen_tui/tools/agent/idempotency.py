@@ -20,7 +20,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Context, ToolResult
 
 
-def acts(context: Context) -> list[Act]:
+def acts_so_far(context: Context) -> list[Act]:
     """Everything that was done so far, in any attempt."""
     found = []
     for line in (files.read(context.folder / ACTS_FILE) or b"").splitlines():
@@ -46,7 +46,7 @@ def once(
 ) -> ToolResult:  # fmt: skip
     """Carry out `act(key, acts so far)`, which returns the id of what it made, unless this loop has done so before."""
     key = call_key(context, kind, arguments)
-    before = acts(context)
+    before = acts_so_far(context)
     if done := next((one for one in before if one.key == key), None):
         return ToolResult(f"done before in this loop: {done.kind} {done.id}", data={"id": done.id}, summary="before")
     with context.guard():

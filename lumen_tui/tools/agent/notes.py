@@ -21,7 +21,7 @@ _Wu = Annotated[str, Meta(max_length=20, description="the work unit it is about,
 _Tags = Annotated[tuple[str, ...], Meta(max_length=10, description="short words")]
 
 
-class SignalArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentSignalArguments(Struct, frozen=True, forbid_unknown_fields=True):
     message: Annotated[str, Meta(min_length=1, max_length=4000, description="one short paragraph")]
     to: Annotated[str, Meta(max_length=100, description="the reader's name; empty: everybody")] = ""
     wu_id: _Wu = ""
@@ -29,7 +29,7 @@ class SignalArguments(Struct, frozen=True, forbid_unknown_fields=True):
     reply_to: Annotated[str, Meta(max_length=64, description="id of the signal that this answers")] = ""
 
 
-class RememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentRememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1, max_length=8000, description="the first line is its title")]
     kind: Annotated[
         Literal["note", "decision", "episodic", "semantic", "procedural"],
@@ -41,7 +41,7 @@ class RememberArguments(Struct, frozen=True, forbid_unknown_fields=True):
     source: Annotated[str, Meta(max_length=400, description="where it is from: a task, signal, file")] = ""
 
 
-class DiscoverArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentDiscoverArguments(Struct, frozen=True, forbid_unknown_fields=True):
     title: Annotated[str, Meta(min_length=1, max_length=200, description="what was noticed, on one line")]
     details: Annotated[str, Meta(max_length=8000, description="evidence: where, what, how to see it again")] = ""
     priority: Literal["P0", "P1", "P2", "P3"] = "P2"
@@ -83,7 +83,7 @@ def _labels(tags: tuple[str, ...]) -> tuple[str, ...]:
         raise ToolError(str(error)) from error
 
 
-def signal(context: Context, arguments: SignalArguments) -> ToolResult:
+def signal(context: Context, arguments: AgentSignalArguments) -> ToolResult:
     def send(key: str, before: list[Act]) -> str:
         record = Signal(
             id=f"sig-{short_hash(key)}", message=_clean(context, arguments.message),
@@ -121,7 +121,7 @@ def _note(
     return once(context, kind, arguments, one_line(content, 200), append)
 
 
-def remember(context: Context, arguments: RememberArguments) -> ToolResult:
+def remember(context: Context, arguments: AgentRememberArguments) -> ToolResult:
     tags = (*arguments.tags, "decision") if arguments.kind == "decision" else arguments.tags
     memory: dict[str, Any] = {"kind": arguments.kind} if arguments.kind in KINDS else {}
     memory |= {"importance": arguments.importance} if arguments.importance != USUAL else {}
@@ -131,7 +131,7 @@ def remember(context: Context, arguments: RememberArguments) -> ToolResult:
     )  # fmt: skip
 
 
-def discover(context: Context, arguments: DiscoverArguments) -> ToolResult:
+def discover(context: Context, arguments: AgentDiscoverArguments) -> ToolResult:
     content = f"{' '.join(arguments.title.split())}\n\n{arguments.details}".strip()
     return _note(
         context, arguments, "discovery", "discovery", content, tags=arguments.tags, wu_id=arguments.wu_id,
@@ -156,15 +156,15 @@ def propose(context: Context, arguments: ProposeArguments) -> ToolResult:
 
 
 SIGNAL = Tool(
-    "signal", "Send a short note to another agent or a person, or to all of them.", SignalArguments, signal,
+    "signal", "Send a short note to another agent or a person, or to all of them.", AgentSignalArguments, signal,
     lambda a: f"signal {a.message}",
 )  # fmt: skip
 REMEMBER = Tool(
     "remember", "Keep something that must outlive this loop: a note, or a decision with its reason.",
-    RememberArguments, remember, lambda a: f"remember {a.kind}: {a.text}",
+    AgentRememberArguments, remember, lambda a: f"remember {a.kind}: {a.text}",
 )  # fmt: skip
 DISCOVER = Tool(
-    "discover", "Record a defect, an idea or a question for a person to judge.", DiscoverArguments, discover,
+    "discover", "Record a defect, an idea or a question for a person to judge.", AgentDiscoverArguments, discover,
     lambda a: f"discover {a.title}",
 )  # fmt: skip
 CHECKPOINT = Tool(

@@ -17,18 +17,18 @@ _LONGEST = 20_000  # characters of one read
 _Name = Annotated[str, Meta(min_length=1, max_length=64, description="the relay")]
 
 
-class ReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class RelayReadArguments(Struct, frozen=True, forbid_unknown_fields=True):
     name: _Name
     since: Annotated[int, Meta(ge=0, description="only what came after this position")] = 0
 
 
-class SubmitArguments(Struct, frozen=True, forbid_unknown_fields=True):
+class RelaySubmitArguments(Struct, frozen=True, forbid_unknown_fields=True):
     name: _Name
     text: Annotated[str, Meta(min_length=1, max_length=8000, description="what to say; its first line is a title")]
     base: Annotated[int, Meta(ge=0, description="the position up to which you have read, as relay_read gave it")]
 
 
-def relay_read(context: Context, arguments: ReadArguments) -> ToolResult:
+def relay_read(context: Context, arguments: RelayReadArguments) -> ToolResult:
     try:
         box = kept.read(context.store.layout, arguments.name)
     except ids.BadId as error:
@@ -44,7 +44,7 @@ def relay_read(context: Context, arguments: ReadArguments) -> ToolResult:
     return ToolResult(text[:_LONGEST] + cut, data=data, summary=summary)
 
 
-def relay_submit(context: Context, arguments: SubmitArguments) -> ToolResult:
+def relay_submit(context: Context, arguments: RelaySubmitArguments) -> ToolResult:
     text = context.redact(safe(arguments.text)).strip()
     key = f"{context.spec.id}:{relay.content_hash(text)}"  # another attempt at the task submits nothing twice
     try:
@@ -61,11 +61,14 @@ def relay_submit(context: Context, arguments: SubmitArguments) -> ToolResult:
 
 
 RELAY_READ = Tool(
-    "relay_read", "Read a relay, a place that several write to in turn, and its position.", ReadArguments, relay_read,
+    "relay_read",
+    "Read a relay, a place that several write to in turn, and its position.",
+    RelayReadArguments,
+    relay_read,
     lambda a: f"relay_read {a.name}",
-)  # fmt: skip
+)
 RELAY_SUBMIT = Tool(
     "relay_submit", "Say something in a relay, on the position up to which you have read it. What repeats what was "
     "said, or was written without a look at what came since, is held for a person; the answer says what moved.",
-    SubmitArguments, relay_submit, lambda a: f"relay_submit {a.name}: {a.text}", risk="Others read and act on it.",
+    RelaySubmitArguments, relay_submit, lambda a: f"relay_submit {a.name}: {a.text}", risk="Others read and act on it.",
 )  # fmt: skip

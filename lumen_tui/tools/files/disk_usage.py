@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from lumen_tui.tools.base import Context, Tool, ToolResult, plural, size_text
 from lumen_tui.tools.files.paths import resolve
-from lumen_tui.tools.files.walk import Walk
+from lumen_tui.tools.files.walk import TreeWalk
 
 _BLOCK = 512  # st_blocks counts these, whatever the file system
 
@@ -88,7 +88,7 @@ class _Tally:
 def disk_usage(context: Context, arguments: UsageArguments) -> ToolResult:
     root = str(resolve(context, arguments.path))
     tally = _Tally(root, arguments.top, arguments.name)
-    walk = Walk(context, root)
+    walk = TreeWalk(context, root)
     if os.path.isdir(root):
         for path, found in walk:
             tally.add(path, found)

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files import patching, writing
-from lumen_tui.tools.files.writing import Change
+from lumen_tui.tools.files.writing import FileChange
 from lumen_tui.tools.policy.redaction import UNSEEN, hides
 from lumen_tui.tools.sandbox.paths import may_write
 from lumen_tui.tools.sandbox.policy import workspace
@@ -41,7 +41,7 @@ class PatchArguments(Struct, frozen=True, forbid_unknown_fields=True):
     ]  # fmt: skip
 
 
-def place(context: Context, text: str) -> str:
+def writable_path(context: Context, text: str) -> str:
     """The real path that is meant. ToolError where it may not be written."""
     path = _target_of(context, text)
     if why := may_write(context, path):
@@ -79,18 +79,18 @@ def _with_endings(text: str, *, crlf: bool) -> str:
     return flat.replace("\n", "\r\n") if crlf else flat
 
 
-def plan_write(context: Context, arguments: WriteArguments) -> list[Change]:
+def plan_write(context: Context, arguments: WriteArguments) -> list[FileChange]:
     """The change that write_file makes."""
-    path = place(context, arguments.path)
+    path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
     if before is not None and not arguments.overwrite:
         raise ToolError(f"{arguments.path} is there already: read it, then edit it, or say overwrite=true")
-    return [Change(path, before, arguments.text.encode("utf-8", "replace"))]
+    return [FileChange(path, before, arguments.text.encode("utf-8", "replace"))]
 
 
-def plan_edit(context: Context, arguments: EditArguments) -> list[Change]:
+def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
     """The change that edit_file makes; ToolError where the text does not stand there exactly once."""
-    path = place(context, arguments.path)
+    path = writable_path(context, arguments.path)
     before = writing.read_whole(path)
     text = _text_of(path, before)
     crlf = _is_crlf(text)
@@ -104,10 +104,10 @@ def plan_edit(context: Context, arguments: EditArguments) -> list[Change]:
         raise ToolError(f"{arguments.path}: the old text {what}")
     if old == new:
         raise ToolError("old and new are the same: nothing to do")
-    return [Change(path, before, text.replace(old, new).encode())]
+    return [FileChange(path, before, text.replace(old, new).encode())]
 
 
-def plan_patch(context: Context, arguments: PatchArguments) -> list[Change]:
+def plan_patch(context: Context, arguments: PatchArguments) -> list[FileChange]:
     """The changes of a whole patch; ToolError where any part of it does not fit."""
     try:
         patches = patching.parse(arguments.patch.replace("\r\n", "\n"))
@@ -119,24 +119,24 @@ def plan_patch(context: Context, arguments: PatchArguments) -> list[Change]:
     return changes
 
 
-def _patched(context: Context, patch: patching.FilePatch) -> Change:
-    path = place(context, patch.path)
+def _patched(context: Context, patch: patching.FilePatch) -> FileChange:
+    path = writable_path(context, patch.path)
     before = writing.read_whole(path)
     if not patch.source:
         if before is not None:
             raise ToolError(f"{one_line(patch.path)} is there already; the patch would make it")
-        return Change(path, None, patching.apply(patch, "").encode())
+        return FileChange(path, None, patching.apply(patch, "").encode())
     text = _text_of(path, before)
     crlf = _is_crlf(text)
     after = patching.apply(patch, _with_endings(text, crlf=False) if crlf else text)
     if not patch.target:
         if after:
             raise ToolError(f"{one_line(patch.path)}: the patch removes the file but not all of its lines")
-        return Change(path, before, None)
-    return Change(path, before, (_with_endings(after, crlf=True) if crlf else after).encode())
+        return FileChange(path, before, None)
+    return FileChange(path, before, (_with_endings(after, crlf=True) if crlf else after).encode())
 
 
-def diff_of(context: Context, changes: list[Change]) -> str:
+def diff_of(context: Context, changes: list[FileChange]) -> str:
     """What the changes do, as a unified diff. ToolError where a person could not look at all of it."""
     text = "\n".join(_diff(context, change) for change in changes)
     if len(text) > MOST_DIFF:
@@ -147,7 +147,7 @@ def diff_of(context: Context, changes: list[Change]) -> str:
     return text
 
 
-def _diff(context: Context, change: Change) -> str:
+def _diff(context: Context, change: FileChange) -> str:
     name = context.redact(change.path)
     text = "\n".join(difflib.unified_diff(
         _lines(change.before), _lines(change.after), name if change.before is not None else "/dev/null",
@@ -167,7 +167,7 @@ def _lines(data: bytes | None) -> list[str]:
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
-def _carry_out(context: Context, changes: list[Change]) -> ToolResult:
+def _carry_out(context: Context, changes: list[FileChange]) -> ToolResult:
     with context.guard():
         writing.carry_out(changes)
     said = [f"{_verb(change)} {change.path}" for change in changes]
@@ -175,7 +175,7 @@ def _carry_out(context: Context, changes: list[Change]) -> ToolResult:
     return ToolResult("\n".join(said), data=data, summary=plural(len(changes), "file"))
 
 
-def _verb(change: Change) -> str:
+def _verb(change: FileChange) -> str:
     if change.after is None:
         return "removed"
     return "made" if change.before is None else "changed"

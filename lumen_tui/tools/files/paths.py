@@ -54,7 +54,7 @@ def _from_here(context: Context, text: str) -> str:
     return own if os.path.lexists(own) else os.path.join(context.folder, text)
 
 
-def differs(path: str) -> bool:
+def depends_on_process(path: str) -> bool:
     """Whether an absolute path leads through what is another for each process that opens it, such as its own folder."""
     done, left, links = "/", path.split("/")[::-1], 0
     while left and links < _MOST_LINKS:

@@ -16,7 +16,7 @@ from lumen_tui.model import times
 from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files.paths import folder, forbidden, resolve
 from lumen_tui.tools.files.read import open_regular
-from lumen_tui.tools.files.walk import Walk
+from lumen_tui.tools.files.walk import TreeWalk
 
 _MAX_FILE = 256 * 1024 * 1024  # larger ones are left out of a search, and counted
 _MAX_LINE = 8192  # bytes of a line that are searched
@@ -56,7 +56,7 @@ def _wanted(arguments: FindArguments, path: str, found: os.stat_result, now: flo
 
 def find(context: Context, arguments: FindArguments) -> ToolResult:
     root = str(folder(context, arguments.path))
-    walk = Walk(context, root, max_depth=arguments.max_depth)
+    walk = TreeWalk(context, root, max_depth=arguments.max_depth)
     total = size = folders = 0
     matches: list[dict[str, Any]] = []
     for path, found in walk:
@@ -140,7 +140,7 @@ def compile_pattern(arguments: GrepArguments) -> re.Pattern[bytes]:
 def grep(context: Context, arguments: GrepArguments) -> ToolResult:
     root = str(resolve(context, arguments.path))
     search = _Search(context, arguments)
-    walk = Walk(context, root)
+    walk = TreeWalk(context, root)
     if os.path.isdir(root):
         for path, found in walk:
             if stat.S_ISREG(found.st_mode):

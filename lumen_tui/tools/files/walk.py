@@ -20,7 +20,7 @@ _PSEUDO = {
 }  # fmt: skip
 
 
-class Walk:
+class TreeWalk:
     """Iterate once; then read the counters.
 
     Yields (path, stat) of everything but the root itself, a real path. ToolError where the root cannot be listed.

@@ -19,7 +19,7 @@ _MODE = 0o644
 MAX_BYTES = 4 * 1024 * 1024  # of a file that is changed as a whole
 
 
-class Change(Struct, frozen=True):
+class FileChange(Struct, frozen=True):
     """One file before and after; None where there is none. `path` is real and absolute."""
 
     path: str
@@ -87,7 +87,7 @@ def _apply(path: str, data: bytes | None) -> None:
             _put(fd, name, data)
 
 
-def carry_out(changes: list[Change]) -> None:
+def carry_out(changes: list[FileChange]) -> None:
     """Make all changes, or none where one fails. ToolError says which one, and what was put back.
 
     Files that differ from `before` are refused: somebody changed them since they were looked at.
@@ -95,7 +95,7 @@ def carry_out(changes: list[Change]) -> None:
     for change in changes:
         if read_whole(change.path) != change.before:
             raise ToolError(f"{one_line(change.path)} was changed meanwhile: read it again; nothing was written")
-    done: list[Change] = []
+    done: list[FileChange] = []
     for change in changes:
         try:
             _apply(change.path, change.after)
@@ -106,7 +106,7 @@ def carry_out(changes: list[Change]) -> None:
         done.append(change)
 
 
-def _put_back(done: list[Change]) -> str:
+def _put_back(done: list[FileChange]) -> str:
     """Undo what was done; a sentence about it."""
     failed = []
     for change in reversed(done):

@@ -67,7 +67,7 @@ class _Reader:
         self.parts.append(data if self._as_it_is else _BLANKS.sub(" ", data))
 
 
-class _Scanner:
+class _HtmlScanner:
     """Walks over a page from construct to construct; what does not end is text."""
 
     def __init__(self, page: str, reader: _Reader) -> None:
@@ -125,7 +125,7 @@ class _Scanner:
 def text_of(page: str, check: Callable[[], None] = lambda: None) -> str:
     """The readable text of a page, in time that grows with its length alone. `check` is called now and then."""
     reader = _Reader()
-    _Scanner(page, reader).run(check)
+    _HtmlScanner(page, reader).run(check)
     lines = [line.rstrip() if reader.has_pre else line.strip() for line in "".join(reader.parts).split("\n")]
     kept = [line for at, line in enumerate(lines) if line.strip() or (at and lines[at - 1].strip())]
     return "\n".join(kept).strip()

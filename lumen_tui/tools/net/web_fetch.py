@@ -164,7 +164,7 @@ def _ended_after(sock: socket.socket, seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-class _Page(Struct, frozen=True):
+class _FetchedPage(Struct, frozen=True):
     status: int
     kind: str  # text/html; charset=utf-8
     location: str
@@ -172,7 +172,7 @@ class _Page(Struct, frozen=True):
     cut: bool  # the page is longer than what is read
 
 
-def _request(context: Context, parts: SplitResult, seconds: float) -> _Page:
+def _request(context: Context, parts: SplitResult, seconds: float) -> _FetchedPage:
     import http.client
 
     port = parts.port or _PORTS[parts.scheme]
@@ -189,7 +189,7 @@ def _request(context: Context, parts: SplitResult, seconds: float) -> _Page:
         except (OSError, http.client.HTTPException, zlib.error, ValueError) as error:
             why = one_line(str(error) or type(error).__name__, 200)
             raise ToolError(f"{one_line(parts.netloc, 100)} gave no answer that can be read: {why}") from error
-        return _Page(
+        return _FetchedPage(
             response.status, response.getheader("Content-Type", ""), response.getheader("Location", ""), body, cut
         )
 
@@ -223,7 +223,7 @@ def status_of(context: Context, arguments: FetchArguments) -> int:
     return _fetched(context, arguments)[1].status
 
 
-def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _Page]:
+def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _FetchedPage]:
     """The page behind all redirects, and its address."""
     ends = context.monotonic() + arguments.seconds
     url = arguments.url
@@ -242,7 +242,7 @@ def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _Page]:
     raise ToolError(f"it leads on and on ({_MAX_HOPS} times): not followed further")
 
 
-def _result(url: str, page: _Page, check: Callable[[], None]) -> ToolResult:
+def _result(url: str, page: _FetchedPage, check: Callable[[], None]) -> ToolResult:
     kind = page.kind.partition(";")[0].strip().lower() or "text/plain"
     if not kind.startswith(_READABLE) and not kind.endswith(("+json", "+xml")):
         raise ToolError(f"{one_line(url, 200)} is {one_line(kind, 60)}, which is not text")
@@ -256,7 +256,7 @@ def _result(url: str, page: _Page, check: Callable[[], None]) -> ToolResult:
     )  # fmt: skip
 
 
-def _decoded(page: _Page) -> str:
+def _decoded(page: _FetchedPage) -> str:
     charset = page.kind.lower().partition("charset=")[2].partition(";")[0].strip("\"' ")
     name = charset if _CHARSETS.fullmatch(charset.replace("_", "-")) else "utf-8"
     try:

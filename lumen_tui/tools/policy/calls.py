@@ -14,7 +14,7 @@ from lumen_tui.model.approvals import COMMANDS, call_hash, moving
 from lumen_tui.model.roles import WRITE_TOOLS
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.tools.base import Context, Tool, ToolError, size_text
-from lumen_tui.tools.policy.verdict import Call
+from lumen_tui.tools.policy.verdict import PolicyCall
 from lumen_tui.tools.schema import misfit
 from lumen_tui.tools.shell import git_read, lexer, programs
 
@@ -22,26 +22,26 @@ MAX_ARGUMENTS = 2 * 1024 * 1024  # bytes of one call
 _LONGEST_RULE = 500
 
 
-class Asked(Struct, frozen=True):
+class RequestedCall(Struct, frozen=True):
     """One call that a model asks for, understood."""
 
     tool: Tool
     arguments: Any  # as the tool takes them
     canonical: dict[str, Any]  # as they are shown and hashed
-    call: Call
+    call: PolicyCall
     allowed_once: bool = False  # by a person, or by a rule that one saved
 
 
-def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Asked:
+def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> RequestedCall:
     """The call. ToolError where the arguments do not fit."""
     checked = convert(tool, arguments)
     canonical: dict[str, Any] = msgspec.to_builtins(checked)
     target = tool.target(context, checked)
-    call = Call(
+    call = PolicyCall(
         tool=tool.name, target=target, folder=tool.folder(checked), groups=_groups(context, tool, target, checked),
         hash=call_hash(tool.name, canonical),
     )  # fmt: skip
-    return Asked(tool, checked, canonical, call)
+    return RequestedCall(tool, checked, canonical, call)
 
 
 def too_large(arguments: Mapping[str, Any]) -> str:
@@ -96,12 +96,12 @@ def reads_only(context: Context, command: str, cwd: str) -> bool:
     return True
 
 
-def narrow_rule(call: Call, *, unwalled: bool = False) -> str:
+def narrow_rule(call: PolicyCall, *, unsandboxed: bool = False) -> str:
     """The pattern that "allow always" would save for the call; empty where none would be narrow.
 
     Without walls, `make test` for good would be everything for good: the worker may write what it runs.
     """
-    if unwalled and moving(call.tool, call.target):
+    if unsandboxed and moving(call.tool, call.target):
         return ""
     if not call.target or len(call.target) > _LONGEST_RULE or not call.target.isprintable():
         return ""

@@ -15,7 +15,7 @@ import msgspec
 from lumen_tui.model.roles import ALL_TOOLS, REPORT_TOOLS
 from lumen_tui.tools.files.below import is_below
 from lumen_tui.tools.policy import sentences
-from lumen_tui.tools.policy.rules import BadRules, Rules
+from lumen_tui.tools.policy.rules import BadRules, TaskRules
 from lumen_tui.tools.policy.sentences import AT_MOST, NOT, whole
 
 _VERBS = r"(?:write|modify|change|edit|alter|touch|create|delete|remove)"
@@ -59,7 +59,7 @@ _BELOW = whole(
 )  # fmt: skip
 
 
-def narrow(rules: Rules, constraints: Iterable[str]) -> Rules:
+def narrow(rules: TaskRules, constraints: Iterable[str]) -> TaskRules:
     """The rules under all of these constraints; each is noted as enforced or as advice.
 
     BadRules where two of them leave no folder to work in.
@@ -69,7 +69,7 @@ def narrow(rules: Rules, constraints: Iterable[str]) -> Rules:
     return rules
 
 
-def _apply(rules: Rules, constraint: str) -> Rules:
+def _apply(rules: TaskRules, constraint: str) -> TaskRules:
     """The rules under one constraint. Of several sentences each is noted for itself, where not all are held."""
     held: list[str] = []
     wished: list[str] = []
@@ -82,7 +82,7 @@ def _apply(rules: Rules, constraint: str) -> Rules:
     return msgspec.structs.replace(rules, enforced=(*rules.enforced, *held), advice=(*rules.advice, *wished))
 
 
-def _sentence(rules: Rules, sentence: str) -> Rules | None:
+def _sentence(rules: TaskRules, sentence: str) -> TaskRules | None:
     """The rules under one sentence, or under all the phrases that it joins; None where any of them is not known."""
     if changed := _phrase(rules, sentence):
         return changed
@@ -97,7 +97,7 @@ def _sentence(rules: Rules, sentence: str) -> Rules | None:
     return rules
 
 
-def _phrase(rules: Rules, phrase: str) -> Rules | None:
+def _phrase(rules: TaskRules, phrase: str) -> TaskRules | None:
     changes = [change for pattern in _CHANGES if (change := pattern(rules, phrase))]
     for change in changes:
         rules = msgspec.structs.replace(rules, **change)
@@ -107,44 +107,44 @@ def _phrase(rules: Rules, phrase: str) -> Rules | None:
 Change = dict[str, object]
 
 
-def _read_only(rules: Rules, text: str) -> Change:
+def _read_only(rules: TaskRules, text: str) -> Change:
     return _reading(rules) if _READ_ONLY.fullmatch(text) else {}
 
 
-def _reading(rules: Rules) -> Change:
+def _reading(rules: TaskRules) -> Change:
     return {"write": False, "shell": "none" if rules.shell == "none" else "read"}
 
 
-def _no_shell(rules: Rules, text: str) -> Change:
+def _no_shell(rules: TaskRules, text: str) -> Change:
     return {"shell": "none"} if _NO_SHELL.fullmatch(text) else {}
 
 
-def _no_network(rules: Rules, text: str) -> Change:
+def _no_network(rules: TaskRules, text: str) -> Change:
     return {"network": False, "hosts": ()} if _NO_NETWORK.fullmatch(text) else {}
 
 
-def _top(rules: Rules, text: str) -> Change:
+def _top(rules: TaskRules, text: str) -> Change:
     match = _TOP.fullmatch(text)
     rows = int(next(filter(None, match.groups()))) if match else 0
     return {"max_rows": min(rows, rules.max_rows or rows)} if rows else {}
 
 
-def _steps(rules: Rules, text: str) -> Change:
+def _steps(rules: TaskRules, text: str) -> Change:
     match = _STEPS.fullmatch(text)
     return {"max_steps": max(1, min(rules.max_steps, int(match[1])))} if match else {}
 
 
-def _below(rules: Rules, text: str) -> Change:
+def _below(rules: TaskRules, text: str) -> Change:
     match = _BELOW.fullmatch(text)
     return _within(rules, match) if match else {}
 
 
-def _read_below(rules: Rules, text: str) -> Change:
+def _read_below(rules: TaskRules, text: str) -> Change:
     match = _READ_BELOW.fullmatch(text)
     return {**_within(rules, match), **_reading(rules)} if match else {}
 
 
-def _within(rules: Rules, match: re.Match[str]) -> Change:
+def _within(rules: TaskRules, match: re.Match[str]) -> Change:
     """Keep the file tools to the paths named, and of these to what earlier constraints leave."""
     named = re.findall(_PATH, next(filter(None, match.groups())))
     paths = [os.path.realpath(os.path.expanduser(path.strip("`'\"").rstrip(":)"))) for path in named]
@@ -155,17 +155,17 @@ def _within(rules: Rules, match: re.Match[str]) -> Change:
     return {"roots": tuple(dict.fromkeys(left))}
 
 
-def _denied(rules: Rules, text: str) -> Change:
+def _denied(rules: TaskRules, text: str) -> Change:
     banned = {*sentences.denied_tools(text, {*ALL_TOOLS, *rules.tools})} - {"write_result"}
     return {"tools": rules.tools - banned} if banned else {}
 
 
-def _only(rules: Rules, text: str) -> Change:
+def _only(rules: TaskRules, text: str) -> Change:
     kept = sentences.only_tools(text, {*ALL_TOOLS, *rules.tools})
     return {"tools": rules.tools & {*kept, *REPORT_TOOLS}} if kept else {}
 
 
-def _asks(rules: Rules, text: str) -> Change:
+def _asks(rules: TaskRules, text: str) -> Change:
     groups = sentences.groups_that_ask(text)
     if groups == ("web_fetch",) and rules.network:
         groups = (*groups, "shell:any")  # a command could fetch as well
@@ -174,11 +174,11 @@ def _asks(rules: Rules, text: str) -> Change:
     return {"asks": tuple(dict.fromkeys([*rules.asks, *groups]))} if groups else {}
 
 
-def _tool_rules(rules: Rules, text: str) -> Change:
+def _tool_rules(rules: TaskRules, text: str) -> Change:
     more = sentences.tool_rules(text)
     return {"tool_rules": (*rules.tool_rules, *more)} if more else {}
 
 
-_CHANGES: tuple[Callable[[Rules, str], Change], ...] = (
+_CHANGES: tuple[Callable[[TaskRules, str], Change], ...] = (
     _read_only, _no_shell, _no_network, _top, _steps, _below, _read_below, _denied, _only, _asks, _tool_rules,
 )  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.files.paths import resolve
-from lumen_tui.tools.policy.calls import Asked
+from lumen_tui.tools.policy.calls import RequestedCall
 
 
-def check(context: Context, asked: Asked) -> None:
+def check(context: Context, asked: RequestedCall) -> None:
     """ToolError where the call must not be made."""
     if asked.tool.name != "read_file":
         raise ToolError(f"{asked.tool.name} is not left to a back end: use ours")

@@ -19,7 +19,7 @@ class BadRules(Exception):
     """Rules that cannot be kept together with the rest; the task cannot begin."""
 
 
-class Rules(Struct, frozen=True):
+class TaskRules(Struct, frozen=True):
     """The permissions in force. The default is the least there is."""
 
     tools: frozenset[str] = frozenset()
@@ -41,11 +41,11 @@ class Rules(Struct, frozen=True):
     advice: tuple[str, ...] = ()  # constraints that only the prompt carries
 
 
-def derive(role: Role, spec: Spec, config: Config | None = None) -> Rules:
+def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
     """The rules of one task. BadRules where they contradict each other."""
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
-    rules = Rules(
+    rules = TaskRules(
         tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))), shell=role.shell, write=role.write,
         network=role.network, max_steps=max(1, role.limits.max_steps), role=role.name,
         custom=frozenset(role.custom_tools),
@@ -66,7 +66,7 @@ def _ends(role: Role) -> tuple[str, ...]:
     return () if role.name == agent.ROLE else ("write_result",)
 
 
-def check(rules: Rules) -> Rules:
+def check(rules: TaskRules) -> TaskRules:
     """The rules, where they can be kept: what must be called has to be among the tools."""
     for rule in rules.tool_rules:
         if rule.kind in ("run_first", "required_before_exit") and rule.tool not in rules.tools:
@@ -78,7 +78,7 @@ def check(rules: Rules) -> Rules:
     return rules
 
 
-def _settle(rules: Rules) -> Rules:
+def _settle(rules: TaskRules) -> TaskRules:
     """Without the right to write there is no unchecked shell; below a root there is none at all.
 
     A tool that could do nothing is taken away, so that nobody is offered it.

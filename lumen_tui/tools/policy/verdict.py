@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from lumen_tui.model.approvals import AllowRule, allows
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.tools.policy.rules import Rules
+from lumen_tui.tools.policy.rules import TaskRules
 
 GRACE_STEPS = 3  # refused calls after the last step, in which a result can still be written
 SAME = 4  # the same call with the same answer is refused from this time on
 _CYCLE = 3  # calls in a pattern that is recognised when it comes again and again
 
 
-class Call(Struct, frozen=True):
+class PolicyCall(Struct, frozen=True):
     """What a verdict needs to know of a call."""
 
     tool: str
@@ -25,7 +25,7 @@ class Call(Struct, frozen=True):
     hash: str = ""
 
 
-class Past(Struct, frozen=True):
+class CallHistory(Struct, frozen=True):
     """What was called before in this task."""
 
     made: tuple[str, ...] = ()  # tools of all calls that were carried out, in order, also in earlier attempts
@@ -34,40 +34,40 @@ class Past(Struct, frozen=True):
     steps: int = 0  # calls so far, this one included
 
 
-class Verdict(Struct, frozen=True):
+class PolicyVerdict(Struct, frozen=True):
     """`say` is allow, ask or deny."""
 
     say: str
     reason: str = ""
 
 
-def verdict(rules: Rules, call: Call, past: Past | None = None) -> Verdict:
+def verdict(rules: TaskRules, call: PolicyCall, past: CallHistory | None = None) -> PolicyVerdict:
     """What becomes of a call. The default is no."""
-    known = past or Past()
+    known = past or CallHistory()
     if call.tool not in rules.tools:
         allowed = ", ".join(sorted(rules.tools)) or "none"
-        return Verdict("deny", f"the tool {call.tool!r} is not among those of this task: {allowed}")
+        return PolicyVerdict("deny", f"the tool {call.tool!r} is not among those of this task: {allowed}")
     if why := next(_refusals(rules, call, known), ""):
-        return Verdict("deny", why)
+        return PolicyVerdict("deny", why)
     why = _why_ask(rules, call)
     if not why:
-        return Verdict("allow")
+        return PolicyVerdict("allow")
     if rule := allowing(rules, call):
-        return Verdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} for good")
-    return Verdict("ask", why)
+        return PolicyVerdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} for good")
+    return PolicyVerdict("ask", why)
 
 
-def allowing(rules: Rules, call: Call, *, unwalled: bool = False) -> AllowRule | None:
-    """The operator's rule that covers the call; `unwalled`: also where no sandbox stands around it."""
-    return next((rule for rule in rules.allows if covered(rule, call, rules.role, unwalled=unwalled)), None)
+def allowing(rules: TaskRules, call: PolicyCall, *, unsandboxed: bool = False) -> AllowRule | None:
+    """The operator's rule that covers the call; `unsandboxed`: also where no sandbox stands around it."""
+    return next((rule for rule in rules.allows if covered(rule, call, rules.role, unsandboxed=unsandboxed)), None)
 
 
-def covered(rule: AllowRule, call: Call, role: str, *, unwalled: bool = False) -> bool:
+def covered(rule: AllowRule, call: PolicyCall, role: str, *, unsandboxed: bool = False) -> bool:
     """Whether this `[[allow]]` is about the call."""
-    return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unwalled)
+    return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unsandboxed)
 
 
-def _refusals(rules: Rules, call: Call, past: Past) -> Iterator[str]:
+def _refusals(rules: TaskRules, call: PolicyCall, past: CallHistory) -> Iterator[str]:
     """Why not, the reason that weighs most first."""
     yield from _after_the_end(rules, past)
     if past.steps > rules.max_steps and not _is_last(rules, call.tool, past):
@@ -83,33 +83,33 @@ def _refusals(rules: Rules, call: Call, past: Past) -> Iterator[str]:
         )
 
 
-def _after_the_end(rules: Rules, past: Past) -> Iterator[str]:
+def _after_the_end(rules: TaskRules, past: CallHistory) -> Iterator[str]:
     if last := ended_by(rules, past):
         yield f"{last} was the last call of this task: end your answer now"
 
 
-def ended_by(rules: Rules, past: Past) -> str:
+def ended_by(rules: TaskRules, past: CallHistory) -> str:
     """The tool that ended the task, where one did."""
     ends = {rule.tool for rule in rules.tool_rules if rule.kind == "exit_loop"}
     return next((tool for tool in past.good if tool in ends), "")
 
 
-def _is_exit(rules: Rules, tool: str) -> bool:
+def _is_exit(rules: TaskRules, tool: str) -> bool:
     """Whether the task ends with this tool: what an exit_loop rule names, else a result or a deposit."""
     ends = {rule.tool for rule in rules.tool_rules if rule.kind == "exit_loop"} or {"write_result", "deposit"}
     return tool in ends
 
 
-def _is_last(rules: Rules, tool: str, past: Past) -> bool:
+def _is_last(rules: TaskRules, tool: str, past: CallHistory) -> bool:
     """Whether the call may still be made when the steps are used up: it ends the task, or the end needs it."""
     return tool == "write_result" or _is_exit(rules, tool) or tool in _wanted(rules, past)
 
 
-def _wanted(rules: Rules, past: Past) -> set[str]:
+def _wanted(rules: TaskRules, past: CallHistory) -> set[str]:
     return {rule.tool for rule in rules.tool_rules if rule.kind == "required_before_exit"} - set(past.good)
 
 
-def unmet(rules: Rules, past: Past) -> str:
+def unmet(rules: TaskRules, past: CallHistory) -> str:
     """Why the task must not end yet, or the empty string."""
     return " and ".join(f"{tool} is needed before the end" for tool in sorted(_wanted(rules, past)))
 
@@ -118,43 +118,43 @@ def _because(rule: ToolRule) -> str:
     return f" ({rule.why})" if rule.why else ""
 
 
-def _run_first(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+def _run_first(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
     if rule.tool in past.good or call.tool == rule.tool:
         return ""
     return f"{rule.tool} comes first in this task{_because(rule)}"
 
 
-def _constrain_child(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+def _constrain_child(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
     if not past.good or past.good[-1] != rule.tool or call.tool in rule.then:
         return ""
     return f"after {rule.tool} comes only {' or '.join(rule.then)}{_because(rule)}"
 
 
-def _max_count(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+def _max_count(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
     if call.tool != rule.tool or past.made.count(rule.tool) < rule.count:
         return ""
     times = "once" if rule.count == 1 else f"{rule.count} times"
     return f"{rule.tool} may be called {times} in this task, and was{_because(rule)}"
 
 
-def _required(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+def _required(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
     if rule.tool in past.good or call.tool == rule.tool or not _is_exit(rules, call.tool):
         return ""
     return f"{rule.tool} is needed before {call.tool}{_because(rule)}"
 
 
-def _deny(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+def _deny(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
     if not rule.covers(call.tool, call.target):
         return ""
     what = f"{call.tool} on {rule.pattern}" if rule.pattern else call.tool
     return f"{what} is refused by a rule of this task{_because(rule)}"
 
 
-def _nothing(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+def _nothing(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
     return ""
 
 
-def _unknown(rule: ToolRule, rules: Rules, call: Call, past: Past) -> str:
+def _unknown(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
     return f"a rule of the unknown kind {rule.kind!r} is in force, so nothing is called: mend the role"
 
 
@@ -164,7 +164,7 @@ _REFUSALS = {
 }  # fmt: skip
 
 
-def _why_ask(rules: Rules, call: Call) -> str:
+def _why_ask(rules: TaskRules, call: PolicyCall) -> str:
     """The rule or setting for which a person is asked."""
     for rule in rules.tool_rules:
         if rule.kind == "requires_approval" and rule.covers(call.tool, call.target):

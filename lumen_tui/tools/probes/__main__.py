@@ -10,26 +10,26 @@ import msgspec
 
 from lumen_tui.storage.store import Store
 from lumen_tui.tools.probes import place
-from lumen_tui.tools.probes.batch import Order, Said
-from lumen_tui.tools.probes.look import look
+from lumen_tui.tools.probes.batch import ProbeEvent, ProbeOrder
+from lumen_tui.tools.probes.look import run_probe
 
 
 def main() -> int:
     """One after the other, as long as there is time for a whole one."""
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeOrder)
     context = place.context(Store(Path(order.root)))
-    _say(Said())
+    _say(ProbeEvent())
     ends = time.monotonic() + order.seconds
     for number, job in enumerate(order.jobs):
         left = ends - time.monotonic()
         if number and left < order.each:
             break
-        _say(Said(number))
-        _say(Said(number, look(context, job.probe, min(order.each, order.seconds))))
+        _say(ProbeEvent(number))
+        _say(ProbeEvent(number, run_probe(context, job.probe, min(order.each, order.seconds))))
     return 0
 
 
-def _say(said: Said) -> None:
+def _say(said: ProbeEvent) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
     sys.stdout.buffer.flush()
 

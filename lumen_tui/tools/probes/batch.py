@@ -24,23 +24,23 @@ _GRACE = 0.5  # seconds after the budget in which the child may end by itself
 _MOST = 4 * 1024 * 1024  # bytes that it may say
 
 
-class Job(Struct, frozen=True):
+class ProbeJob(Struct, frozen=True):
     """One probe of one fact."""
 
     fact_id: str
     probe: Probe
 
 
-class Order(Struct, frozen=True):
+class ProbeOrder(Struct, frozen=True):
     """What the child gets: `seconds` for all of them together, `each` for one."""
 
     root: str
     seconds: float
     each: float
-    jobs: tuple[Job, ...]
+    jobs: tuple[ProbeJob, ...]
 
 
-class Said(Struct, frozen=True):
+class ProbeEvent(Struct, frozen=True):
     """A line of the child: it is ready (no number), it begins with a job, or what came of it."""
 
     job: int = -1
@@ -50,17 +50,17 @@ class Said(Struct, frozen=True):
 class Batch:
     """One child with its probes. `wait` blocks; `end` may be called from another thread."""
 
-    def __init__(self, root: Path, jobs: Sequence[Job], *, seconds: float, each: float) -> None:
+    def __init__(self, root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float) -> None:
         self.jobs = tuple(jobs)
         self._seconds = seconds
-        self._order = msgspec.json.encode(Order(str(root), seconds, each, self.jobs))
+        self._order = msgspec.json.encode(ProbeOrder(str(root), seconds, each, self.jobs))
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-m", "lumen_tui.tools.probes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True, env=env, umask=0o077,
         )  # fmt: skip
 
-    def wait(self) -> list[tuple[Job, Reading]]:
+    def wait(self) -> list[tuple[ProbeJob, Reading]]:
         """What was found, in order. Probes that were not reached are left out; the one that hung is there, failed."""
         try:
             data = self._collect()
@@ -86,11 +86,11 @@ class Batch:
                 return b""
             return _read(output.fileno(), self._seconds + _GRACE)
 
-    def _results(self, data: bytes) -> list[tuple[Job, Reading]]:
+    def _results(self, data: bytes) -> list[tuple[ProbeJob, Reading]]:
         found: dict[int, Reading] = {}
         for line in data.split(b"\n")[:-1]:
             try:
-                said = msgspec.json.decode(line, type=Said)
+                said = msgspec.json.decode(line, type=ProbeEvent)
             except UNDECODABLE:
                 continue
             if 0 <= said.job < len(self.jobs):
@@ -115,6 +115,6 @@ def _read(fd: int, seconds: float) -> bytes:
     return bytes(data)
 
 
-def run(root: Path, jobs: Sequence[Job], *, seconds: float, each: float) -> list[tuple[Job, Reading]]:
+def run(root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float) -> list[tuple[ProbeJob, Reading]]:
     """Make these probes and wait for them."""
     return Batch(root, jobs, seconds=seconds, each=each).wait() if jobs else []

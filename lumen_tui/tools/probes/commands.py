@@ -14,7 +14,7 @@ from lumen_tui.tools.net import web_fetch
 from lumen_tui.tools.probes.files import compared, reading, searched
 from lumen_tui.tools.sandbox import admission, sandboxed_command
 from lumen_tui.tools.shell import git_read, process, tool
-from lumen_tui.tools.shell.process import Ran
+from lumen_tui.tools.shell.process import CommandResult
 
 _KEEP = 64 * 1024  # bytes of output
 _LISTENS = "0A"  # a state in /proc/net/tcp
@@ -44,14 +44,14 @@ def look_exit(context: Context, probe: Probe, seconds: float) -> Reading:
     return compared(probe, str(ran.exit_code), f"`{probe.target}` ended with {ran.exit_code}" + (said and f": {said}"))
 
 
-def _run(context: Context, command: str, seconds: float) -> Ran:
+def _run(context: Context, command: str, seconds: float) -> CommandResult:
     """A command of the read-only shell; any other in walls that let it write nothing and reach nobody."""
     cwd, checked = str(context.folder), True
     env = {**process.environment(context), **git_read.environment()}
     try:
         commands, cwd = tool.checked(context, command, cwd)
     except ToolError as error:
-        if admission.choice(context).tier not in (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK):
+        if admission.choose_tier(context).tier not in (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK):
             raise ToolError(f"{error}; other commands need a sandbox, and none holds here") from error
         commands, checked = [["/bin/sh", "-c", command]], False
     ran = process.run(context, commands, cwd, env, seconds=seconds, keep=_KEEP, checked=checked)
@@ -61,7 +61,7 @@ def _run(context: Context, command: str, seconds: float) -> Ran:
     return _ended(ran, seconds)
 
 
-def _ended(ran: Ran, seconds: float) -> Ran:
+def _ended(ran: CommandResult, seconds: float) -> CommandResult:
     """The run, where it came to its own end."""
     if ran.timed_out:
         raise ToolError(f"stopped after {seconds:.1f} s")

@@ -20,7 +20,7 @@ class _Late(BaseException):
     """The time of a probe is over. Not an Exception, so that nothing on the way up takes it for its own."""
 
 
-def look(context: Context, probe: Probe, seconds: float) -> Reading:
+def run_probe(context: Context, probe: Probe, seconds: float) -> Reading:
     """What the probe finds. Drift is looked at twice: what differs between two looks is not settled.
 
     Call it in the main thread of a process of its own: it uses the alarm clock.

@@ -11,7 +11,7 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Context
-from lumen_tui.tools.policy.rules import Rules
+from lumen_tui.tools.policy.rules import TaskRules
 from lumen_tui.tools.sandbox import secrets
 
 NAME = "probe"
@@ -29,8 +29,8 @@ def context(store: Store) -> Context:
     )  # fmt: skip
 
 
-def _rules(config: Config, home: str) -> Rules:
-    return Rules(
+def _rules(config: Config, home: str) -> TaskRules:
+    return TaskRules(
         hosts=config.web.hosts, private=config.web.private, role=NAME,
-        hidden=tuple(secrets.standing(home, config.sandbox.hidden)),
+        hidden=tuple(secrets.existing(home, config.sandbox.hidden)),
     )  # fmt: skip

@@ -7,12 +7,14 @@ import os
 from msgspec import Struct
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tools.base import Context, Request, ToolError
+from lumen_tui.tools.base import ApprovalRequest, Context, ToolError
 from lumen_tui.tools.sandbox import protected_paths, sandboxed_command, tiers
 from lumen_tui.tools.sandbox.paths import ready_workspace, settings
 from lumen_tui.tools.sandbox.policy import Policy, policy
 
-UNWALLED = "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
+UNSANDBOXED_RISK = (
+    "No sandbox holds on this machine: the command runs with all your rights, and nothing keeps it to a folder."
+)
 
 
 class Admission(Struct, frozen=True):
@@ -22,14 +24,14 @@ class Admission(Struct, frozen=True):
     policy: Policy
 
 
-def choice(context: Context) -> tiers.Choice:
+def choose_tier(context: Context) -> tiers.TierChoice:
     """The tier in force for this task's commands."""
     wanted = settings(context)
     path = context.environ.get("PATH", os.defpath)
-    return tiers.choose(wanted, tiers.known(context.store.layout.index, path, wanted))
+    return tiers.choose(wanted, tiers.current_results(context.store.layout.index, path, wanted))
 
 
-def told(context: Context, shell: str) -> str:
+def tier_in_force(context: Context, shell: str) -> str:
     """The tier, for a task's first event; empty where it runs no commands, or where nothing was tested yet.
 
     ToolError where the task needs commands of all kinds and none is run.
@@ -37,11 +39,11 @@ def told(context: Context, shell: str) -> str:
     wanted = settings(context)
     path = context.environ.get("PATH", os.defpath)
     if shell == "any":
-        found = choice(context)
+        found = choose_tier(context)
         if found.tier == tiers.REFUSED:
             raise ToolError(found.why)
         return found.tier
-    results = tiers.kept(context.store.layout.index, path, wanted) if shell == "read" else None
+    results = tiers.stored_results(context.store.layout.index, path, wanted) if shell == "read" else None
     return tiers.choose(wanted, results).tier if results else ""
 
 
@@ -51,7 +53,7 @@ def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admissi
     `checked` is for commands that were found to change nothing and to read only what they name: without walls they
     need no word.
     """
-    found = choice(context)
+    found = choose_tier(context)
     if found.tier == tiers.REFUSED:
         raise ToolError(found.why)
     if context.rules.write:
@@ -60,18 +62,20 @@ def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admissi
         _ask(context, command, cwd, found.why)
     walls = policy(context, settings(context), os.path.realpath(cwd))
     if found.tier != sandboxed_command.ASK:
-        protected_paths.begins(context)
+        protected_paths.command_begins(context)
     return Admission(found.tier, walls)
 
 
-def _ask(context: Context, command: str, cwd: str, why: str) -> None:
-    answer = context.ask(
-        Request(
-            tool="shell", summary=one_line(command, 300), arguments={"command": command, "cwd": cwd}, risk=UNWALLED,
-            unwalled=True,
-            why="without a sandbox a command asks that may change something or reads whole folders"
-            + (f" ({why})" if why else ""),
-        )
-    )  # fmt: skip
-    if not answer.allowed:
-        raise ToolError(f"not run: {answer.reason or 'it was refused'}")
+def _ask(context: Context, command: str, cwd: str, reason: str) -> None:
+    detail = f" ({reason})" if reason else ""
+    request = ApprovalRequest(
+        tool="shell",
+        summary=one_line(command, 300),
+        arguments={"command": command, "cwd": cwd},
+        risk=UNSANDBOXED_RISK,
+        unsandboxed=True,
+        why=f"without a sandbox a command asks that may change something or reads whole folders{detail}",
+    )
+    reply = context.ask(request)
+    if not reply.allowed:
+        raise ToolError(f"not run: {reply.reason or 'it was refused'}")

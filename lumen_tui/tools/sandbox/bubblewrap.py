@@ -7,7 +7,7 @@ import shutil
 import sys
 
 from lumen_tui.tools.files.below import is_below, is_below_any
-from lumen_tui.tools.sandbox.disks import MIB, OWN
+from lumen_tui.tools.sandbox.disks import MIB, PRIVATE_TMP
 from lumen_tui.tools.sandbox.policy import Policy
 
 # Not among them: --new-session. The first process inside stays in the group that ends with us, and its end is the end
@@ -16,7 +16,7 @@ _SPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
     "--cap-drop", "ALL",
 )  # fmt: skip
-*_TMP, _SHARED_MEMORY = OWN
+*_TMP, _SHARED_MEMORY = PRIVATE_TMP
 # Below /run, which is empty inside, these are shown where they are: programs (NixOS) and the resolver's answers.
 _OF_RUN = ("/run/current-system", "/run/booted-system", "/run/systemd/resolve")
 # The kernel's own switches: their owner is root, and a root without any capability is that owner still.
@@ -67,7 +67,7 @@ def _outside(policy: Policy, cwd: str) -> list[str]:
     wanted = [cwd, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
     return [
         path for path in dict.fromkeys(map(os.path.realpath, wanted))
-        if os.path.isdir(path) and _in_own_tmp(path, policy) and path not in OWN
+        if os.path.isdir(path) and _in_own_tmp(path, policy) and path not in PRIVATE_TMP
     ]  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _ways(policy: Policy, outside: list[str]) -> list[str]:
 def _in_own_tmp(path: str, policy: Policy) -> bool:
     """Whether it stands where the command has memory of its own instead."""
     shown = (*policy.writable, *(cover.folder for cover in policy.covers))
-    return is_below_any(path, OWN) and not is_below_any(path, shown)
+    return is_below_any(path, PRIVATE_TMP) and not is_below_any(path, shown)
 
 
 def _read_only(paths: list[str]) -> list[str]:

@@ -47,7 +47,7 @@ def calls(machine: str) -> tuple[int, ...]:
     return tuple(_CALLS[machine])
 
 
-class Keeper:
+class ChmodBroker:
     """Answers for one command, in a thread of the launcher."""
 
     def __init__(self, roots: list[str], kept: list[str]) -> None:

@@ -10,13 +10,13 @@ MOST = 20_000  # open files of one command that are looked at
 _MEMORY_FILE = "/memfd:"
 _NOTICES = ("anon_inode:inotify", "anon_inode:[fanotify]")
 MOST_NOTICES = 16  # of the 128 that most systems give to each user
-MOST_ON_THE_WAY = 64
+MOST_IN_TRANSIT = 64
 _TOUCHED = {"Rss:": 1024, "Anonymous:": -1024}  # what is private of it counts with the process's own memory
 OUT_OF_SIGHT = "?"  # as a path: of a program that nobody may read, or that said that nobody may look
 _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
 
 
-class Open(NamedTuple):
+class OpenFile(NamedTuple):
     """A descriptor: the process or thread below /proc that has it, its number there, and where it leads."""
 
     holder: str
@@ -39,12 +39,12 @@ def threads(pid: int) -> Iterator[str]:
         return  # it has ended
 
 
-def told(pid: int, name: str) -> list[str]:
+def proc_lines(pid: int, name: str) -> list[str]:
     """What a file of proc(5) tells of the memory of a process; nothing where it has ended."""
-    return next(filter(None, (lines(f"{place}/{name}") for place in threads(pid))), [])
+    return next(filter(None, (read_lines(f"{place}/{name}") for place in threads(pid))), [])
 
 
-def opened(pids: Iterable[int]) -> Iterator[Open]:
+def open_files(pids: Iterable[int]) -> Iterator[OpenFile]:
     """All descriptors of these processes; of one that does not let us look a single one without a number."""
     for pid in pids:
         for place in threads(pid):
@@ -53,27 +53,29 @@ def opened(pids: Iterable[int]) -> Iterator[Open]:
             except PermissionError:
                 if _has_ended(place):
                     continue
-                yield Open(place, "", OUT_OF_SIGHT)
+                yield OpenFile(place, "", OUT_OF_SIGHT)
                 break
             except OSError:
                 break  # it has ended
-            yield from (Open(place, number, path) for number in numbers if (path := leads(f"{place}/fd/{number}")))
+            yield from (
+                OpenFile(place, number, path) for number in numbers if (path := link_target(f"{place}/fd/{number}"))
+            )
             if numbers:
                 break
 
 
 def _has_ended(place: str) -> bool:
     """Whether it holds nothing any more, and only waits for its parent to ask: then all of it belongs to root."""
-    return not any(line.startswith("Vm") for line in lines(f"{place}/status"))
+    return not any(line.startswith("Vm") for line in read_lines(f"{place}/status"))
 
 
-def memory_files(held: Iterable[Open]) -> dict[int, int]:
+def memory_files(held: Iterable[OpenFile]) -> dict[int, int]:
     """The memory files among them: the bytes that each takes, whoever wrote them, by the number of its inode."""
     files = statuses(one for one in held if one.path.startswith(_MEMORY_FILE))
     return {status.st_ino: status.st_blocks * 512 for status in files}
 
 
-def statuses(held: Iterable[Open]) -> Iterator[os.stat_result]:
+def statuses(held: Iterable[OpenFile]) -> Iterator[os.stat_result]:
     """What stat(2) tells of the files that are still open; through the descriptor, as some have no name any more."""
     for one in held:
         try:
@@ -87,7 +89,7 @@ def mapped_memory_files(pids: Iterable[int]) -> dict[int, int]:
     sizes: dict[int, int] = {}
     for pid in pids:
         inode = 0
-        for line in told(pid, "smaps"):
+        for line in proc_lines(pid, "smaps"):
             words = line.split(maxsplit=5)
             if len(words) > 4 and not words[0].endswith(":"):  # where, rights, offset, device, inode, name
                 inode = int(words[4]) if words[-1].startswith(_MEMORY_FILE) else 0
@@ -98,26 +100,26 @@ def mapped_memory_files(pids: Iterable[int]) -> dict[int, int]:
     return sizes
 
 
-def too_many_notices(held: Iterable[Open]) -> str:
+def too_many_watches(held: Iterable[OpenFile]) -> str:
     """Why a command must end that leaves other programs of the user without notices of files; empty where not."""
     notices = [one for one in held if one.path in _NOTICES]
     if len(notices) > MOST_NOTICES:
         return f"it had more than {MOST_NOTICES} inotify instances, of which other programs need some as well"
-    most = int(next(iter(lines(_WATCHES)), "0")) // 2
-    if most and sum(len(lines(one.facts)) for one in notices) > most:
+    most = int(next(iter(read_lines(_WATCHES)), "0")) // 2
+    if most and sum(len(read_lines(one.facts)) for one in notices) > most:
         return f"it watched more than {most:,} files and folders, of which other programs need to watch some as well"
     return ""
 
 
-def on_the_way(held: Iterable[Open]) -> int:
+def in_transit(held: Iterable[OpenFile]) -> int:
     """How many descriptors were sent through a socket and not taken yet: no process has them."""
     return sum(
-        int(line.split()[1]) for one in held if one.path.startswith("socket:") for line in lines(one.facts)
+        int(line.split()[1]) for one in held if one.path.startswith("socket:") for line in read_lines(one.facts)
         if line.startswith("scm_fds:")
     )  # fmt: skip
 
 
-def leads(link: str) -> str:
+def link_target(link: str) -> str:
     """Where a link leads; empty where that cannot be told."""
     try:
         return os.readlink(link)
@@ -125,11 +127,11 @@ def leads(link: str) -> str:
         return ""
 
 
-def lines(path: str) -> list[str]:
+def read_lines(path: str) -> list[str]:
     """What the kernel tells in a file; nothing where it tells nothing."""
     try:
-        with open(path, "rb", buffering=0) as told:  # a third of the time, which each look feels
-            text = told.read().decode("utf-8", "replace")
+        with open(path, "rb", buffering=0) as stream:  # a third of the time, which each look feels
+            text = stream.read().decode("utf-8", "replace")
     except OSError:
         return []
     return text.rstrip("\n").split("\n") if text else []

@@ -6,19 +6,19 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lumen_tui.tools.sandbox.descriptors import Open, statuses
-from lumen_tui.tools.sandbox.newfiles import NewFiles, Tally
-from lumen_tui.tools.sandbox.usage import Usage
+from lumen_tui.tools.sandbox.descriptors import OpenFile, statuses
+from lumen_tui.tools.sandbox.newfiles import NewFiles, NewFileTally
+from lumen_tui.tools.sandbox.usage import ResourceUsage
 
 MIB = 1024 * 1024
 # What bubblewrap gives each command for its own, in memory.
-OWN = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
+PRIVATE_TMP = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 _LEAST_FREE = 96 * MIB
 _LEAST_FILES = 10_000
 _DELETED = " (deleted)"
 
 
-class Room(NamedTuple):
+class DiskSpace(NamedTuple):
     """What a file system still takes; -1 where it does not say."""
 
     size: int = -1  # bytes
@@ -30,21 +30,26 @@ class Disks:
 
     def __init__(self, roots: Iterable[str], without: Iterable[str], size: int, files: int) -> None:
         """`size` bytes and `files` files are the most; what stands below `without` is not the command's."""
-        self._most = Room(size, files)
+        self._most = DiskSpace(size, files)
         roots = tuple(roots)
         places = {_device(path): path for path in roots}.values()
         self._rooms = {path: room for path in places if (room := _room(path)).size >= 0}
         self._untold = any(room.files < 0 for room in self._rooms.values())
         self._new = NewFiles(roots, without)
-        self._began: Room | None = None  # what the disks had taken when the count began that goes on
-        self._counted = (Room(0, 0), Room(0, 0))  # what the last count found, and what they had taken at its beginning
+        self._began: DiskSpace | None = None  # what the disks had taken when the count began that goes on
+        self._counted = (
+            DiskSpace(0, 0),
+            DiskSpace(0, 0),
+        )  # what the last count found, and what they had taken at its beginning
 
-    def over(self, used: Usage, held: Iterable[Open]) -> str:
+    def over(self, used: ResourceUsage, held: Iterable[OpenFile]) -> str:
         """Why the command has to end, or empty. Asked in every look."""
         rooms = [(before, _room(path)) for path, before in self._rooms.items()]
         size = _allowed([(before.size, now.size) for before, now in rooms], self._most.size, _LEAST_FREE)
         files = _allowed([(before.files, now.files) for before, now in rooms], self._most.files, _LEAST_FILES)
-        taken = Room(sum(one.size - now.size for one, now in rooms), sum(one.files - now.files for one, now in rooms))
+        taken = DiskSpace(
+            sum(one.size - now.size for one, now in rooms), sum(one.files - now.files for one, now in rooms)
+        )
         tally = self._count(taken, size if used.untold else 0, files)
         wrote = max(used.written, tally.size + _deleted(held)) if size and used.untold else used.written
         if size and wrote > size:
@@ -54,7 +59,7 @@ class Disks:
             return self.too_many_files
         return ""
 
-    def _count(self, taken: Room, size: int, files: int) -> Tally:
+    def _count(self, taken: DiskSpace, size: int, files: int) -> NewFileTally:
         """Go on counting, in a hurry where the command may have made too much: in all that was taken since the last
         count began, and what that had found."""
         found, then = self._counted
@@ -63,7 +68,7 @@ class Disks:
         self._began = (self._began or taken) if hurry else None
         tally = self._new.look(hurry=hurry)
         if self._began and self._new.is_through:
-            self._counted, self._began = (Room(tally.size, tally.files + tally.links), self._began), None
+            self._counted, self._began = (DiskSpace(tally.size, tally.files + tally.links), self._began), None
         return tally
 
     def over_in_memory(self, pids: Iterable[int]) -> str:
@@ -90,20 +95,20 @@ def _allowed(rooms: list[tuple[int, int]], most: int, least: int) -> int:
     return min(found, default=0)
 
 
-def _room(path: str) -> Room:
+def _room(path: str) -> DiskSpace:
     try:
         told = os.statvfs(path)
     except OSError:
-        return Room()
-    return Room(told.f_bavail * told.f_frsize, told.f_ffree if told.f_files else -1)
+        return DiskSpace()
+    return DiskSpace(told.f_bavail * told.f_frsize, told.f_ffree if told.f_files else -1)
 
 
 def _in_memory(pids: Iterable[int]) -> int:
     """How many files and names of files it has there; each takes memory of the kernel, and none of a process's."""
     found = {}
-    outside = {0, *map(_device, OWN)}
+    outside = {0, *map(_device, PRIVATE_TMP)}
     for pid in pids:
-        for path in (f"/proc/{pid}/root{own}" for own in OWN):
+        for path in (f"/proc/{pid}/root{own}" for own in PRIVATE_TMP):
             if (device := _device(path)) in outside or device in found:
                 continue
             try:
@@ -122,7 +127,7 @@ def _device(path: str) -> int:
         return 0
 
 
-def _deleted(held: Iterable[Open]) -> int:
+def _deleted(held: Iterable[OpenFile]) -> int:
     """Bytes of files that have no name any more and are open still."""
     files = statuses(one for one in held if one.path.endswith(_DELETED))
     return sum({(status.st_dev, status.st_ino): status.st_blocks * 512 for status in files}.values())

@@ -46,7 +46,7 @@ def refused(folder: str) -> bool:
         return False  # no group, or a kernel that does not count
 
 
-def joined(folder: str, argv: list[str]) -> list[str]:
+def with_group(folder: str, argv: list[str]) -> list[str]:
     """`argv` behind a shell that enters the group first; the command is not begun where it cannot."""
     if not folder:
         return argv

@@ -33,8 +33,8 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     kept = [*policy.kept, *hidden]
     roots = [root for root in policy.writable if not is_below_any(root, kept)]
     order = {
-        "bare": False, "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden,
-        "writable": roots, "kept": [*kept, *(cover.folder for cover in policy.covers)],
+        "unsandboxed": False, "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden,
+        "writable": roots, "protected": [*kept, *(cover.folder for cover in policy.covers)],
         "devices": [f"/dev/{name}" for name in _DEVICES],
         "processes": 4 * policy.caps.processes, "parent": os.getpid(),
         "filter": seccomp.program(families(policy), asked=chmod_broker.calls(os.uname().machine)).hex(),
@@ -42,9 +42,9 @@ def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     return _launcher(order)
 
 
-def bare() -> list[str]:
-    """The launcher's command line for a command without walls, all of which ends with this process all the same."""
-    return _launcher({"bare": True, "parent": os.getpid()})
+def unsandboxed() -> list[str]:
+    """The launcher's command line for a command without a sandbox, all of which ends with this process all the same."""
+    return _launcher({"unsandboxed": True, "parent": os.getpid()})
 
 
 def _launcher(order: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 This process forks. The child gives its rights up and becomes the command; the parent keeps none of its pipes,
 waits, ends whatever the command left behind, and passes its exit code on. It ends everything too when it gets
-TERM, which the kernel sends where the worker dies. A `bare` order does all that without walls.
+TERM, which the kernel sends where the worker dies. An `unsandboxed` order does all that without a sandbox.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _ruleset(order: dict[str, Any]) -> int:
     for device in order["devices"]:
         _allow(ruleset, device, _READ_FILE | _WRITE_FILE | _IOCTL)
     for root in order["writable"]:
-        for path in parts(root, _kept_of(root, order["kept"]))[0]:
+        for path in parts(root, _kept_of(root, order["protected"]))[0]:
             _allow(ruleset, path, _READ | _WRITE)
     return ruleset
 
@@ -116,8 +116,8 @@ def _drop_capabilities() -> None:
     _call(_CAPSET[os.uname().machine], ctypes.create_string_buffer(header), ctypes.create_string_buffer(data))
 
 
-def _modes() -> ModuleType:
-    """What answers for modes of files: beside this file, and of the standard library alone as well."""
+def _import_broker() -> ModuleType:
+    """Import the chmod broker, which is beside this file and needs the standard library alone as well."""
     top = os.path.abspath(__file__)
     for _ in range(4):
         top = os.path.dirname(top)
@@ -152,7 +152,7 @@ def _limit_processes(most: int) -> None:
 
 def _become(order: dict[str, Any], command: list[str]) -> NoReturn:
     os.setsid()
-    if order["bare"]:
+    if order["unsandboxed"]:
         os.execvp(command[0], command)  # noqa: S606 - there is one behind it
     _first_to_go()
     _limit_processes(order["processes"])
@@ -163,8 +163,8 @@ def _become(order: dict[str, Any], command: list[str]) -> NoReturn:
         raise OSError(ctypes.get_errno(), "no_new_privs")
     _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     os.close(ruleset)
-    order["keeper"].listen(bytes.fromhex(order["filter"]))
-    os.write(order["status"], b'{"exit-code"')  # the walls stand
+    order["broker"].listen(bytes.fromhex(order["filter"]))
+    os.write(order["status"], b'{"exit-code"')  # the sandbox is in place
     os.close(order["status"])
     os.execvp(command[0], command)  # noqa: S606 - there is one behind it
 
@@ -219,11 +219,11 @@ def _end_each() -> None:
                 os.kill(pid, number)
 
 
-def _end_all(*, bare: bool) -> None:
+def _end_all(*, unsandboxed: bool) -> None:
     """KILL everything that was started, until nothing is left."""
     for _ in range(_ROUNDS):
         try:
-            if bare:
+            if unsandboxed:
                 _end_each()
             else:
                 os.kill(-1, signal.SIGKILL)
@@ -248,7 +248,7 @@ def main(arguments: list[str]) -> int:
     order, command = json.loads(arguments[0]), arguments[1:]
 
     def on_term(number: int, frame: object) -> None:
-        _end_all(bare=order["bare"])
+        _end_all(unsandboxed=order["unsandboxed"])
         os._exit(128 + number)
 
     # TERM waits until signals are kept in: what it ends before that would be everything
@@ -257,25 +257,25 @@ def main(arguments: list[str]) -> int:
     _prctl(_SET_SUBREAPER, 1)
     if os.getppid() != order["parent"]:
         return _FAILED  # the worker died before the kernel was told
-    if not order["bare"]:
+    if not order["unsandboxed"]:
         os.set_inheritable(order["status"], False)
         _only_below(order["parent"])
-        order["keeper"] = _modes().Keeper(order["writable"], order["kept"])
+        order["broker"] = _import_broker().ChmodBroker(order["writable"], order["protected"])
     signal.signal(signal.SIGTERM, on_term)
     os.nice(_NICE)
     child = os.fork()
     if child == 0:
         _child(order, command)
-    if not order["bare"]:
-        order["keeper"].start(child)
+    if not order["unsandboxed"]:
+        order["broker"].start(child)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _TERM)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    if not order["bare"]:
+    if not order["unsandboxed"]:
         os.close(order["status"])
     code = _wait(child)
-    _end_all(bare=order["bare"])
+    _end_all(unsandboxed=order["unsandboxed"])
     return code
 
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import Limits
 from lumen_tui.tools.sandbox import descriptors, locking
-from lumen_tui.tools.sandbox.descriptors import Open
+from lumen_tui.tools.sandbox.descriptors import OpenFile
 from lumen_tui.tools.sandbox.disks import MIB, Disks
-from lumen_tui.tools.sandbox.usage import Usage
+from lumen_tui.tools.sandbox.usage import ResourceUsage
 
 _LEAST_FREE = 96 * MIB  # of the machine's memory; below it a command that uses some is ended
 _MOST_LOOKED_AT = 4096  # processes of one command
@@ -54,7 +54,7 @@ def caps(settings: SandboxConfig, limits: Limits) -> Caps:
     )  # fmt: skip
 
 
-def ended_for(code: int, most: Caps) -> str:
+def exceeded_by_exit(code: int, most: Caps) -> str:
     """The limit for which the kernel ends a command with just this code, in a sentence; empty for any other code."""
     number = code - 128 if code > 128 else -code
     if number == signal.SIGXCPU:
@@ -79,7 +79,7 @@ def _cpu_words(most: Caps) -> str:
     return f"it used more than {most.cpu_seconds:,} seconds of processor time"
 
 
-class Watch:
+class ResourceWatch:
     """Looks at the processes of one command, and says which limit they broke.
 
     The kernel's own limits hold for single processes, and for root some do not hold at all; the sums stand here.
@@ -89,7 +89,7 @@ class Watch:
         """`state` is where no file may be locked, but below `own`: who else writes there would wait for the lock."""
         self._caps, self._state, self._own = most, state, own
         self._disks = Disks(roots, (state,) if state else (), most.disk, most.files)
-        self._usage = Usage()
+        self._usage = ResourceUsage()
         self._shared = _of_the_machine("Shmem")
         self._looks = 0
         self._over = False  # whether the last look saw more memory than there may be
@@ -100,7 +100,7 @@ class Watch:
         found = descendants(pids, most=min(_MOST_LOOKED_AT, 4 * self._caps.processes))
         if len(found) > self._caps.processes:
             return f"it had more than {self._caps.processes} processes"
-        held = list(itertools.islice(descriptors.opened(found), descriptors.MOST + 1))
+        held = list(itertools.islice(descriptors.open_files(found), descriptors.MOST + 1))
         if len(held) > descriptors.MOST:
             return f"it had more than {descriptors.MOST:,} open files"
         self._usage.look(found)
@@ -110,7 +110,7 @@ class Watch:
             return _cpu_words(self._caps)
         return self._disks.over(self._usage, held) or self._others(found, held)
 
-    def _memory(self, pids: list[int], held: list[Open]) -> str:
+    def _memory(self, pids: list[int], held: list[OpenFile]) -> str:
         files = descriptors.memory_files(held)
         used = self._usage.memory + sum(files.values())
         if files and used > self._caps.memory:  # what is open and mapped was counted twice
@@ -123,15 +123,15 @@ class Watch:
             return f"the machine has hardly any memory left ({used // MIB:,} MiB of it were used by this command)"
         return ""
 
-    def _hides_memory(self, pids: list[int], held: list[Open], files: dict[int, int]) -> bool:
+    def _hides_memory(self, pids: list[int], held: list[OpenFile], files: dict[int, int]) -> bool:
         """Others use memory as well, so both must be true: the machine has as much more of it in memory files, and
         the command has some that no process holds open: mapped alone, or sent and not taken."""
         more = _of_the_machine("Shmem") - self._shared - sum(files.values())
         if more <= self._caps.memory:
             return False
-        return bool(descriptors.on_the_way(held) or descriptors.mapped_memory_files(pids).keys() - files.keys())
+        return bool(descriptors.in_transit(held) or descriptors.mapped_memory_files(pids).keys() - files.keys())
 
-    def _others(self, pids: list[int], held: list[Open]) -> str:
+    def _others(self, pids: list[int], held: list[OpenFile]) -> str:
         """Why other programs would suffer from what it holds."""
         unseen = {one.holder for one in held if one.path == descriptors.OUT_OF_SIGHT}
         again, self._out_of_sight = unseen & self._out_of_sight, unseen
@@ -139,11 +139,11 @@ class Watch:
             return "it keeps out of sight what it has open"
         self._looks += 1
         if not self._looks % _SELDOM:
-            if descriptors.on_the_way(held) > descriptors.MOST_ON_THE_WAY:
-                return f"it had more than {descriptors.MOST_ON_THE_WAY} open files on the way between its processes"
-            if why := descriptors.too_many_notices(held) or self._disks.over_in_memory(pids):
+            if descriptors.in_transit(held) > descriptors.MOST_IN_TRANSIT:
+                return f"it had more than {descriptors.MOST_IN_TRANSIT} open files on the way between its processes"
+            if why := descriptors.too_many_watches(held) or self._disks.over_in_memory(pids):
                 return why
-        return locking.held(pids, held, self._state, self._own) if self._state else ""
+        return locking.foreign_lock(pids, held, self._state, self._own) if self._state else ""
 
 
 def descendants(pids: Iterable[int], *, most: int = _MOST_LOOKED_AT) -> list[int]:
@@ -209,7 +209,7 @@ def children(pid: int) -> list[int]:
 
 def _of_the_machine(name: str, unknown: int = 0) -> int:
     """Bytes of memory of one kind."""
-    for line in descriptors.lines("/proc/meminfo"):
+    for line in descriptors.read_lines("/proc/meminfo"):
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
     return unknown

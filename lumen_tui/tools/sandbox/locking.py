@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.files.below import is_below
-from lumen_tui.tools.sandbox.descriptors import Open, lines, told
+from lumen_tui.tools.sandbox.descriptors import OpenFile, proc_lines, read_lines
 
 
-def held(pids: list[int], files: list[Open], folder: str, own: str) -> str:
+def foreign_lock(pids: list[int], files: list[OpenFile], folder: str, own: str) -> str:
     """Why these processes have to end: they hold a lock or a lease in `folder`, not below `own`. Empty where not.
 
     `files` is what they have open.
     """
     for one in files:
-        if _is_others(one.path, folder, own) and any(line.startswith("lock:") for line in lines(one.facts)):
+        if _is_others(one.path, folder, own) and any(line.startswith("lock:") for line in read_lines(one.facts)):
             return _why(one.path)
     return _mapped(pids, folder, own)
 
@@ -23,7 +23,7 @@ def _mapped(pids: list[int], folder: str, own: str) -> str:
     """The same for memory: a file that is mapped stays open, and locked, when its descriptor was closed long ago."""
     locked = _inodes(set(map(str, pids)))
     for pid in pids if locked else []:
-        for line in told(pid, "maps"):
+        for line in proc_lines(pid, "maps"):
             words = line.rstrip("\n").split(maxsplit=5)  # where, rights, offset, device, inode, name
             if len(words) == 6 and words[4] in locked and _is_others(words[5], folder, own):
                 return _why(words[5])
@@ -33,7 +33,7 @@ def _mapped(pids: list[int], folder: str, own: str) -> str:
 def _inodes(takers: set[str]) -> set[str]:
     """The numbers of the files that these processes locked."""
     found = set()
-    for line in lines("/proc/locks"):
+    for line in read_lines("/proc/locks"):
         words = line.split()
         if len(words) > 5 and words[4] in takers:
             found.add(words[5].rpartition(":")[2])

@@ -28,7 +28,7 @@ class Mount(Struct, frozen=True):
     read_only: bool
 
 
-def ready(words: list[str], held: int) -> list[str]:
+def with_barrier(words: list[str], held: int) -> list[str]:
     """The words, and that it waits behind the last mount until there is something to read in `held`."""
     return [*words, "--ro-bind", "/dev/null", READY, *_CLOSED, "--block-fd", str(held)]
 

@@ -21,7 +21,7 @@ _SHORTEST = 2  # bytes that a name takes of its folder, at least
 _REST = 20  # between two times through without hurry, as many times what the first one took
 
 
-class Tally(Struct):
+class NewFileTally(Struct):
     """What was found so far this time."""
 
     files: int = 0  # of one name; folders among them
@@ -43,18 +43,18 @@ class NewFiles:
         self._next, self._spent = self._began + _FIRST, 0.0
         self._steps: Iterator[None] | None = None
         self._hurried = False
-        self.tally = Tally()
+        self.tally = NewFileTally()
 
     @property
     def is_through(self) -> bool:
         """Whether the tally is of everything."""
         return self._steps is None
 
-    def look(self, *, hurry: bool) -> Tally:
+    def look(self, *, hurry: bool) -> NewFileTally:
         """Go on for a moment. Where there is reason to hurry it begins anew, and looks at all files for their size."""
         newly, self._hurried = hurry and not self._hurried, hurry
         if newly or (self.is_through and (hurry or time.monotonic() >= self._next)):
-            self.tally, self._spent = Tally(), 0.0
+            self.tally, self._spent = NewFileTally(), 0.0
             self._steps = self._through(self.tally, self._since(), every=hurry)
         if self._steps is not None:
             self._go_on(self._steps, _HURRIED_SLICE if hurry else _SLICE)
@@ -76,7 +76,7 @@ class NewFiles:
         """The start, by a clock that may have been put back meanwhile."""
         return min(self._wall, time.time() - (time.monotonic() - self._began)) - _TICK
 
-    def _through(self, tally: Tally, since: float, *, every: bool) -> Iterator[None]:
+    def _through(self, tally: NewFileTally, since: float, *, every: bool) -> Iterator[None]:
         left = list(self._tops)
         while left:
             yield
@@ -108,7 +108,7 @@ def _opened(folder: str) -> Iterator[int]:
         os.close(fd)
 
 
-def _count(tally: Tally, entry: os.DirEntry[str], since: float) -> None:
+def _count(tally: NewFileTally, entry: os.DirEntry[str], since: float) -> None:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
@@ -121,7 +121,7 @@ def _count(tally: Tally, entry: os.DirEntry[str], since: float) -> None:
     tally.size += status.st_blocks * 512 // (status.st_nlink if several else 1)
 
 
-def _guess(tally: Tally, folder: str, since: float) -> None:
+def _guess(tally: NewFileTally, folder: str, since: float) -> None:
     """Count one that the command may have closed: by its size, where it has no folders in it."""
     try:
         status = os.lstat(folder)

@@ -16,7 +16,7 @@ from lumen_tui.store.settings.granting import grant
 from lumen_tui.tools.files.below import is_below, is_below_any
 from lumen_tui.tools.sandbox import protected_paths, secrets
 from lumen_tui.tools.sandbox.limits import Caps, caps
-from lumen_tui.tools.sandbox.quarantine import leads
+from lumen_tui.tools.sandbox.quarantine import link_target
 
 if TYPE_CHECKING:
     from lumen_tui.tools.base import Context
@@ -69,8 +69,8 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     roots, narrowed = writable_roots(context, settings) if context.rules.write else ((), ())
     scratch = workspace(context) if context.rules.write else ""
     home = context.environ.get("HOME", "")
-    env, repositories, obeyed = protected_paths.look(context, roots, cwd, scratch)
-    hidden = sorted({*secrets.standing(home, settings.hidden), *env})
+    env, repositories, obeyed = protected_paths.find(context, roots, cwd, scratch)
+    hidden = sorted({*secrets.existing(home, settings.hidden), *env})
     guards, pinned = _guards(roots, _nearest_first(repositories, cwd), obeyed)
     kept = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
     ways = sorted({*pinned, *_ways(roots, [*kept, *hidden])})
@@ -78,7 +78,7 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     return Policy(
         writable=tuple(filter(None, (*roots, scratch))), kept=tuple(kept),
         absent=tuple(path for path in guards if not os.path.lexists(path)),
-        links=tuple((path, leads(path)) for path in guards if os.path.islink(path)),
+        links=tuple((path, link_target(path)) for path in guards if os.path.islink(path)),
         pinned=tuple(ways), hidden=tuple(hidden),
         covers=(state_cover(context),), scratch=scratch, network=context.rules.network,
         caps=caps(settings, context.role.limits), narrowed=narrowed,

@@ -20,12 +20,12 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.tools.files.below import is_below_any
 from lumen_tui.tools.sandbox import quarantine, secrets
-from lumen_tui.tools.sandbox.secrets import Walk
+from lumen_tui.tools.sandbox.secrets import FolderWalk
 
 if TYPE_CHECKING:
-    from lumen_tui.tools.base import Context, Kept
+    from lumen_tui.tools.base import Context, TaskMemo
 
-SEEN = "guarded.json"  # below index/
+REMEMBERED = "guarded.json"  # below index/
 _MOST_SEEN = 5000  # names that are remembered
 # What editors and agents run or obey that are started in a folder.
 OF_ANY_FOLDER = (
@@ -37,7 +37,7 @@ _MOST_TIMES = 500
 _REST = 20  # looking through everything takes at most one part in so many of a task's time
 
 
-class Seen(Struct, frozen=True):
+class RememberedPaths(Struct, frozen=True):
     """The real paths that any task found."""
 
     env: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Seen(Struct, frozen=True):
     obeyed: tuple[str, ...] = ()
 
 
-class Found(NamedTuple):
+class ProtectedPaths(NamedTuple):
     """Real paths."""
 
     env: list[str]  # files behind .env names
@@ -53,21 +53,21 @@ class Found(NamedTuple):
     obeyed: list[str]  # editors' settings that no command made; those that are gone as well: nobody makes them again
 
 
-def look(context: Context, roots: tuple[str, ...], cwd: str, own: str) -> Found:
+def find(context: Context, roots: tuple[str, ...], cwd: str, own: str) -> ProtectedPaths:
     """What stands below these folders, and the .env files below `cwd`. `own` is the task's own folder, if any."""
     kept = context.kept
     kept.roots = roots
     if own and roots and not kept.times:  # what an earlier attempt at the task left there
-        for folder, entries in Walk(own, deep=True):
+        for folder, entries in FolderWalk(own, deep=True):
             for name in _OBEYED.intersection(entries):
                 _judge(context, os.path.join(folder, name), granted=False)
     _look(context, deep=bool(roots) and context.monotonic() >= kept.look_again)
     if not is_below_any(cwd, roots):
-        _take(context, Walk(cwd, deep=False), granted=False)
-    return Found(_there(kept.env_files), _there(kept.repositories), sorted(kept.obeyed))
+        _take(context, FolderWalk(cwd, deep=False), granted=False)
+    return ProtectedPaths(_there(kept.env_files), _there(kept.repositories), sorted(kept.obeyed))
 
 
-def begins(context: Context) -> None:
+def command_begins(context: Context) -> None:
     """A command begins within walls: what it makes is looked for afterwards."""
     times = context.kept.times
     if context.rules.write:
@@ -76,7 +76,7 @@ def begins(context: Context) -> None:
         times[:2] = [(times[0][0], times[1][1])]
 
 
-def look_after(context: Context, *, last: bool = False) -> None:
+def check_afterwards(context: Context, *, last: bool = False) -> None:
     """Put aside what commands have made where editors would obey it. All is looked through where it is time for that,
     and at the task's `last`."""
     kept = context.kept
@@ -91,12 +91,12 @@ def _look(context: Context, *, deep: bool) -> None:
     kept = context.kept
     if not deep:
         for root in kept.roots:
-            _take(context, Walk(root, deep=False))
+            _take(context, FolderWalk(root, deep=False))
         return
     _look_through(context, kept.roots)
 
 
-def _runs(kept: Kept) -> bool:
+def _runs(kept: TaskMemo) -> bool:
     """Whether a command runs in the background."""
     return any(job.exit_code is None for job in kept.running.values())
 
@@ -113,17 +113,17 @@ def _look_through(context: Context, roots: tuple[str, ...]) -> None:
     kept.obeyed.update(path for path in before.obeyed if is_below_any(path, roots))
     names: set[str] = set()
     for root in roots:
-        walk = Walk(root, deep=True)
+        walk = FolderWalk(root, deep=True)
         names.update(_take(context, walk))
         if walk.left:
             _tell(context, root)
     now = context.monotonic()
     kept.look_again = now + _REST * (now - began)
     repositories, obeyed = (*before.repositories, *_there(kept.repositories)), (*before.obeyed, *_there(kept.obeyed))
-    _keep(context, Seen((*before.env, *names), repositories, obeyed), before)
+    _keep(context, RememberedPaths((*before.env, *names), repositories, obeyed), before)
 
 
-def _take(context: Context, walk: Walk, *, granted: bool = True) -> list[str]:
+def _take(context: Context, walk: FolderWalk, *, granted: bool = True) -> list[str]:
     """Note what a walk finds; returns the names of .env files."""
     kept, names, new = context.kept, [], []
     for folder, entries in walk:
@@ -149,14 +149,14 @@ def _judge(context: Context, path: str, *, granted: bool) -> None:
     if not granted:
         left_alone.add((status.st_dev, status.st_ino))
     elif (status.st_dev, status.st_ino) in left_alone or any(a <= changed <= b for a, b in context.kept.times):
-        quarantine.tell(context, quarantine.put_aside(path, ""))
+        quarantine.report(context, quarantine.move_away(path, ""))
     else:
         context.kept.obeyed.add(path)
 
 
-def _remember(kept: Kept, names: list[str]) -> None:
+def _remember(kept: TaskMemo, names: list[str]) -> None:
     """What the names lead to now stays hidden for this task, also where a link is taken away."""
-    kept.env_files.update(filter(None, map(secrets.meant, names)))
+    kept.env_files.update(filter(None, map(secrets.env_file_behind, names)))
 
 
 def _tell(context: Context, root: str) -> None:
@@ -168,21 +168,21 @@ def _tell(context: Context, root: str) -> None:
         )
 
 
-def _seen(context: Context) -> Seen:
+def _seen(context: Context) -> RememberedPaths:
     try:
-        return msgspec.json.decode(files.read(context.store.layout.index / SEEN) or b"{}", type=Seen)
+        return msgspec.json.decode(files.read(context.store.layout.index / REMEMBERED) or b"{}", type=RememberedPaths)
     except (*UNDECODABLE, files.StoreError, OSError):
-        return Seen()  # damaged: it is made anew
+        return RememberedPaths()  # damaged: it is made anew
 
 
-def _keep(context: Context, found: Seen, before: Seen) -> None:
+def _keep(context: Context, found: RememberedPaths, before: RememberedPaths) -> None:
     """Remember what is still there. Two workers at once may lose a name: the next look finds it again."""
-    now = Seen(_pruned(found.env), _pruned(found.repositories), _pruned(found.obeyed))
+    now = RememberedPaths(_pruned(found.env), _pruned(found.repositories), _pruned(found.obeyed))
     if now == before:
         return
     try:
         with context.guard():
-            files.replace(context.store.layout.index / SEEN, msgspec.json.encode(now))
+            files.replace(context.store.layout.index / REMEMBERED, msgspec.json.encode(now))
     except files.StoreError:
         return  # the task itself knows them
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lumen_tui.tools.base import Context
 
 
-class Aside:
+class Quarantine:
     """Watches names that have to stay away, and links that have to lead where they do. `made` holds the new names."""
 
     def __init__(self, absent: tuple[str, ...] = (), links: tuple[tuple[str, str], ...] = ()) -> None:
@@ -25,17 +25,17 @@ class Aside:
     def look(self) -> str:
         """Put aside what is there now; why the command must end, where it made the same again."""
         there = [path for path in self._absent if os.path.lexists(path)]
-        there += [path for path, wanted in self._links if leads(path) != wanted]
+        there += [path for path, wanted in self._links if link_target(path) != wanted]
         if not there:
             return ""
         again = [path for path in there if path in self._seen]
         self._seen.update(there)
         for path in there:
-            self.made += put_aside(path, dict(self._links).get(path, ""))
+            self.made += move_away(path, dict(self._links).get(path, ""))
         return f"it made again what other programs would run or obey: {one_line(again[0], 200)}" if again else ""
 
 
-def leads(path: str) -> str:
+def link_target(path: str) -> str:
     """Where a link leads, as it stands in it; empty where it is none."""
     try:
         return os.readlink(path)
@@ -43,7 +43,7 @@ def leads(path: str) -> str:
         return ""
 
 
-def put_aside(path: str, link: str) -> list[str]:
+def move_away(path: str, link: str) -> list[str]:
     """Rename what is there; its new name. Nothing is lost, and nothing runs it. Where `link` is given, one that leads
     there takes its place."""
     above, name = os.path.split(path)
@@ -61,7 +61,7 @@ def put_aside(path: str, link: str) -> list[str]:
     return made
 
 
-def tell(context: Context, made: Iterable[str]) -> None:
+def report(context: Context, made: Iterable[str]) -> None:
     """For the record: what was put aside, by its new names."""
     for path in made:
         context.progress(f"put aside as {one_line(path, 300)}: other programs would run or obey it where it stood")

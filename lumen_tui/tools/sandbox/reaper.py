@@ -11,7 +11,7 @@ import subprocess
 _WORDS = "trap '' TERM; read -r _; kill -{signal} 0"
 
 
-class Guard:
+class ProcessReaper:
     """Leads a group that others may join. Where this process goes without a word, the whole group gets `signal`.
 
     bubblewrap's --die-with-parent is not enough: killed before it has asked the kernel for that, bwrap lives on; killed

@@ -12,8 +12,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits, mounted, seccomp
 from lumen_tui.tools.sandbox.limits import Caps
 from lumen_tui.tools.sandbox.policy import Policy
-from lumen_tui.tools.sandbox.quarantine import Aside
-from lumen_tui.tools.sandbox.reaper import Guard
+from lumen_tui.tools.sandbox.quarantine import Quarantine
+from lumen_tui.tools.sandbox.reaper import ProcessReaper
 
 BUBBLEWRAP, LANDLOCK, ASK = "bubblewrap", "landlock", "ask"
 TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
@@ -29,7 +29,7 @@ ulimit -f {blocks} 2>/dev/null; ulimit -n {files} 2>/dev/null; {processes}
 _SESSION = 'command -v setsid >/dev/null 2>&1 && exec setsid "$0" "$@"'  # no terminal is its own from here on
 
 
-class Started:
+class SandboxedCommand:
     """A command that was started: its process, its process group, and the pipe on which its walls report."""
 
     def __init__(
@@ -39,14 +39,14 @@ class Started:
         counted: str = "",
         *,
         group: int = 0,
-        guard: Guard | None = None,
+        guard: ProcessReaper | None = None,
         said: bytes = b"",
-        aside: Aside | None = None,
+        aside: Quarantine | None = None,
     ) -> None:
         self.child, self._status, self._group = child, status, counted
         self.group = group or child.pid
         self._guard = guard
-        self._said, self._aside = said, aside or Aside()
+        self._said, self._aside = said, aside or Quarantine()
 
     def stood(self) -> bool:
         """Whether the walls stood and the command began. Asked once, after the end; without walls always."""
@@ -89,18 +89,20 @@ class Started:
 def start(
     tier: str, policy: Policy, argv: list[str], cwd: str, env: dict[str, str], *, stdin: int | IO[bytes], stdout: int,
     stderr: int, group: int,
-) -> Started:  # fmt: skip
+) -> SandboxedCommand:  # fmt: skip
     """Start `argv` within the walls of `tier`, in the process group `group` or, where that is 0, in one of its own.
 
     Nothing of it outlives this process. Raises OSError and ValueError as Popen does.
     """
-    guard = Guard() if not group and tier == BUBBLEWRAP else None  # the launcher of the others looks after itself
+    guard = (
+        ProcessReaper() if not group and tier == BUBBLEWRAP else None
+    )  # the launcher of the others looks after itself
     try:
         group = guard.group if guard else group
         streams = (stdin, stdout, stderr)
         if tier == ASK:
-            limited = [*landlock.bare(), *_limited(policy.caps, argv, own_count=False)]
-            return Started(_popen(limited, cwd, env, streams, group, ()), -1, group=group)
+            limited = [*landlock.unsandboxed(), *_limited(policy.caps, argv, own_count=False)]
+            return SandboxedCommand(_popen(limited, cwd, env, streams, group, ()), -1, group=group)
         return _walled(tier, policy, argv, cwd, env, streams, group, guard)
     except BaseException:
         if guard:
@@ -113,8 +115,8 @@ _Streams = tuple[int | IO[bytes], int, int]
 
 def _walled(
     tier: str, policy: Policy, argv: list[str], cwd: str, env: dict[str, str], streams: _Streams, group: int,
-    guard: Guard | None,
-) -> Started:  # fmt: skip
+    guard: ProcessReaper | None,
+) -> SandboxedCommand:  # fmt: skip
     report, status = os.pipe()
     os.set_blocking(report, False)
     held, hold = os.pipe()
@@ -126,16 +128,16 @@ def _walled(
             fds.append(_memory_file(seccomp.program(seccomp.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
             words = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
-            outer = [tool, *mounted.ready(words, held), "--"]
+            outer = [tool, *mounted.with_barrier(words, held), "--"]
         else:
             outer = landlock.arguments(policy, cwd, status_fd=status)
         inner = _limited(policy.caps, argv, own_count=boxed and _counts_by_namespace(), session=boxed)
         env = _inside(tier, policy, env)
-        argv = groups.joined(counted, [*outer, *inner])
+        argv = groups.with_group(counted, [*outer, *inner])
         child = _popen(argv, "/", env, streams, group, tuple(fds) if boxed else (status,))
         said = _let_go(child, report, words, hold) if boxed else b""
-        aside = Aside(policy.absent, policy.links)
-        return Started(child, report, counted, group=group, guard=guard, said=said, aside=aside)
+        aside = Quarantine(policy.absent, policy.links)
+        return SandboxedCommand(child, report, counted, group=group, guard=guard, said=said, aside=aside)
     except BaseException:
         groups.drop(counted)
         os.close(report)
@@ -208,7 +210,7 @@ def _memory_file(content: bytes) -> int:
     return fd
 
 
-def room(policy: Policy) -> str:
+def describe_writable(policy: Policy) -> str:
     """Where a command may write, in words, and where it was meant to and may not."""
     narrowed = [f"not in {one_line(path, 100)} ({why})" for path, why in policy.narrowed]
     return "; ".join([", ".join(policy.writable) or "nowhere", *narrowed])

@@ -34,7 +34,7 @@ _PASSED_OVER = {"node_modules", ".venv", "venv", "__pycache__", "target", "dist"
 BARE = frozenset({"HEAD", "objects", "refs"})  # what git takes for a repository
 
 
-def standing(home: str, more: tuple[str, ...] = ()) -> list[str]:
+def existing(home: str, more: tuple[str, ...] = ()) -> list[str]:
     """The real paths of all secrets that are there; `more` are the operator's own."""
     wanted = [*_OF_THE_SYSTEM, *(os.path.expanduser(path) for path in more if path)]
     for folder in {home, _own_home()} - {""}:
@@ -55,7 +55,7 @@ def is_env_file(name: str) -> bool:
     return name in (".env", ".envrc") or (name.startswith(".env.") and not name.endswith(_SAMPLES))
 
 
-def meant(path: str) -> str:
+def env_file_behind(path: str) -> str:
     """Where the content of a .env file stands. A worker may have made the link: one to no plain file counts for none,
     or whoever hides what it leads to would make, or cover, what the worker likes."""
     real = os.path.realpath(path)
@@ -79,7 +79,7 @@ def is_passed_over(path: str) -> bool:
     return not _PASSED_OVER.isdisjoint(path.split(os.sep))
 
 
-class Walk:
+class FolderWalk:
     """A folder and those below it, each with the names in it, breadth first; links are not followed.
 
     A `deep` one goes all the way down, through the folders of builds and packages last. `left` tells afterwards whether

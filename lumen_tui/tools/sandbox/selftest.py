@@ -28,7 +28,7 @@ _MODE = "change the mode of a file outside"
 _KEY = b"not a real key\n"
 
 
-class Tested(Struct, frozen=True):
+class TierTest(Struct, frozen=True):
     """What came of one tier's test. `why` says why it does not hold."""
 
     tier: str
@@ -44,27 +44,27 @@ class _Said(Struct, frozen=True):
     broken: str  # what must work and did not
 
 
-def test(tier: str, index: Path, path: str) -> Tested:
+def test(tier: str, index: Path, path: str) -> TierTest:
     """Test one tier in the folder `index`, with the programs on the PATH `path`. Never raises for what fails."""
     if why := _missing(tier, path):
-        return Tested(tier, holds=False, why=why)
+        return TierTest(tier, holds=False, why=why)
     try:
         with _targets(index / FOLDER) as order:
             answer = _run(tier, order, path)
             seen = _seen(Path(order["outside"]))
     except (files.StoreError, OSError, ValueError, subprocess.SubprocessError) as error:
-        return Tested(tier, holds=False, why=f"the test could not be made: {one_line(str(error), 200)}")
+        return TierTest(tier, holds=False, why=f"the test could not be made: {one_line(str(error), 200)}")
     try:
         said = msgspec.json.decode(b"{" + answer.rpartition(b"\n{")[2], type=_Said)
     except msgspec.DecodeError:
-        return Tested(tier, holds=False, why=one_line(answer.decode("utf-8", "replace"), 200) or "it gave no answer")
+        return TierTest(tier, holds=False, why=one_line(answer.decode("utf-8", "replace"), 200) or "it gave no answer")
     through = [name for name in said.through if not name.startswith(("write", _MODE))] + seen
     if through:
         why = f"got through: {', '.join(through)}"
-        return Tested(tier, holds=False, why=why, tried=said.tried, through=tuple(through))
+        return TierTest(tier, holds=False, why=why, tried=said.tried, through=tuple(through))
     if said.broken:
-        return Tested(tier, holds=False, why=f"in a granted folder {one_line(said.broken, 200)}", tried=said.tried)
-    return Tested(tier, holds=True, tried=said.tried)
+        return TierTest(tier, holds=False, why=f"in a granted folder {one_line(said.broken, 200)}", tried=said.tried)
+    return TierTest(tier, holds=True, tried=said.tried)
 
 
 def _seen(outside: Path) -> list[str]:

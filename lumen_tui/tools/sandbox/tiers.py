@@ -14,7 +14,7 @@ from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.storage import files
 from lumen_tui.tools.sandbox import sandboxed_command, selftest
-from lumen_tui.tools.sandbox.selftest import Tested
+from lumen_tui.tools.sandbox.selftest import TierTest
 
 RESULTS = "sandbox.json"  # below index/: a copy of the last tests, made anew where the machine is another
 REFUSED = "refused"  # no tier that the operator wants works: no command is run
@@ -24,11 +24,11 @@ _UNREADABLE = (
 )
 
 
-class Results(Struct, frozen=True):
+class SelfTestResults(Struct, frozen=True):
     """What the tests said, and of which machine."""
 
     machine: str
-    tested: tuple[Tested, ...] = ()
+    tested: tuple[TierTest, ...] = ()
 
     def holds(self, tier: str) -> bool:
         """Whether that tier passed."""
@@ -39,17 +39,17 @@ class Results(Struct, frozen=True):
         return next((one.why for one in self.tested if one.tier == tier), "not tested")
 
 
-class Choice(Struct, frozen=True):
+class TierChoice(Struct, frozen=True):
     """The tier in force, or REFUSED, and the reason in a sentence where it is not the strongest."""
 
     tier: str
     why: str = ""
 
 
-def choose(settings: SandboxConfig, results: Results) -> Choice:
+def choose(settings: SandboxConfig, results: SelfTestResults) -> TierChoice:
     """The tier in force. Never a weaker one than the settings name."""
     if settings.require not in ("", *sandboxed_command.TIERS):
-        return Choice(REFUSED, _UNREADABLE)
+        return TierChoice(REFUSED, _UNREADABLE)
     wanted = sandboxed_command.TIERS if settings.tier == "auto" else (settings.tier,)
     allowed = (
         sandboxed_command.TIERS[: sandboxed_command.TIERS.index(settings.require) + 1]
@@ -61,20 +61,20 @@ def choose(settings: SandboxConfig, results: Results) -> Choice:
         if tier not in allowed:
             continue
         if tier == sandboxed_command.ASK or results.holds(tier):
-            return Choice(tier, "; ".join(failed))
+            return TierChoice(tier, "; ".join(failed))
         failed.append(f"{tier} does not hold here: {results.why(tier)}")
     asked = f"require = {settings.require!r}" if settings.require else f"tier = {settings.tier!r}"
     reason = "; ".join(failed) or f"tier = {settings.tier!r} is weaker than that"
-    return Choice(
+    return TierChoice(
         REFUSED, f"no command is run: [sandbox] {asked} is not to be had ({reason}). See `lumen-tui doctor --sandbox`"
     )
 
 
-def test_all(index: Path, path: str, settings: SandboxConfig) -> Results:
+def test_all(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults:
     """Test the tiers that may be used, and keep what came of it for the workers."""
     wanted = (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK) if settings.tier == "auto" else (settings.tier,)
     tested = [selftest.test(tier, index, path) for tier in wanted if tier != sandboxed_command.ASK]
-    results = Results(_machine(path), tuple(tested))
+    results = SelfTestResults(_machine(path), tuple(tested))
     data = msgspec.json.encode(results)
     try:
         if files.read(index / RESULTS) != data:
@@ -84,15 +84,15 @@ def test_all(index: Path, path: str, settings: SandboxConfig) -> Results:
     return results
 
 
-def known(index: Path, path: str, settings: SandboxConfig) -> Results:
+def current_results(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults:
     """The results that were kept, where they are of this machine and of every tier that is wanted; else new ones."""
-    return kept(index, path, settings) or test_all(index, path, settings)
+    return stored_results(index, path, settings) or test_all(index, path, settings)
 
 
-def kept(index: Path, path: str, settings: SandboxConfig) -> Results | None:
+def stored_results(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults | None:
     """The results that were kept, None where they do not tell."""
     try:
-        results = msgspec.json.decode(files.read(index / RESULTS) or b"", type=Results)
+        results = msgspec.json.decode(files.read(index / RESULTS) or b"", type=SelfTestResults)
     except (*UNDECODABLE, files.StoreError, OSError):
         return None
     there = {one.tier for one in results.tested} | {sandboxed_command.ASK}

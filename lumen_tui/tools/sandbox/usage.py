@@ -21,7 +21,7 @@ _IGNORES_CHILDREN = 1 << (signal.SIGCHLD - 1)
 _HELD = ("RssAnon", "RssShmem", "VmSwap")  # of memory, in /proc/PID/status
 
 
-class Seen(Struct, frozen=True):
+class ProcessSample(Struct, frozen=True):
     """A process at one look, with its collected children."""
 
     seconds: float  # of its own
@@ -30,11 +30,11 @@ class Seen(Struct, frozen=True):
     runs: bool  # or wants to
 
 
-class Usage:
+class ResourceUsage:
     """Adds up, look by look."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[int, str], Seen] = {}
+        self._seen: dict[tuple[int, str], ProcessSample] = {}
         self._lost_seconds, self._lost_bytes = 0.0, 0
         self._running = 0.0
         self._looked = time.monotonic()
@@ -43,7 +43,7 @@ class Usage:
 
     def look(self, pids: Iterable[int]) -> None:
         """`pids` hold each parent before its children: so nothing is both a child's and added already."""
-        now: dict[tuple[int, str], Seen] = {}
+        now: dict[tuple[int, str], ProcessSample] = {}
         self.memory = 0
         for pid in pids:
             now.update(_look(pid))
@@ -56,7 +56,7 @@ class Usage:
         self.written = self._lost_bytes + sum(one.written for one in now.values())
         self._count_running(sum(one.runs for one in now.values()))
 
-    def _lose(self, now: dict[tuple[int, str], Seen]) -> None:
+    def _lose(self, now: dict[tuple[int, str], ProcessSample]) -> None:
         """Count on what was seen of those that have gone, as far as nobody has it among their children's."""
         gone = [one for key, one in self._seen.items() if key not in now]
         if not gone:
@@ -75,26 +75,26 @@ class Usage:
             self.seconds = max(self.seconds, self._running)
 
 
-def _look(pid: int) -> dict[tuple[int, str], Seen]:
+def _look(pid: int) -> dict[tuple[int, str], ProcessSample]:
     """The process under its number and the time it began at, as numbers are used again; nothing where it has gone."""
     try:
-        fields = "".join(descriptors.lines(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+        fields = "".join(descriptors.read_lines(f"/proc/{pid}/stat")).rpartition(")")[2].split()
         own, children = ((int(fields[at]) + int(fields[at + 1])) / _TICKS for at in (11, 13))
-        return {(pid, fields[19]): Seen(own, children, _written(pid), fields[0] == "R")}
+        return {(pid, fields[19]): ProcessSample(own, children, _written(pid), fields[0] == "R")}
     except (ValueError, IndexError):
         return {}
 
 
 def _written(pid: int) -> int:
     """Bytes that it and its collected children sent to disks, less what was thrown away before it got there."""
-    counts = dict(line.split(":") for line in descriptors.lines(f"/proc/{pid}/io"))
+    counts = dict(line.split(":") for line in descriptors.read_lines(f"/proc/{pid}/io"))
     return max(0, int(counts.get("write_bytes", 0)) - int(counts.get("cancelled_write_bytes", 0)))
 
 
 def _status(pid: int) -> tuple[int, bool]:
     """Bytes that it holds and no file stands behind; and whether it ignores the end of its children."""
     for place in descriptors.threads(pid):
-        told = dict(line.split(":", 1) for line in descriptors.lines(f"{place}/status") if ":" in line)
+        told = dict(line.split(":", 1) for line in descriptors.read_lines(f"{place}/status") if ":" in line)
         held = [int(told[name].split()[0]) for name in _HELD if name in told]
         if held:
             return sum(held) * 1024, bool(int(told["SigIgn"], 16) & _IGNORES_CHILDREN)

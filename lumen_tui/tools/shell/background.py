@@ -17,7 +17,7 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.files.paths import folder
 from lumen_tui.tools.sandbox import protected_paths
 from lumen_tui.tools.sandbox.admission import admit
-from lumen_tui.tools.sandbox.quarantine import tell
+from lumen_tui.tools.sandbox.quarantine import report
 from lumen_tui.tools.shell import process
 from lumen_tui.tools.shell.process import Pipeline
 from lumen_tui.tools.shell.tool import BLANKS, home, lines_shown, paths_of_kernel, unchecked
@@ -44,7 +44,7 @@ class StopArguments(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description="what shell_start gave")]
 
 
-class Running:
+class BackgroundCommand:
     """One command in the background: a thread reads what it writes and ends it when it has to."""
 
     def __init__(self, pipeline: Pipeline, command: str, ends: float, monotonic: Callable[[], float]) -> None:
@@ -153,18 +153,18 @@ def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     with context.guard():
         pipeline = Pipeline(admission, [argv], cwd, {**process.environment(context), "PWD": cwd})
         ends = context.monotonic() + arguments.seconds
-        context.kept.running[name] = Running(pipeline, arguments.command, ends, context.monotonic)
+        context.kept.running[name] = BackgroundCommand(pipeline, arguments.command, ends, context.monotonic)
     return ToolResult(
         f"{name} runs, for {arguments.seconds:g} seconds at most: read it with shell_output, end it with shell_stop",
         data={"name": name}, summary=name,
     )  # fmt: skip
 
 
-def _jobs(context: Context) -> dict[str, Running]:
+def _jobs(context: Context) -> dict[str, BackgroundCommand]:
     return context.kept.running
 
 
-def _job(context: Context, name: str) -> Running:
+def _job(context: Context, name: str) -> BackgroundCommand:
     found = _jobs(context).get(name)
     if found is None:
         raise ToolError(f"there is no {name!r}: {', '.join(_jobs(context)) or 'nothing was started'}")
@@ -188,8 +188,8 @@ def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
     job = _job(context, arguments.name)
     with context.guard():
         job.stop()
-        tell(context, job.aside)
-        protected_paths.look_after(context)
+        report(context, job.aside)
+        protected_paths.check_afterwards(context)
     return ToolResult(f"{arguments.name}: {job.state}", summary=job.state)
 
 
@@ -197,8 +197,8 @@ def stop_all(context: Context) -> None:
     """End everything that runs: the task ends."""
     for job in _jobs(context).values():
         job.stop()
-        tell(context, job.aside)
-    protected_paths.look_after(context, last=True)
+        report(context, job.aside)
+    protected_paths.check_afterwards(context, last=True)
 
 
 SHELL_START = Tool(

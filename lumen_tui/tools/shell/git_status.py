@@ -62,7 +62,7 @@ class _Git:
         return os.path.join(self._folder, said)
 
 
-def look(
+def changes(
     folder: str, *, base: str = "", without: str = "", environ: Mapping[str, str], seconds: float = SECONDS
 ) -> Changes:  # fmt: skip
     """What is different in the repository around `folder` from `base` (a commit, else HEAD), new files included.

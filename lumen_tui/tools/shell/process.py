@@ -18,7 +18,7 @@ from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError
 from lumen_tui.tools.sandbox import limits, protected_paths, sandboxed_command
 from lumen_tui.tools.sandbox.admission import Admission, admit
 from lumen_tui.tools.sandbox.limits import Caps
-from lumen_tui.tools.sandbox.quarantine import tell
+from lumen_tui.tools.sandbox.quarantine import report
 from lumen_tui.tools.shell.programs import reads_at_large
 
 _POLL = 0.1  # seconds between two looks at the stop flag and at the limits
@@ -27,7 +27,7 @@ _READ = 64 * 1024
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "VIRTUAL_ENV")
 
 
-class Ran(Struct, frozen=True):
+class CommandResult(Struct, frozen=True):
     """How a pipeline ended. `exit_code` is that of its last command: 128 and more, or negative, for a signal."""
 
     output: bytes
@@ -53,11 +53,11 @@ class Pipeline:
 
     def __init__(self, admission: Admission, commands: list[list[str]], cwd: str, env: dict[str, str]) -> None:
         self.admission = admission
-        self._commands: list[sandboxed_command.Started] = []
+        self._commands: list[sandboxed_command.SandboxedCommand] = []
         self._group = 0
         self.aside: list[str] = []  # what they made where programs would run it later, under new names
         walls = admission.policy
-        self._watch = limits.Watch(walls.caps, walls.writable, walls.covers[0].folder, walls.scratch)
+        self._watch = limits.ResourceWatch(walls.caps, walls.writable, walls.covers[0].folder, walls.scratch)
         self.output, sink = os.pipe()
         try:
             for number, argv in enumerate(commands, start=1):
@@ -107,7 +107,7 @@ class Pipeline:
 
     def broke(self) -> str:
         """The limit that the kernel ended one of them for, in a sentence, or empty. Asked after the end."""
-        told = (limits.ended_for(one.child.returncode or 0, self.caps) for one in self._commands)
+        told = (limits.exceeded_by_exit(one.child.returncode or 0, self.caps) for one in self._commands)
         return next(filter(None, told), "")
 
     def stood(self) -> bool:
@@ -173,8 +173,8 @@ def started(
         with context.guard():
             if pipeline:
                 pipeline.end()
-                tell(context, pipeline.aside)
-            protected_paths.look_after(context)
+                report(context, pipeline.aside)
+            protected_paths.check_afterwards(context)
 
 
 def _words(commands: list[list[str]]) -> str:
@@ -187,7 +187,7 @@ def _words(commands: list[list[str]]) -> str:
 def run(
     context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, seconds: float, keep: int,
     checked: bool = False,
-) -> Ran:  # fmt: skip
+) -> CommandResult:  # fmt: skip
     """Run a pipeline for at most `seconds` and keep the first `keep` bytes it writes.
 
     Raises Stopped where the task was asked to end meanwhile, ToolError where it cannot be started or may not.
@@ -215,7 +215,7 @@ class _Collector:
         self._ends, self._report_at, self._look_at = self._began + seconds, self._began + REPORT_EVERY, self._began
         self._kept, self._seen = bytearray(), 0
 
-    def collect(self) -> Ran:
+    def collect(self) -> CommandResult:
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipeline.output, selectors.EVENT_READ)
             while True:
@@ -229,7 +229,7 @@ class _Collector:
                     break
         return self._wait()
 
-    def _stopped(self) -> Ran | None:
+    def _stopped(self) -> CommandResult | None:
         """The end that has to be now: the time, a limit, too much output."""
         self._context.check()
         now = self._context.monotonic()
@@ -252,7 +252,7 @@ class _Collector:
         self._seen += len(part)
         return bool(part)
 
-    def _wait(self) -> Ran:
+    def _wait(self) -> CommandResult:
         """Wait for commands that closed their output."""
         while not self._pipeline.wait(_POLL):
             if stopped := self._stopped():
@@ -260,9 +260,9 @@ class _Collector:
         code = self._pipeline.exit_code
         return self._ran(code, over=(self._pipeline.over() if code else "") or self._pipeline.broke())
 
-    def _ran(self, code: int, *, timed_out: bool = False, too_much: bool = False, over: str = "") -> Ran:
+    def _ran(self, code: int, *, timed_out: bool = False, too_much: bool = False, over: str = "") -> CommandResult:
         admission = self._pipeline.admission
-        return Ran(
+        return CommandResult(
             bytes(self._kept), code, max(0, self._seen - self._keep), timed_out, too_much, over, admission.tier,
-            sandboxed_command.room(admission.policy), admission.policy.caps,
+            sandboxed_command.describe_writable(admission.policy), admission.policy.caps,
         )  # fmt: skip

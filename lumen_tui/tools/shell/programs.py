@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.files.below import is_below
-from lumen_tui.tools.files.paths import differs, forbidden, special
+from lumen_tui.tools.files.paths import depends_on_process, forbidden, special
 from lumen_tui.tools.sandbox.secrets import ENV_FILES
 
 
@@ -200,7 +200,7 @@ def _check_operand(context: Context, name: str, program: Program, operand: str, 
 def check_file(context: Context, operand: str, cwd: str) -> None:
     """ToolError where a file operand is a pipe, a device or out of bounds; a missing one is left to the program."""
     path = os.path.realpath(os.path.join(cwd, operand))
-    if differs(os.path.join(os.path.realpath(cwd), operand)):
+    if depends_on_process(os.path.join(os.path.realpath(cwd), operand)):
         raise ToolError(f"{operand[:80]!r} is another file for each program: name the file itself")
     if why := forbidden(context, path):
         raise ToolError(why)

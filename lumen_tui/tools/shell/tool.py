@@ -89,7 +89,7 @@ def _run(
     )  # fmt: skip
 
 
-def notes(ran: process.Ran, seconds: float) -> list[str]:
+def notes(ran: process.CommandResult, seconds: float) -> list[str]:
     """What there is to say about the end of a command besides its output."""
     found = []
     if ran.over:
