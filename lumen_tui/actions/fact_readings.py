@@ -67,7 +67,7 @@ class FactReadings:
             if state is None or not state.current or job.probe not in state.fact.probes:
                 continue  # changed while it was looked at
             line = _line(state.fact, job.probe, reading, at, users)
-            before = self._index.found(job.fact_id).latest.get(job.probe.id)
+            before = self._index.evidence(job.fact_id).latest.get(job.probe.id)
             if freshness.worth_recording(before, line, state.fact.span):
                 lines.append(line)
                 if before is None or before.outcome != line.outcome:
@@ -109,7 +109,7 @@ class FactReadings:
         lines = []
         for state in open_:
             used = users.of(state.fact) if users else ()
-            last = self._index.found(state.fact.id).decisive
+            last = self._index.evidence(state.fact.id).decisive
             lines += [
                 msgspec.structs.replace(line, at=times.iso(at), used_by=used)
                 for line in last.values() if line.outcome == Outcome.DRIFTED and line.used_by != used

@@ -252,7 +252,7 @@ def confirmation_now(store: Store, change: Change) -> dict[str, Any] | None:
     side = change.after or change.before or {}
     with closing(FactIndex(store.layout)) as index:
         index.refresh()
-        return side if side.get("at") in index.found(change.key).people else None
+        return side if side.get("at") in index.evidence(change.key).people else None
 
 
 def put_confirmation(store: Store, change: Change) -> None:

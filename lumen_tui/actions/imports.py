@@ -18,7 +18,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import beads, imported_lines, importing
-from lumen_tui.store.memory.imported_lines import Stretch
+from lumen_tui.store.memory.imported_lines import LineRange
 from lumen_tui.store.memory.importing import Part, Report
 
 LINES_KIND, FILE_KIND = "imported lines", "imported file"  # of changes
@@ -67,8 +67,8 @@ def _take(store: Store, take: Callable[[Layout, Path, str], Report], path: Path,
 def _changes(layout: Layout, part: Part) -> list[Change]:
     found = [_copied(layout, name) for name in part.copied]
     if part.size:
-        stretch = imported_lines.stretch(layout.root / part.target, part.at, part.size)
-        found.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(stretch)))
+        lines = imported_lines.line_range(layout.root / part.target, part.at, part.size)
+        found.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
     return found
 
 
@@ -81,13 +81,13 @@ def _hash(path: Path) -> Side:
     return None if data is None else {"sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _stretch(change: Change) -> Stretch:
-    return msgspec.convert(change.after or change.before or {}, Stretch)
+def _line_range(change: Change) -> LineRange:
+    return msgspec.convert(change.after or change.before or {}, LineRange)
 
 
 def lines_now(store: Store, change: Change) -> Side:
     """For undo: whether the lines stand together as they came."""
-    stands = imported_lines.find(store.root / change.key, _stretch(change)) >= 0
+    stands = imported_lines.find(store.root / change.key, _line_range(change)) >= 0
     return (change.after or change.before) if stands else None
 
 
@@ -95,7 +95,7 @@ def may_lines(store: Store, change: Change) -> None:
     """For undo: refuse where something was said since of what the lines hold."""
     if change.after is not None:
         raise ActionError(_AGAIN)
-    path, wanted = store.root / change.key, _stretch(change)
+    path, wanted = store.root / change.key, _line_range(change)
     _later(store, path, imported_lines.find(path, wanted), wanted.size)
 
 
@@ -108,7 +108,7 @@ def _later(store: Store, path: Path, at: int, size: int) -> imported_lines.Later
 
 def put_lines(store: Store, change: Change) -> None:
     """For undo: take the lines out again, unless something was said of them since."""
-    path, wanted = store.root / change.key, _stretch(change)
+    path, wanted = store.root / change.key, _line_range(change)
     at = imported_lines.find(path, wanted)
     said = _later(store, path, at, wanted.size)
     try:

@@ -115,7 +115,7 @@ class Freshness:
         known = self._turns.get((state.fact.id, probe.id))
         if known is not None:
             return known
-        last = self._index.found(state.fact.id).latest.get(probe.id)
+        last = self._index.evidence(state.fact.id).latest.get(probe.id)
         return times.epoch(last.at) if last else 0.0
 
     def _probe(self, turn: Turn) -> Probe:

@@ -32,17 +32,29 @@ class GitVersions:
         import subprocess  # 10 ms that only a new version pays
 
         environ = {
-            "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "GIT_DIR": str(self._folder), "HOME": "/nonexistent",
-            "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
-            "GIT_AUTHOR_NAME": "lumen", "GIT_AUTHOR_EMAIL": "lumen@localhost", "GIT_COMMITTER_NAME": "lumen",
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "GIT_DIR": str(self._folder),
+            "HOME": "/nonexistent",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+            "GIT_AUTHOR_NAME": "lumen",
+            "GIT_AUTHOR_EMAIL": "lumen@localhost",
+            "GIT_COMMITTER_NAME": "lumen",
             "GIT_COMMITTER_EMAIL": "lumen@localhost",
-        }  # fmt: skip
+        }
         command = ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsync=all", "-c", "gc.auto=0", *words]
         try:
             ran = subprocess.run(
-                command, input=data, env=environ, capture_output=True, timeout=_SECONDS, cwd=self._folder.parent,
+                command,
+                input=data,
+                env=environ,
+                capture_output=True,
+                timeout=_SECONDS,
+                cwd=self._folder.parent,
                 umask=0o077,
-            )  # fmt: skip
+            )
         except subprocess.TimeoutExpired as error:
             raise GitFailed(f"git {words[0]} took longer than {_SECONDS:.0f} s") from error
         if ran.returncode and check:

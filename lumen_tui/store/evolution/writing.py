@@ -26,9 +26,15 @@ class Written(msgspec.Struct):
 
 
 def rebuild(
-    layout: Layout, known: dict[str, Observation], config: EvolutionConfig, *, now: float, by: str, why: str,
+    layout: Layout,
+    known: dict[str, Observation],
+    config: EvolutionConfig,
+    *,
+    now: float,
+    by: str,
+    why: str,
     free: bool = False,
-) -> Written:  # fmt: skip
+) -> Written:
     """Bring the files in line with what is accepted. `free`: a person decided, so entries may go in any number."""
     done = Written()
     keep_hand_changes(layout, known, config, now)
@@ -89,9 +95,13 @@ def _metrics(layout: Layout, known: dict[str, Observation], texts: dict[str, byt
     entries = sum(len(evolvedfiles.entries(data.decode("utf-8", "replace"))) for data in texts.values())
     states = [one.status for one in known.values()]
     return Metrics(
-        entries, len(states), states.count(Status.PROPOSED), states.count(Status.REJECTED), _sessions(layout),
+        entries,
+        len(states),
+        states.count(Status.PROPOSED),
+        states.count(Status.REJECTED),
+        _sessions(layout),
         sum(map(len, texts.values())),
-    )  # fmt: skip
+    )
 
 
 def _sessions(layout: Layout) -> int:

@@ -1,4 +1,4 @@
-"""The node index, asked for what decay and retention may put away: the very rows that the decay pane counts."""
+"""The node index seen by age: what decay and retention may archive, the same rows that the decay pane counts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _id = msgspec.json.Decoder(_Named)
 
 
 class AgeIndex(NodeIndex):
-    """Active and unprotected nodes by their last touch."""
+    """Active, unprotected nodes by their last touch."""
 
     def load(self) -> AgeIndex:
-        """Take in everything there is now."""
+        """Read the journals to their end."""
         while self.refresh():
             pass
         return self
 
     def untouched_since(self, moment: float) -> list[Aging]:
-        """Those last touched before `moment`, the longest ago first."""
+        """Return the nodes last touched before `moment`, the longest ago first."""
         end = bisect_left(self._fading.keys, moment)
         ages = zip(self._fading.keys[:end], self._fading.rows[:end], strict=True)
         return [Aging(self._name(number), touched) for touched, number in ages]
@@ -40,7 +40,7 @@ class AgeIndex(NodeIndex):
         return _id.decode(self._file.line(self._rows[number].offset)).id
 
     def records(self, rows: list[Aging]) -> Iterator[tuple[Aging, Raw]]:
-        """Each row with its newest record as it stands in the journal; what cannot be decoded is left as it is."""
+        """Yield each row with its newest record from the journal; records that cannot be decoded are skipped."""
         for row in rows:
             number = self._number.get(row.node_id)
             if self._file is None or number is None:
@@ -53,17 +53,17 @@ class AgeIndex(NodeIndex):
                 yield row, record
 
     def protects(self, node_id: str) -> bool:
-        """Whether decay and retention must leave this node alone; unknown ones too."""
+        """Return whether decay and retention must leave this node alone; True for unknown ones."""
         number = self._number.get(node_id)
         return number is None or self._rows[number].protected
 
     def touched(self, node_id: str) -> float:
-        """The last touch of a node, in seconds since 1970; 0 where it is unknown."""
+        """Return when a node was last touched, in seconds since 1970; 0 where that is unknown."""
         number = self._number.get(node_id)
         return 0.0 if number is None else self._rows[number].touched
 
     def still_touched_at(self, expected: Mapping[str, float]) -> bool:
-        """Whether nobody has touched any of these nodes since; cheap where nobody touched anything."""
+        """Return whether nobody has touched any of these nodes since; cheap where nothing was touched at all."""
         if not self._touches.changed():
             return True
         self.load()

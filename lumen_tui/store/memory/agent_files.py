@@ -1,4 +1,4 @@
-"""Between agent files and the state folder: messages as a transcript and back, and the document that is exported."""
+"""Conversion between agent files and the state folder: messages to a transcript and back, and the export document."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from lumen_tui.store.memory.archive import passages
 from lumen_tui.store.sessions.transcript_lines import lines_from
 
 Clean = Callable[[str], str]
-ENTRY = "sdk-agent-file"  # entrypoint of imported lines: whoever speaks there is no operator of ours
+ENTRY = "sdk-agent-file"  # entrypoint of imported lines: the person in them is not this room's operator
 _SYSTEM = "agent-file-system"
 _MOST_EXPORTED = 2000  # messages
 _DEEPEST = 20
 
 
 def block_name(label: str) -> str:
-    """The name of a block here for its label there: `about_user` -> `about-user`."""
+    """Return the block name for an agent file's label: `about_user` -> `about-user`."""
     name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:64].strip("-")
     return ids.check_name(name or f"block-{hashlib.sha256(label.encode()).hexdigest()[:8]}", "block")
 
 
-def session_id(found: AgentFile) -> str:
-    """The transcript that these messages become: the same ones become the same."""
-    data = msgspec.json.encode([found.name, found.messages])
+def session_id(agent_file: AgentFile) -> str:
+    """Return the id of the transcript that these messages become; the same messages give the same id."""
+    data = msgspec.json.encode([agent_file.name, agent_file.messages])
     return _uuid(data)
 
 
@@ -50,17 +50,28 @@ def _uuid(data: bytes) -> str:
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:32]}"
 
 
-def transcript(found: AgentFile, clean: Clean) -> bytes:
-    """The messages as a session file in Claude Code's shape. `clean` makes each text safe and takes out keys."""
-    session, lines, parent = session_id(found), [], None
-    for number, message in enumerate(found.messages):
+def transcript(agent_file: AgentFile, clean: Clean) -> bytes:
+    """Return the messages as a session file in Claude Code's shape, each text made safe by `clean`."""
+    session = session_id(agent_file)
+    lines = []
+    parent = None
+    for number, message in enumerate(agent_file.messages):
         for part, (kind, fields) in enumerate(_parts(message, number)):
             line_id = _uuid(f"{session}:{number}:{part}".encode())
             record = {
-                "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "", "sessionId": session,
-                "version": f"lumen-{__version__}", "gitBranch": "", "entrypoint": ENTRY, "type": kind,
-                **cleaned(shape.shortened(fields), clean), "uuid": line_id, "timestamp": _moment(message.at),
-            }  # fmt: skip
+                "parentUuid": parent,
+                "isSidechain": False,
+                "userType": "external",
+                "cwd": "",
+                "sessionId": session,
+                "version": f"lumen-{__version__}",
+                "gitBranch": "",
+                "entrypoint": ENTRY,
+                "type": kind,
+                **cleaned(shape.shortened(fields), clean),
+                "uuid": line_id,
+                "timestamp": _moment(message.at),
+            }
             line = msgspec.json.encode(record)
             lines.append(line if shape.fits(line) else msgspec.json.encode(shape.cut_hard(record)))
             parent = line_id
@@ -73,7 +84,7 @@ def _moment(text: str) -> str:
 
 
 def cleaned(value: Any, clean: Clean, depth: int = 0) -> Any:
-    """Every text in a JSON value clean, keys too."""
+    """Return a JSON value with `clean` applied to every text in it, keys too."""
     if isinstance(value, str):
         return clean(value)
     if depth > _DEEPEST:
@@ -86,50 +97,50 @@ def cleaned(value: Any, clean: Clean, depth: int = 0) -> Any:
 
 
 def _parts(message: AfMessage, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of one message: one for each block of it."""
+    """Yield (type, fields) of the lines of one message, one for each of its blocks."""
     if message.role == "system":
         yield "system", {"subtype": _SYSTEM, "level": "info", "content": message.text}
     elif message.role == "tool":
         block = shape.result_block(message.answers, message.text, ok=message.ok)
         yield "user", {"message": {"role": "user", "content": [block]}}
     elif message.role == "assistant":
-        found: list[dict[str, Any]] = []
+        blocks_said: list[dict[str, Any]] = []
         if message.thinking:
-            found.append({"type": "thinking", "thinking": message.thinking, "signature": ""})
+            blocks_said.append({"type": "thinking", "thinking": message.thinking, "signature": ""})
         if message.text:
-            found.append(shape.text_block(message.text))
-        found += [shape.use_block(call.id, call.name, call.arguments) for call in message.calls]
-        for block in found:
+            blocks_said.append(shape.text_block(message.text))
+        blocks_said += [shape.use_block(call.id, call.name, call.arguments) for call in message.calls]
+        for block in blocks_said:
             yield "assistant", {"message": shape.assistant(f"msg_{number}", message.model, block, Usage(), "")}
     elif message.text:
         yield "user", {"message": {"role": "user", "content": message.text}}
 
 
 def messages(layout: Layout, session: str) -> list[AfMessage]:
-    """The last messages of a transcript, each whole."""
+    """Return the last messages of a transcript, each whole."""
     fd = files.open_plain(layout.transcript(session))
-    made: deque[tuple[str, AfMessage]] = deque(maxlen=_MOST_EXPORTED)
+    collected: deque[tuple[str, AfMessage]] = deque(maxlen=_MOST_EXPORTED)
     try:
         for _, line in lines_from(fd, 0):
             record = _record(line or b"")
-            if (one := _message(record)) is None:
+            if (message := _message(record)) is None:
                 continue
             key = str((record.get("message") or {}).get("id") or "")
-            if made and key and made[-1][0] == key:
-                made[-1] = (key, _joined(made[-1][1], one))
+            if collected and key and collected[-1][0] == key:
+                collected[-1] = (key, _joined(collected[-1][1], message))
             else:
-                made.append((key, one))
+                collected.append((key, message))
     finally:
         os.close(fd)
-    return [one for _, one in made]
+    return [message for _, message in collected]
 
 
 def _record(line: bytes) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(line)
+        record = msgspec.json.decode(line)
     except UNDECODABLE:
         return {}
-    return found if isinstance(found, dict) and isinstance(found.get("message") or {}, dict) else {}
+    return record if isinstance(record, dict) and isinstance(record.get("message") or {}, dict) else {}
 
 
 def _joined(first: AfMessage, more: AfMessage) -> AfMessage:
@@ -140,7 +151,7 @@ def _joined(first: AfMessage, more: AfMessage) -> AfMessage:
 
 
 def _message(record: dict[str, Any]) -> AfMessage | None:
-    """What one line says; None for lines that are no message."""
+    """Return the message in a line; None for lines that are no message."""
     kind, at = record.get("type"), str(record.get("timestamp") or "")
     if kind == "system":
         ours = record.get("subtype") == _SYSTEM
@@ -158,13 +169,13 @@ def _of_block(block: dict[str, Any], at: str, model: str) -> AfMessage | None:
     kind = block.get("type")
     if kind == "tool_result":
         text = block.get("content")
-        said = text if isinstance(text, str) else msgspec.json.encode(text).decode()
+        content = text if isinstance(text, str) else msgspec.json.encode(text).decode()
         ok = block.get("is_error") is not True
-        return AfMessage("tool", said, at, answers=str(block.get("tool_use_id") or ""), ok=ok)
+        return AfMessage("tool", content, at, answers=str(block.get("tool_use_id") or ""), ok=ok)
     if kind == "tool_use":
-        given = block.get("input")
+        arguments = block.get("input")
         call = AfCall(
-            str(block.get("id") or ""), str(block.get("name") or ""), given if isinstance(given, dict) else {}
+            str(block.get("id") or ""), str(block.get("name") or ""), arguments if isinstance(arguments, dict) else {}
         )
         return AfMessage("assistant", "", at, model, calls=(call,))
     if kind == "thinking":
@@ -175,72 +186,113 @@ def _of_block(block: dict[str, Any], at: str, model: str) -> AfMessage | None:
 
 
 def newest_session(layout: Layout) -> str:
-    """The transcript that was written last; empty where there is none."""
-    found = [path for path in layout.transcripts.glob("*.jsonl") if path.is_file() and not path.is_symlink()]
-    return max(found, key=lambda path: (path.stat().st_mtime, path.stem)).stem if found else ""
+    """Return the id of the transcript that was written last; empty where there is none."""
+    paths = [path for path in layout.transcripts.glob("*.jsonl") if path.is_file() and not path.is_symlink()]
+    return max(paths, key=lambda path: (path.stat().st_mtime, path.stem)).stem if paths else ""
 
 
-def document(layout: Layout, name: str, said: list[AfMessage], clean: Clean, now: float) -> dict[str, Any]:
-    """An agent file in the newer shape. No key, no setting and no tool of ours is in it."""
-    found = [block for block in blocks.read_all(layout) if block.text or block.at]
-    made = [_block_record(number, block) for number, block in enumerate(found)]
-    spoken = [_message_record(number, one) for number, one in enumerate(said)]
-    kept = [_passage_record(number, one) for number, one in enumerate(passages(layout))]
+def document(layout: Layout, name: str, spoken_messages: list[AfMessage], clean: Clean, now: float) -> dict[str, Any]:
+    """Return an agent file in the newer shape. It holds no key, no setting and no tool of this room."""
+    exported = [block for block in blocks.read_all(layout) if block.text or block.at]
+    block_records = [_block_record(number, block) for number, block in enumerate(exported)]
+    message_records = [_message_record(number, item) for number, item in enumerate(spoken_messages)]
+    passage_records = [_passage_record(number, item) for number, item in enumerate(passages(layout))]
     agent: dict[str, Any] = {
-        "id": "agent-0", "name": name, "description": f"exported from lumen-tui {__version__}", "system": "",
-        "agent_type": "letta_v1_agent", "memory_blocks": [], "block_ids": [one["id"] for one in made], "tools": [],
-        "tool_ids": [], "source_ids": [], "tool_rules": [], "tags": [], "messages": spoken,
-        "in_context_message_ids": [], "files_agents": [], "group_ids": [], "tool_exec_environment_variables": {},
+        "id": "agent-0",
+        "name": name,
+        "description": f"exported from lumen-tui {__version__}",
+        "system": "",
+        "agent_type": "letta_v1_agent",
+        "memory_blocks": [],
+        "block_ids": [item["id"] for item in block_records],
+        "tools": [],
+        "tool_ids": [],
+        "source_ids": [],
+        "tool_rules": [],
+        "tags": [],
+        "messages": message_records,
+        "in_context_message_ids": [],
+        "files_agents": [],
+        "group_ids": [],
+        "tool_exec_environment_variables": {},
         "secrets": None,
-    }  # fmt: skip
-    whole = {
-        "agents": [agent], "groups": [], "blocks": made, "files": [], "sources": [], "tools": [], "mcp_servers": [],
-        "archives": [{"id": "archive-0", "name": f"archive of {name}"}] if kept else [], "passages": kept,
-        "metadata": {"exported_by": f"lumen-tui {__version__}"}, "created_at": times.iso(now),
-    }  # fmt: skip
-    return dict(cleaned(whole, clean))
+    }
+    body = {
+        "agents": [agent],
+        "groups": [],
+        "blocks": block_records,
+        "files": [],
+        "sources": [],
+        "tools": [],
+        "mcp_servers": [],
+        "archives": [{"id": "archive-0", "name": f"archive of {name}"}] if passage_records else [],
+        "passages": passage_records,
+        "metadata": {"exported_by": f"lumen-tui {__version__}"},
+        "created_at": times.iso(now),
+    }
+    return dict(cleaned(body, clean))
 
 
 def _block_record(number: int, block: Block) -> dict[str, Any]:
     fields = block.fields
     return {
-        "id": f"block-{number}", "label": fields.label or block.name, "value": block.text, "limit": fields.limit,
-        "description": description(block.name, fields) or None, "read_only": fields.read_only or bool(fields.locked),
-        "is_template": False, "template_name": None, "preserve_on_migration": False,
+        "id": f"block-{number}",
+        "label": fields.label or block.name,
+        "value": block.text,
+        "limit": fields.limit,
+        "description": description(block.name, fields) or None,
+        "read_only": fields.read_only or bool(fields.locked),
+        "is_template": False,
+        "template_name": None,
+        "preserve_on_migration": False,
         "metadata": {"trust": block.trust, "by": block.by, "at": block.at},
-    }  # fmt: skip
+    }
 
 
-def _message_record(number: int, one: AfMessage) -> dict[str, Any]:
+def _message_record(number: int, message: AfMessage) -> dict[str, Any]:
     content: list[dict[str, Any]] = []
-    if one.thinking:
-        content.append({"type": "reasoning", "is_native": True, "reasoning": one.thinking, "signature": None})
-    if one.text:
-        content.append({"type": "text", "text": one.text})
+    if message.thinking:
+        content.append({"type": "reasoning", "is_native": True, "reasoning": message.thinking, "signature": None})
+    if message.text:
+        content.append({"type": "text", "text": message.text})
     calls = [
-        {"id": call.id, "type": "function",
-         "function": {"name": call.name, "arguments": msgspec.json.encode(call.arguments).decode()}}
-        for call in one.calls
-    ]  # fmt: skip
-    returns = [{"status": "success" if one.ok else "error", "stdout": None, "stderr": None}]
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": msgspec.json.encode(call.arguments).decode()},
+        }
+        for call in message.calls
+    ]
+    returns = [{"status": "success" if message.ok else "error", "stdout": None, "stderr": None}]
     return {
-        "id": f"message-{number}", "type": "message", "role": one.role, "content": content, "name": None,
-        "model": one.model or None, "agent_id": "agent-0", "tool_calls": calls or None,
-        "tool_call_id": one.answers or None, "tool_returns": returns if one.role == "tool" else [],
-        "created_at": one.at or times.iso(0),
-    }  # fmt: skip
+        "id": f"message-{number}",
+        "type": "message",
+        "role": message.role,
+        "content": content,
+        "name": None,
+        "model": message.model or None,
+        "agent_id": "agent-0",
+        "tool_calls": calls or None,
+        "tool_call_id": message.answers or None,
+        "tool_returns": returns if message.role == "tool" else [],
+        "created_at": message.at or times.iso(0),
+    }
 
 
-def _passage_record(number: int, one: Passage) -> dict[str, Any]:
+def _passage_record(number: int, passage: Passage) -> dict[str, Any]:
     return {
-        "id": f"passage-{number}", "archive_id": "archive-0", "text": one.content, "tags": list(one.tags),
-        "created_at": one.created_at, "file_name": one.source or None,
-        "metadata": {"kind": one.kind, "importance": str(one.importance), "trust": one.trust},
-    }  # fmt: skip
+        "id": f"passage-{number}",
+        "archive_id": "archive-0",
+        "text": passage.content,
+        "tags": list(passage.tags),
+        "created_at": passage.created_at,
+        "file_name": passage.source or None,
+        "metadata": {"kind": passage.kind, "importance": str(passage.importance), "trust": passage.trust},
+    }
 
 
-def write_document(path: str, whole: dict[str, Any]) -> int:
+def write_document(path: str, body: dict[str, Any]) -> int:
     """Write an agent file at the operator's path, readable by nobody else; returns its size in bytes."""
-    data = msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
+    data = msgspec.json.format(msgspec.json.encode(body), indent=1) + b"\n"
     files.replace(path, data)
     return len(data)

@@ -19,14 +19,14 @@ class ArchiveDamage:
         self.revision = 0
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self._follower.close()
 
     def refresh(self) -> bool:
-        """Look at what is new; True while there is more of it."""
+        """Check the next part of what is new; return whether there is more."""
         if not self._follower.pending():
             return False
-        offset, data = self._follower.poll(PIECE)  # an archive may be large, and a picture waits for no more than that
+        offset, data = self._follower.poll(PIECE)  # an archive may be large: a snapshot waits for one piece only
         for at, line in split_lines(data, offset):
             try:
                 archive.decode(line)

@@ -1,6 +1,6 @@
 """Issues of beads (issues.jsonl) as memory nodes: nothing of an issue is lost, and the mapping never varies.
 
-An issue becomes a discovery under its own id; what has no place in a node stands in metadata.beads.
+An issue becomes a discovery under its own id; what has no place in a node goes to metadata.beads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RELATIONS = {"parent-child": "parent_child", "discovered-from": "discovered_fro
 
 
 def issues_file(path: Path) -> Path | None:
-    """The file of issues that `path` is or holds."""
+    """Return the file of issues that `path` is or holds."""
     if path.is_file():
         return path
     names = ("issues.jsonl", "beads.jsonl", ".beads/issues.jsonl", ".beads/beads.jsonl")
@@ -33,7 +33,7 @@ def issues_file(path: Path) -> Path | None:
 
 
 def import_beads(layout: Layout, path: Path, now: str) -> Report:
-    """Take over the issues of one file, and their dependencies as relationships."""
+    """Import the issues of one file, and their dependencies as relationships."""
     issues: list[Source] = []
     edges: list[Source] = []
     for source in importing.read_lines(path):
@@ -53,7 +53,7 @@ def import_beads(layout: Layout, path: Path, now: str) -> Report:
 
 
 def _issue(source: Source) -> dict[str, Any] | None:
-    """The issue in a line; None where it is none, with the reason noted in `source`."""
+    """Return the issue in a line; None where there is none, with the reason set on `source`."""
     try:
         issue = msgspec.json.decode(source.line)
     except UNDECODABLE as error:
@@ -74,7 +74,7 @@ def _line(source: Source, record: dict[str, Any]) -> Source:
 
 
 def node_id(beads_id: str) -> str:
-    """The issue's own id, or where that cannot be an id here, one made from it."""
+    """Return the issue's own id, or one derived from it where it is not a valid id here."""
     try:
         return ids.check_file_name(beads_id)
     except ids.BadId:
@@ -113,41 +113,41 @@ def _tags(issue: dict[str, Any]) -> list[str]:
 
 
 def _metadata(issue: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     priority = issue.get("priority")
     if isinstance(priority, int) and 0 <= priority <= 4:
-        found["priority"] = f"P{min(priority, 3)}"
+        metadata["priority"] = f"P{min(priority, 3)}"
     status = _text(issue, "status")
     if status == "closed":
-        found["status"] = "archived"
-        found["archive_reason"] = _text(issue, "close_reason") or "closed in beads"
-        found["archived_at"] = _text(issue, "closed_at") or _text(issue, "updated_at") or _LONG_AGO
+        metadata["status"] = "archived"
+        metadata["archive_reason"] = _text(issue, "close_reason") or "closed in beads"
+        metadata["archived_at"] = _text(issue, "closed_at") or _text(issue, "updated_at") or _LONG_AGO
     elif status == "tombstone":
-        found["status"] = "deleted"
-        found["deleted_at"] = _text(issue, "deleted_at") or _LONG_AGO
+        metadata["status"] = "deleted"
+        metadata["deleted_at"] = _text(issue, "deleted_at") or _LONG_AGO
     elif status == "pinned":
-        found["pinned"] = True
+        metadata["pinned"] = True
     if node_id(issue["id"]) != issue["id"]:
-        found["beads_id"] = issue["id"]
-    found["beads"] = {key: value for key, value in issue.items() if key not in _IN_THE_NODE}
-    return found
+        metadata["beads_id"] = issue["id"]
+    metadata["beads"] = {key: value for key, value in issue.items() if key not in _IN_THE_NODE}
+    return metadata
 
 
 def _edges(issue: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Its dependencies. Where B blocks A or is A's parent, beads writes it at A; our edge begins at B."""
+    """Yield an issue's dependencies. Where B blocks A or is A's parent, beads has it on A; our edge begins at B."""
     dependencies = issue.get("dependencies")
-    for found in dependencies if isinstance(dependencies, list) else ():
-        target = _text(found, "depends_on_id") if isinstance(found, dict) else ""
+    for dependency in dependencies if isinstance(dependencies, list) else ():
+        target = _text(dependency, "depends_on_id") if isinstance(dependency, dict) else ""
         if not target:
             continue
-        here, there = node_id(_text(found, "issue_id") or issue["id"]), node_id(target)
-        kind = _text(found, "type")
+        source, target_id = node_id(_text(dependency, "issue_id") or issue["id"]), node_id(target)
+        kind = _text(dependency, "type")
         relation = _RELATIONS.get(kind, "related")
         backwards = relation in ("blocks", "parent_child")
         edge = {
-            "from_id": there if backwards else here,
-            "to_id": here if backwards else there,
+            "from_id": target_id if backwards else source,
+            "to_id": source if backwards else target_id,
             "type": relation,
-            "created_at": _text(found, "created_at") or _text(issue, "created_at") or _LONG_AGO,
+            "created_at": _text(dependency, "created_at") or _text(issue, "created_at") or _LONG_AGO,
         }
         yield edge if relation != "related" or kind == "related" else {**edge, "beads_type": kind}

@@ -1,7 +1,7 @@
-"""blocks/: a Markdown file for each block as it stands, the history of all, and every text that a block ever had.
+"""The blocks/ folder: a Markdown file for each block, the history of all, and every text that a block ever had.
 
-A file is front matter and then the text, with one newline behind it. Its `step` says on which step of the history it
-stands, so that an edit by hand that began before an agent's step is known as such.
+A file is front matter and then the text, with one newline after it. Its `step` says which step of the history it is
+at, so that an edit by hand that began before an agent's step is recognized as such.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _KNOWN = {"step": int, "description": str, "limit": int, "read_only": bool, "loc
 
 
 class Damaged(files.StoreError):
-    """A kept text that is gone, or is not what its hash says."""
+    """A stored text is gone, or does not match its hash."""
 
 
 class OnDisk(msgspec.Struct, frozen=True):
-    """What stands in a block's file. `step` is 0 where the file names none."""
+    """The content of a block's file. `step` is 0 where the file names none."""
 
     text: str
     fields: Fields
@@ -40,12 +40,12 @@ class OnDisk(msgspec.Struct, frozen=True):
 
 
 def path_of(layout: Layout, name: str) -> Path:
-    """The file of a block. BadId for what is no name."""
+    """Return the path of a block's file. BadId for an invalid name."""
     return layout.blocks / f"{ids.check_name(name, 'block')}.md"
 
 
 def text_path(layout: Layout, digest: str) -> Path:
-    """Where a text stands that a block had."""
+    """Return the path of a text that a block had."""
     return layout.block_texts / f"{ids.check_name(digest, 'hash')}.md"
 
 
@@ -54,9 +54,9 @@ def digest_of(text: str) -> str:
 
 
 def read_file(layout: Layout, name: str, last: Step | None) -> OnDisk | None:
-    """The block's file; None where there is none. BadFile where a person must mend it.
+    """Read a block's file; None where there is none. BadFile where a person must repair it.
 
-    One without front matter says nothing of limit and purpose: those of the `last` step stay.
+    A file without front matter keeps the limit and the purpose of the `last` step.
     """
     path = path_of(layout, name)
     data = files.read(path, _MOST_BYTES + 1)
@@ -65,32 +65,32 @@ def read_file(layout: Layout, name: str, last: Step | None) -> OnDisk | None:
     if len(data) > _MOST_BYTES:
         raise BadFile(f"it has over {_MOST_BYTES:,} bytes: no block may be that long")
     try:
-        whole = data.decode()
+        content = data.decode()
     except UnicodeDecodeError as error:
         raise BadFile(f"it is not UTF-8 (byte {error.start})") from error
-    table, text = _split(whole)
+    table, text = _split(content)
     step, fields = _fields(table)
-    if last is not None and last.how != "removed" and not _is_fenced(whole):
+    if last is not None and last.how != "removed" and not _is_fenced(content):
         fields = last.fields
     return OnDisk(text, fields, step, digest_of(text), os.stat(path).st_mtime)
 
 
-def _is_fenced(whole: str) -> bool:
-    return whole.partition("\n")[0].strip() == FENCE
+def _is_fenced(content: str) -> bool:
+    return content.partition("\n")[0].strip() == FENCE
 
 
-def _split(whole: str) -> tuple[dict[str, Any], str]:
-    """Front matter and text. A file without front matter is all text: somebody laid it there."""
-    rest = whole
+def _split(content: str) -> tuple[dict[str, Any], str]:
+    """Split into front matter and text. A file without front matter, put there by hand, is all text."""
+    text = content
     table: dict[str, Any] = {}
-    if _is_fenced(whole):
-        lines = whole.split("\n")
+    if _is_fenced(content):
+        lines = content.split("\n")
         closing = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == FENCE), 0)
         if not closing:
             raise BadFile(f"the front matter is not closed with a {FENCE} line", len(lines))
         table = parse_toml("\n".join(lines[1:closing]), first_line=2)
-        rest = "\n".join(lines[closing + 1 :])
-    return table, rest.removesuffix("\n")
+        text = "\n".join(lines[closing + 1 :])
+    return table, text.removesuffix("\n")
 
 
 def _fields(table: dict[str, Any]) -> tuple[int, Fields]:
@@ -108,7 +108,7 @@ def _fields(table: dict[str, Any]) -> tuple[int, Fields]:
 
 
 def file_bytes(text: str, fields: Fields, step: int) -> bytes:
-    """A block's file as it is written."""
+    """Return the bytes of a block's file."""
     import tomli_w
 
     table = {"step": step, **{key: value for key, value in msgspec.to_builtins(fields).items() if value != ""}}
@@ -117,7 +117,7 @@ def file_bytes(text: str, fields: Fields, step: int) -> bytes:
 
 
 def write_file(layout: Layout, step: Step, text: str, may: Callable[[], bool]) -> None:
-    """Make a block's file what its step says, where it `may` be: asked at the last moment, when all is prepared."""
+    """Write or remove a block's file as its step says, if `may` agrees at the last moment, when all is prepared."""
     path = path_of(layout, step.name)
     if step.how == "removed":
         if may():
@@ -133,8 +133,8 @@ def write_file(layout: Layout, step: Step, text: str, may: Callable[[], bool]) -
 
 
 def names(layout: Layout, history: dict[str, list[Step]]) -> list[str]:
-    """The standard blocks, then all others that have a file or a history."""
-    found = set(history)
+    """Return the standard blocks, then all others that have a file or a history."""
+    known = set(history)
     try:
         entries = os.listdir(layout.blocks)
     except FileNotFoundError:
@@ -142,8 +142,8 @@ def names(layout: Layout, history: dict[str, list[Step]]) -> list[str]:
     for entry in entries:
         stem, dot, ending = entry.rpartition(".")
         if dot and ending == "md" and _is_name(stem):
-            found.add(stem)
-    return [*STANDARD, *sorted(found - set(STANDARD))][: 2 * MOST_BLOCKS]
+            known.add(stem)
+    return [*STANDARD, *sorted(known - set(STANDARD))][: 2 * MOST_BLOCKS]
 
 
 def _is_name(text: str) -> bool:
@@ -154,11 +154,11 @@ def _is_name(text: str) -> bool:
 
 
 def history(layout: Layout) -> dict[str, list[Step]]:
-    """The steps of each block, oldest first. A damaged line hides only itself."""
-    found: dict[str, list[Step]] = {}
+    """Return the steps of each block, oldest first. A damaged line hides only itself."""
+    by_name: dict[str, list[Step]] = {}
     for step in _steps(layout):
-        found.setdefault(step.name, []).append(step)
-    return found
+        by_name.setdefault(step.name, []).append(step)
+    return by_name
 
 
 def _steps(layout: Layout) -> Iterator[Step]:
@@ -166,7 +166,7 @@ def _steps(layout: Layout) -> Iterator[Step]:
 
 
 def keep_text(layout: Layout, text: str) -> str:
-    """Keep a text under its hash, durably; returns the hash."""
+    """Store a text under its hash, durably; return the hash."""
     digest = digest_of(text)
     path = text_path(layout, digest)
     if files.read(path, _MOST_BYTES) != text.encode():
@@ -176,17 +176,17 @@ def keep_text(layout: Layout, text: str) -> str:
 
 
 def kept_text(layout: Layout, step: Step) -> str:
-    """The text of a step, byte for byte. Damaged where it is not there as it was."""
+    """Return the text of a step, byte for byte. Damaged where it is missing or altered."""
     return "" if step.how == "removed" else text_at(layout, step.text)
 
 
 def text_at(layout: Layout, digest: str) -> str:
-    """The text with this hash. Damaged where it is not there as it was."""
+    """Return the text with this hash. Damaged where it is missing or altered."""
     path = text_path(layout, digest)
     data = files.read(path, _MOST_BYTES)
     if data is None or hashlib.sha256(data).hexdigest() != digest:
-        why = "is gone" if data is None else "is not what was kept"
-        raise Damaged(f"{path} {why}: steps with that text cannot be put back, all others can")
+        damage = "is gone" if data is None else "is not what was kept"
+        raise Damaged(f"{path} {damage}: steps with that text cannot be put back, all others can")
     return data.decode()
 
 

@@ -1,4 +1,4 @@
-"""Capsules on disk, one for each loop that woke; and the newest packets, read from the end of their journal."""
+"""Capsules on disk, one for each loop that woke, and the newest packets, read from the end of their journal."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST = 1024 * 1024  # bytes of a capsule that are read
 
 
 def path(layout: Layout, loop: int) -> Path:
-    """Where the capsule stands with which a loop woke."""
+    """Return the path of the capsule that a loop woke with."""
     return layout.capsules / f"{int(loop)}.json"
 
 
 def write(layout: Layout, capsule: Capsule, keep: int) -> None:
-    """Write a capsule durably, and only then take away those beyond the newest `keep`."""
+    """Write a capsule durably, and only then remove those beyond the newest `keep`."""
     directories.make_folder(layout.capsules)
     files.replace(path(layout, capsule.loop), msgspec.json.format(clean_line(msgspec.json.encode(capsule)), indent=1))
     for loop in listed(layout)[: -max(1, keep)]:
@@ -33,7 +33,7 @@ def write(layout: Layout, capsule: Capsule, keep: int) -> None:
 
 
 def read(layout: Layout, loop: int) -> Capsule | None:
-    """The capsule with which a loop woke, safe to show; None where there is none, or none that can be read."""
+    """Return the capsule that a loop woke with, safe to show; None where there is none that can be read."""
     try:
         data = files.read(path(layout, loop), _MOST)
         return None if data is None else decode_safe(data, Capsule)
@@ -42,7 +42,7 @@ def read(layout: Layout, loop: int) -> Capsule | None:
 
 
 def listed(layout: Layout) -> list[int]:
-    """The loops whose capsule is kept, the oldest first."""
+    """Return the loops whose capsule is kept, the oldest first."""
     try:
         names = os.listdir(layout.capsules)
     except OSError:
@@ -51,25 +51,25 @@ def listed(layout: Layout) -> list[int]:
 
 
 def recent_packets(layout: Layout, count: int) -> tuple[Packet, ...]:
-    """The newest packets, oldest first, safe to show. Damaged lines are passed over."""
+    """Return the newest packets, oldest first, safe to show. Damaged lines are skipped."""
     try:
         fd = files.open_plain(layout.packets)
     except (FileNotFoundError, files.Refused):  # the last is a problem of its own: misplaced.py
         return ()
-    found: list[Packet] = []
+    packets: list[Packet] = []
     try:
         for _, line in backwards.lines(fd):
-            if len(found) >= count:
+            if len(packets) >= count:
                 break
             if packet := packet_in(line):
-                found.append(packet)
+                packets.append(packet)
     finally:
         os.close(fd)
-    return tuple(reversed(found))
+    return tuple(reversed(packets))
 
 
 def packet_in(line: bytes) -> Packet | None:
-    """The packet of a line, safe to show; None where it cannot be read."""
+    """Return the packet of a line, safe to show; None where it cannot be read."""
     try:
         return decode_safe(line, Packet)
     except UNDECODABLE:

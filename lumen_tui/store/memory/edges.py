@@ -1,4 +1,4 @@
-"""relationships.jsonl: typed edges between nodes and work units. A later line may take an earlier one back."""
+"""Typed edges between nodes and work units, in relationships.jsonl. A later line may withdraw an earlier one."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 def in_force(layout: Layout) -> Iterator[Edge]:
-    """The edges that stand, in the order in which they were first drawn."""
+    """Yield the edges in force, in the order in which they were first drawn."""
     removed: dict[Edge, bool] = {}
     for line in Journal(layout.relationships).lines():
         try:
-            found = _decode(line)
+            record = _decode(line)
         except UNDECODABLE:
             continue
-        removed[Edge(found.from_id, found.to_id, found.type)] = found.removed
-    yield from (edge for edge, gone in removed.items() if not gone)
+        removed[Edge(record.from_id, record.to_id, record.type)] = record.removed
+    yield from (edge for edge, is_removed in removed.items() if not is_removed)
 
 
 def drawn(layout: Layout, edge: Edge) -> tuple[str, str]:
-    """(when, by whom) an edge was drawn last; empty where nothing says so."""
+    """Return (when, by whom) an edge was last drawn; empty texts where it was not."""
     last = ("", "")
     for line in Journal(layout.relationships).lines():
         try:
-            found = _decode(line)
+            record = _decode(line)
         except UNDECODABLE:
             continue
-        if edge == (found.from_id, found.to_id, found.type) and not found.removed:
-            last = (found.created_at, found.created_by)
+        if edge == (record.from_id, record.to_id, record.type) and not record.removed:
+            last = (record.created_at, record.created_by)
     return last
 
 
 def draw(layout: Layout, edge: Edge, *, at: str, by: str, removed: bool = False) -> None:
-    """Append a line that draws the edge, or takes it back."""
+    """Append a line that draws the edge, or withdraws it."""
     line = {"from_id": edge.start, "to_id": edge.finish, "type": edge.type, "created_at": at, "created_by": by}
     Journal(layout.relationships).append({**line, **({"removed": True} if removed else {}), "schema": 1})

@@ -1,4 +1,4 @@
-"""Facts as they stand: the nodes that hold them, and what probes and persons found since."""
+"""Facts in their current state: the nodes that hold them, and what probes and people found since."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class _Touch(msgspec.Struct):
 _touch = msgspec.json.Decoder(_Touch).decode
 
 
-class Found:
-    """All that was found of one fact."""
+class FactEvidence:
+    """Everything that probes and people have found about one fact."""
 
     def __init__(self) -> None:
         self.held: dict[str, float] = {}  # probe -> when it last confirmed
         self.latest: dict[str, Confirmation] = {}  # probe -> its last line
-        self.decisive: dict[str, Confirmation] = {}  # probe -> its last line that told something
+        self.decisive: dict[str, Confirmation] = {}  # probe -> its last line with a result
         self.since: dict[str, float] = {}  # probe -> since when it says otherwise
         self.people: dict[str, str] = {}  # moment -> who confirmed then
 
     def take(self, line: Confirmation) -> None:
-        """Take in a line; in the order in which they were written."""
+        """Take in one line; lines come in the order in which they were written."""
         if line.kind == "person":
             if line.outcome == Outcome.WITHDRAWN:
                 self.people.pop(line.at, None)
@@ -63,7 +63,7 @@ class Found:
             self.since.setdefault(probe, at)
 
     def person(self) -> tuple[float, str]:
-        """When a person confirmed last, and who; (0, "") for never."""
+        """Return when a person last confirmed, and who; (0, "") for never."""
         return max(((times.epoch(at), by) for at, by in self.people.items()), default=(0.0, ""))
 
 
@@ -71,26 +71,27 @@ class FactIndex:
     """Follows the journals. Not safe for use by two threads at once."""
 
     def __init__(self, layout: Layout) -> None:
-        self._memory, self._lines = Follower(layout.memory), Follower(layout.confirmations)
+        self._memory = Follower(layout.memory)
+        self._lines = Follower(layout.confirmations)
         self._touches = Follower(layout.touches)
         self.damage = Damage("memory/confirmations.jsonl", self._lines)
         self.revision = 0
         self._facts: dict[str, Fact] = {}
-        self._found: dict[str, Found] = {}
+        self._evidence: dict[str, FactEvidence] = {}
         self._uses: dict[str, int] = {}
         self._states: dict[str, FactState] = {}
-        self._stale: set[str] = set()  # facts whose state has to be made anew
+        self._stale: set[str] = set()  # facts whose state has to be computed again
         self._view: FactsView | None = None
 
     def close(self) -> None:
-        """Let go of the journals; what was taken in can still be asked for."""
+        """Close the journals; what was read can still be asked for."""
         for follower in (self._memory, self._lines, self._touches):
             follower.close()
 
     def refresh(self) -> bool:
-        """Take in what is new; True where there was something."""
+        """Read what is new; return whether there was anything."""
         news = self._follow(self._memory, self._facts, self._take_nodes)
-        news |= self._follow(self._lines, self._found, self._take_lines)
+        news |= self._follow(self._lines, self._evidence, self._take_lines)
         if self._facts and self._touches.changed():
             news |= self._follow(self._touches, self._uses, self._take_touches)
         if news:
@@ -122,7 +123,7 @@ class FactIndex:
             try:
                 fact = fact_of(decode_node(line))
             except UNDECODABLE:
-                continue  # the index of nodes tells of damaged lines
+                continue  # the node index reports damaged lines
             if fact is not None:
                 self._facts[fact.id] = fact
                 self._stale.update((fact.id, fact.supersedes))
@@ -132,13 +133,13 @@ class FactIndex:
     def _take_lines(self, offset: int, data: bytes) -> bool:
         for at, line in split_lines(data, offset):
             try:
-                found = _confirmation(line)
+                confirmation = _confirmation(line)
             except UNDECODABLE as error:
                 self.damage.add(at, line, str(error))
                 continue
-            self._found.setdefault(found.fact_id, Found()).take(_safe(found))
-            fact = self._facts.get(found.fact_id)
-            self._stale.update((found.fact_id, fact.supersedes if fact else ""))
+            self._evidence.setdefault(confirmation.fact_id, FactEvidence()).take(_safe(confirmation))
+            fact = self._facts.get(confirmation.fact_id)
+            self._stale.update((confirmation.fact_id, fact.supersedes if fact else ""))
         return True
 
     def _take_touches(self, offset: int, data: bytes) -> bool:
@@ -152,50 +153,61 @@ class FactIndex:
         return True
 
     def states(self) -> tuple[FactState, ...]:
-        """Every fact, retired and superseded ones too, as of the last refresh."""
+        """Return every fact, retired and superseded ones too, as of the last refresh."""
         for fact_id in self._stale & self._facts.keys():
             self._states[fact_id] = self._state(self._facts[fact_id])
         self._stale.clear()
         return tuple(self._states.values())
 
     def view(self) -> FactsView:
-        """The summary of all facts, as of the last refresh."""
+        """Return the summary of all facts, as of the last refresh."""
         if self._view is None:
             self._view = freshness.view(self.states())
         return self._view
 
     def get(self, fact_id: str) -> FactState | None:
-        """One fact, None where there is none."""
+        """Return one fact, or None where there is none."""
         fact = self._facts.get(fact_id)
         return None if fact is None else self._state(fact)
 
-    def found(self, fact_id: str) -> Found:
-        """What was found of a fact; empty where nothing was."""
-        return self._found.get(fact_id) or Found()
+    def evidence(self, fact_id: str) -> FactEvidence:
+        """Return what was found about a fact; empty where nothing was."""
+        return self._evidence.get(fact_id) or FactEvidence()
 
     def _state(self, fact: Fact) -> FactState:
-        found = self.found(fact.id)
-        person_at, person = found.person()
-        held = [found.held.get(probe.id, 0.0) for probe in fact.probes]
-        by_probes = min(held, default=0.0)
-        lines = [line for probe in fact.probes if (line := found.latest.get(probe.id))]
-        off = [(found.since[probe.id], found.decisive[probe.id]) for probe in fact.probes if probe.id in found.since]
+        evidence = self.evidence(fact.id)
+        person_at, person = evidence.person()
+        confirmed = [evidence.held.get(probe.id, 0.0) for probe in fact.probes]
+        by_probes = min(confirmed, default=0.0)
+        lines = [line for probe in fact.probes if (line := evidence.latest.get(probe.id))]
+        contradictions = [
+            (evidence.since[probe.id], evidence.decisive[probe.id])
+            for probe in fact.probes
+            if probe.id in evidence.since
+        ]
         last = max(lines, key=lambda line: line.at, default=None)
         failing = [line.evidence for line in lines if line.outcome == Outcome.FAILED]
-        first = min(off, key=lambda pair: pair[0], default=None)
-        if first is not None and not found.held and person_at <= first[0]:
+        first = min(contradictions, key=lambda pair: pair[0], default=None)
+        if first is not None and not evidence.held and person_at <= first[0]:
             person_at, person = 0.0, ""  # what never held was not confirmed by whoever claimed it
         return FactState(
-            fact, max(person_at, by_probes), person if person_at > by_probes else "probe" if by_probes else "",
-            times.epoch(last.at) if last else 0.0, first[0] if first else 0.0, first[1].value if first else "",
-            (first[1] if first else last or _NOTHING).evidence, failing[0] if failing else "",
-            first[1].used_by if first else (), self._uses.get(fact.id, 0), self._settled(fact),
-        )  # fmt: skip
+            fact,
+            max(person_at, by_probes),
+            person if person_at > by_probes else "probe" if by_probes else "",
+            times.epoch(last.at) if last else 0.0,
+            first[0] if first else 0.0,
+            first[1].value if first else "",
+            (first[1] if first else last or _NOTHING).evidence,
+            failing[0] if failing else "",
+            first[1].used_by if first else (),
+            self._uses.get(fact.id, 0),
+            self._settled(fact),
+        )
 
     def _settled(self, fact: Fact) -> bool:
-        """Whether a person confirmed what came in the place of this one, or took that away."""
+        """Return whether a person confirmed, or removed, the fact that replaced this one."""
         after = self._facts.get(fact.superseded_by)
-        return after is not None and (bool(self.found(after.id).people) or after.status in ("archived", "deleted"))
+        return after is not None and (bool(self.evidence(after.id).people) or after.status in ("archived", "deleted"))
 
 
 _NOTHING = Confirmation("", "", "")
@@ -207,32 +219,32 @@ def _safe(line: Confirmation) -> Confirmation:
 
 
 def record(layout: Layout, lines: Iterable[Confirmation]) -> None:
-    """Append what was found, durably."""
+    """Append confirmations durably."""
     if data := b"".join([encode(line) for line in lines]):
         files.append(layout.confirmations, data)
 
 
 def states(layout: Layout) -> tuple[FactState, ...]:
-    """Every fact as it stands now, for somebody who looks once."""
+    """Return every fact in its current state, for a caller that needs it once."""
     with closing(FactIndex(layout)) as index:
         index.refresh()
         return index.states()
 
 
 def marks(layout: Layout, now: float) -> dict[str, str]:
-    """What goes beside facts that are not fresh, by the id of the node: for context blocks, capsules, ready pages."""
-    found = {state.fact.id: freshness.mark(state, now) for state in states(layout)}
-    return {fact_id: words for fact_id, words in found.items() if words}
+    """Return what is shown beside facts that are not fresh, by node id: for context blocks, capsules, ready pages."""
+    texts = {state.fact.id: freshness.mark(state, now) for state in states(layout)}
+    return {fact_id: words for fact_id, words in texts.items() if words}
 
 
 def against(layout: Layout, wu_id: str, now: float) -> tuple[str, ...]:
-    """What a work unit relies on and is not so any more: each claim with its mark."""
-    found = [state for state in states(layout) if state.alarming and wu_id in state.used_by]
-    return tuple([f"{one_line(state.fact.title, 200)} {freshness.mark(state, now)}" for state in found])
+    """Return the claims that a work unit relies on and that no longer hold, each with its mark."""
+    contradicted = [state for state in states(layout) if state.alarming and wu_id in state.used_by]
+    return tuple([f"{one_line(state.fact.title, 200)} {freshness.mark(state, now)}" for state in contradicted])
 
 
 def texts_in_use(layout: Layout) -> Iterator[tuple[str, str]]:
-    """(name, text) of what is current: CLAUDE.md, wake-state, the newest capsule. Open work units come from work."""
+    """Yield (name, text) of what is current: CLAUDE.md, wake-state, the newest capsule; work units come from work."""
     elsewhere = load_config(layout)[0].evolution.claude_md
     named = [("CLAUDE.md", layout.claude_md), ("wake-state.md", layout.wake_state)]
     named += [("CLAUDE.md", from_home(elsewhere))] if elsewhere else []
@@ -248,7 +260,7 @@ def texts_in_use(layout: Layout) -> Iterator[tuple[str, str]]:
 
 def _newest(folder: Path) -> list[Path]:
     try:
-        found = [path for path in folder.iterdir() if not path.name.startswith(".")]
-        return sorted(found, key=lambda path: path.stat().st_mtime)[-1:]
+        paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        return sorted(paths, key=lambda path: path.stat().st_mtime)[-1:]
     except OSError:
         return []

@@ -1,4 +1,4 @@
-"""The lines that an import appended to a journal, found again and taken out, as long as nothing builds on them."""
+"""Undo of an import: the lines that it appended to a journal are found again and removed, if nothing builds on them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lumen_tui.storage import files, rewriting
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 
-_FIRST = 300  # bytes of the first line by which a stretch is found where the journal was rewritten
+_FIRST = 300  # bytes of the first line by which a range is found after the journal was rewritten
 _STAMPS = ("updated_at", "updated_by")
 
 
-class Stretch(msgspec.Struct):
-    """Lines that stand one behind the other in a journal: where they began, and what they are."""
+class LineRange(msgspec.Struct):
+    """Consecutive lines in a journal: their offset and size in bytes, their hash, and how the first begins."""
 
     at: int
     size: int
@@ -29,18 +29,18 @@ class Stretch(msgspec.Struct):
     first: str
 
 
-def stretch(path: Path, at: int, size: int) -> Stretch:
-    """The lines that stand there now."""
+def line_range(path: Path, at: int, size: int) -> LineRange:
+    """Return the lines that are at this place now."""
     fd = files.open_plain(path)
     try:
         data = os.pread(fd, size, at)
     finally:
         os.close(fd)
-    return Stretch(at, size, hashlib.sha256(data).hexdigest(), data[:_FIRST].decode(errors="replace"))
+    return LineRange(at, size, hashlib.sha256(data).hexdigest(), data[:_FIRST].decode(errors="replace"))
 
 
-def find(path: Path, wanted: Stretch) -> int:
-    """Where the lines stand now; -1 where they do not stand together any more."""
+def find(path: Path, lines_wanted: LineRange) -> int:
+    """Return the offset of the lines now; -1 where they are no longer together."""
     try:
         fd = files.open_plain(path)
     except FileNotFoundError:
@@ -49,12 +49,12 @@ def find(path: Path, wanted: Stretch) -> int:
         if not os.fstat(fd).st_size:
             return -1
         with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as data:
-            return _find(data, wanted)
+            return _find(data, lines_wanted)
     finally:
         os.close(fd)
 
 
-def _find(data: mmap.mmap, wanted: Stretch) -> int:
+def _find(data: mmap.mmap, wanted: LineRange) -> int:
     at, first = wanted.at, wanted.first.encode()
     while at >= 0:
         if hashlib.sha256(data[at : at + wanted.size]).hexdigest() == wanted.sha256:
@@ -66,15 +66,15 @@ def _find(data: mmap.mmap, wanted: Stretch) -> int:
 
 
 class Later(NamedTuple):
-    """What later lines say of the records of a stretch."""
+    """What later lines say about the records of a range."""
 
-    changed: str = ""  # the id of one that is not as it came
-    again: frozenset[str] = frozenset()  # those that are as they came: what was said of them was taken back
-    end: int = 0  # bytes of the journal that were looked at
+    changed: str = ""  # the id of one that differs from what was imported
+    again: frozenset[str] = frozenset()  # those that are as imported: changes to them were undone
+    end: int = 0  # up to which offset the journal was read
 
 
 def later(path: Path, at: int, size: int) -> Later:
-    """Whether something builds on the stretch that stands there."""
+    """Return what builds on the range at this place."""
     fd = files.open_plain(path)
     try:
         came, behind = os.pread(fd, size, at), os.pread(fd, os.fstat(fd).st_size - at - size, at + size)
@@ -90,7 +90,7 @@ def later(path: Path, at: int, size: int) -> Later:
 
 
 def _newest(lines: bytes, wanted: Set[str]) -> dict[str, Raw]:
-    """What is said last of these records, without who said it and when."""
+    """Return the newest state of these records, without who changed them and when."""
     found = {}
     for line in lines.splitlines():
         record = _record(line)
@@ -108,7 +108,7 @@ def _record(line: bytes) -> Raw | None:
 
 
 def cut(path: Path, at: int, size: int, said: Later) -> None:
-    """Take the stretch out, with what was said again of its records. rewriting.Moved where the journal is another
+    """Remove the range, and later lines that repeat its records. rewriting.Moved where the journal was replaced
     meanwhile.
     """
     position = 0

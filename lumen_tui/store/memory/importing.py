@@ -1,6 +1,6 @@
-"""Lines from elsewhere: taken over as they stand, each once, in their order; what cannot be used is quarantined.
+"""Imports of foreign lines: each is added once, unchanged and in order; what cannot be used is quarantined.
 
-Running an import twice changes nothing: a line that is there already is not added again.
+Running an import twice changes nothing: a line that is already there is not added again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Source(msgspec.Struct):
 
 
 class Part(msgspec.Struct):
-    """What became of one source file. Counts are of lines or files."""
+    """The result for one source file. Counts are of lines or files."""
 
     source: str
     target: str
@@ -61,29 +61,31 @@ class Report(msgspec.Struct):
 
     @property
     def added(self) -> int:
-        """Everything that is new."""
+        """How many are new."""
         return sum(part.added for part in self.parts)
 
     @property
     def quarantined(self) -> int:
-        """Everything that could not be used."""
+        """How many could not be used."""
         return sum(part.quarantined for part in self.parts)
 
 
 def read_lines(path: Path) -> Iterator[Source]:
-    """The lines of a foreign file, overlong ones as such; nothing larger than a line is held."""
-    number, rest, cut = 0, b"", False
+    """Yield the lines of a foreign file, overlong ones marked; no more than one line is in memory."""
+    number = 0
+    tail = b""
+    cut = False
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            *lines, rest = (rest + chunk).split(b"\n")
+            *lines, tail = (tail + chunk).split(b"\n")
             for line in lines:
                 number += 1
                 yield _source(number, line, cut)
                 cut = False
-            if len(rest) > files.MAX_READ_LINE:
-                rest, cut = rest[:_KEPT_BYTES], True
-    if rest:
-        yield _source(number + 1, rest, cut)
+            if len(tail) > files.MAX_READ_LINE:
+                tail, cut = tail[:_KEPT_BYTES], True
+    if tail:
+        yield _source(number + 1, tail, cut)
 
 
 def _source(number: int, line: bytes, cut: bool) -> Source:
@@ -93,7 +95,7 @@ def _source(number: int, line: bytes, cut: bool) -> Source:
 
 
 def checked(sources: Iterable[Source], why_not: Callable[[bytes], str]) -> Iterator[Source]:
-    """The sources that are not blank, each with the reason for which it cannot be used, if any."""
+    """Yield the sources that are not blank, each with the reason why it cannot be used, if any."""
     for source in sources:
         if source.line and not source.reason:
             source.reason = why_not(source.line)
@@ -102,7 +104,7 @@ def checked(sources: Iterable[Source], why_not: Callable[[bytes], str]) -> Itera
 
 
 def why_not(*needed: str) -> Callable[[bytes], str]:
-    """A test of lines for a kind of record with these text fields: the empty string, or what is wrong."""
+    """Return a check of lines for records with these text fields; it returns what is wrong, or an empty text."""
 
     def test(line: bytes) -> str:
         try:
@@ -121,22 +123,22 @@ def why_not(*needed: str) -> Callable[[bytes], str]:
 
 
 def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Source], now: str) -> Part:
-    """Append what is new to the journal `target`, under its lock, in one batch; put the rest into quarantine."""
+    """Append what is new to the journal `target`, under its lock, in one batch; quarantine what cannot be used."""
     part = Part(source=str(source), target=str(target.relative_to(layout.root)))
     bad: list[Source] = []
     with files.locked_log(target) as fd:
-        there = Counter(map(_digest, whole_lines(fd)))
+        present = Counter(map(_digest, whole_lines(fd)))
         fresh: list[Source] = []
-        for one in map(_without_secrets, sources):
+        for entry in map(_without_secrets, sources):
             part.read += 1
-            if one.reason:
-                bad.append(one)
-            elif there[digest := _digest(one.line)] > 0:
-                there[digest] -= 1  # the same line may stand twice: an older state that came back
+            if entry.reason:
+                bad.append(entry)
+            elif present[digest := _digest(entry.line)] > 0:
+                present[digest] -= 1  # the same line may stand twice: an older state that came back
                 part.present += 1
             else:
-                fresh.append(one)
-        lines = [one.line for one in fresh] if target != layout.memory else _settled(fd, part, fresh)
+                fresh.append(entry)
+        lines = [entry.line for entry in fresh] if target != layout.memory else _settled(fd, part, fresh)
         if lines:
             data = b"".join(line + b"\n" for line in lines)
             part.at, part.size = files.append_locked(fd, data), len(data)
@@ -145,22 +147,24 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
     return part
 
 
-def _without_secrets(one: Source) -> Source:
-    return one if one.reason else Source(one.number, clean_foreign(one.line))
+def _without_secrets(source: Source) -> Source:
+    return source if source.reason else Source(source.number, clean_foreign(source.line))
 
 
 def _settled(fd: int, part: Part, fresh: list[Source]) -> list[bytes]:
-    """The lines of nodes to append: of those that are here already only what is newer, and no decision undone."""
-    records = [msgspec.json.decode(one.line, type=dict[str, Any]) for one in fresh]
+    """Return the node lines to append: of known nodes only what is newer, and no decision is undone."""
+    records = [msgspec.json.decode(source.line, type=dict[str, Any]) for source in fresh]
     ours = nodes.newest(fd, {record["id"] for record in records})
     lines = []
-    for one, record in zip(fresh, records, strict=True):
+    for source, record in zip(fresh, records, strict=True):
         settled = settle(ours[record["id"]][1], record) if record["id"] in ours else Settled(record)
         if settled.told:
             part.kept += 1
-            part.problems += [f"{part.source}:{one.number}: {settled.told}"] if len(part.problems) < _MOST_NAMED else []
+            part.problems += (
+                [f"{part.source}:{source.number}: {settled.told}"] if len(part.problems) < _MOST_NAMED else []
+            )
         if settled.record is not None:
-            lines.append(one.line if settled.record is record else msgspec.json.encode(settled.record))
+            lines.append(source.line if settled.record is record else msgspec.json.encode(settled.record))
     return lines
 
 
@@ -168,26 +172,26 @@ def _digest(line: bytes) -> bytes:
     return hashlib.blake2b(line, digest_size=16).digest()
 
 
-def _quarantine(layout: Layout, part: Part, bad: list[Source], now: str) -> None:
+def _quarantine(layout: Layout, part: Part, damaged: list[Source], now: str) -> None:
     """Keep damaged lines once, however often the import runs."""
-    known = {(where, digest) for where, _, digest in known_lines(layout)} if bad else set()
+    known = {(where, digest) for where, _, digest in known_lines(layout)} if damaged else set()
     records = []
-    for one in bad:
+    for source in damaged:
         part.quarantined += 1
         if len(part.problems) < _MOST_NAMED:
-            part.problems.append(f"{part.source}:{one.number}: {one.reason}")
-        digest = hashlib.sha256(one.line).hexdigest()
-        where = f"{part.source}:{one.number}"
+            part.problems.append(f"{part.source}:{source.number}: {source.reason}")
+        digest = hashlib.sha256(source.line).hexdigest()
+        where = f"{part.source}:{source.number}"
         if (where, digest) not in known:
-            text = one.line[:_KEPT_BYTES].decode(errors="backslashreplace")
-            records.append(Quarantined(where, 0, one.reason, digest, text, now))
+            text = source.line[:_KEPT_BYTES].decode(errors="backslashreplace")
+            records.append(Quarantined(where, 0, source.reason, digest, text, now))
     if records:
         directories.make_folder(layout.quarantine.parent)
         Journal(layout.quarantine).append_all(records)
 
 
 def lumenflow_folder(path: Path) -> Path | None:
-    """The .lumenflow folder that `path` is or holds."""
+    """Return the .lumenflow folder that `path` is or holds."""
     for folder in (path, path / ".lumenflow"):
         if (folder / "memory").is_dir():
             return folder
@@ -195,7 +199,7 @@ def lumenflow_folder(path: Path) -> Path | None:
 
 
 def import_lumenflow(layout: Layout, folder: Path, now: str) -> Report:
-    """Take over a .lumenflow folder: journals line by line, session and stamp files whole."""
+    """Import a .lumenflow folder: journals line by line, session and stamp files whole."""
     report = Report(kind="lumenflow", path=str(folder), parts=[])
     journals = {
         layout.memory: ("id", "type", "content", "created_at"),
@@ -215,7 +219,7 @@ def import_lumenflow(layout: Layout, folder: Path, now: str) -> Report:
 
 
 def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> Part:
-    """Copy the files that we do not have; ours are never overwritten."""
+    """Copy the files that are missing here; existing ones are never overwritten."""
     part = Part(source=str(source), target=str(target.relative_to(layout.root)))
     for path in sorted(source.glob(pattern)):
         part.read += 1
@@ -238,7 +242,7 @@ def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> Par
 
 
 def _clean_file(data: bytes) -> bytes:
-    """A session or stamp file without secrets; one of other bytes than UTF-8 as it is."""
+    """Return a session or stamp file without secrets; one that is not UTF-8 unchanged."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The memory journal as columns: what lists, counts and decay need of 100,000 nodes, without holding them.
+"""The memory journal as columns: what lists, counts and decay need of 100,000 nodes, without holding the nodes.
 
 About 150 bytes a node with its id; contents are read from disk when they are shown.
 """
@@ -24,11 +24,11 @@ from lumen_tui.store.memory.node_views import DiscoveryRows, FadingRows, NodeRow
 from lumen_tui.store.memory.open_discoveries import OpenDiscoveries
 from lumen_tui.store.memory.row_table import IdNumbers, Row, RowTable
 
-_MANY = 2000  # changed rows from which sorting anew is cheaper than moving each
+_MANY = 2000  # changed rows from which sorting all is cheaper than moving each
 _OPEN, _ARCHIVED, _GONE = 0, 1, 2  # gone: promoted, deleted, summarised away
 
 
-class _SlimMeta(msgspec.Struct):
+class _IndexedMeta(msgspec.Struct):
     status: str = ""
     priority: str = ""
     pinned: bool = False
@@ -38,17 +38,17 @@ class _SlimMeta(msgspec.Struct):
     summarized_into: str = ""
 
 
-class _Slim(msgspec.Struct):
-    """As much of a node as the index needs."""
+class _IndexedNode(msgspec.Struct):
+    """The fields of a node that the index needs."""
 
     id: str
     type: str = "note"
     lifecycle: str = ""
     created_at: str = ""
-    metadata: _SlimMeta | None = None
+    metadata: _IndexedMeta | None = None
 
 
-_slim = msgspec.json.Decoder(_Slim)
+_slim = msgspec.json.Decoder(_IndexedNode)
 _touch = msgspec.json.Decoder(Touch)
 
 
@@ -76,18 +76,18 @@ class NodeIndex:
         self._unsorted = False
 
     def close(self) -> None:
-        """Let go of the journals. Rows that were handed out can still be read."""
+        """Close the journals. Rows that were handed out can still be read."""
         self._follower.close()
         self._touches.close()
         self._file = None
 
     def changed(self) -> bool:
-        """Whether a refresh would find something: two `stat` calls."""
+        """Return whether a refresh would find something. Costs two `stat` calls."""
         return self._follower.pending() or self._touches.changed()
 
     @property
     def share(self) -> float:
-        """How much of the journal was read, 0 to 1."""
+        """The share of the journal that was read, 0 to 1."""
         unread = self._follower.pending() and self._follower.size > 0
         return self._follower.offset / self._follower.size if unread else 1.0
 
@@ -95,7 +95,7 @@ class NodeIndex:
         return len(self._rows)
 
     def refresh(self) -> bool:
-        """Take in the next part of what is new; True while there is more."""
+        """Read the next part of what is new; return whether there is more."""
         generation, before = self._follower.generation, self._follower.offset
         offset, data = self._follower.poll(PIECE)
         if self._follower.generation != generation:
@@ -118,7 +118,7 @@ class NodeIndex:
             except UNDECODABLE as error:
                 self.damage.add(offset, line, str(error))
 
-    def _put(self, offset: int, slim: _Slim) -> None:
+    def _put(self, offset: int, slim: _IndexedNode) -> None:
         number = self._number.give(slim.id)
         old = self._rows[number] if number < len(self._rows) else None
         row = _row(offset, slim)
@@ -151,7 +151,7 @@ class NodeIndex:
             self._changed.append((number, old, row))
 
     def _resort(self, *, loaded: bool) -> None:
-        """Bring the orders up to date; after many changes at once, all anew as soon as everything is in."""
+        """Bring the orders up to date; after many changes at once, sort all as soon as everything is read."""
         changed, self._changed = self._changed, []
         self._unsorted = self._unsorted or len(changed) > _MANY
         if self._unsorted:
@@ -164,7 +164,7 @@ class NodeIndex:
             self._count(new, number, +1)
 
     def _count(self, row: Row, number: int, sign: int) -> None:
-        """Enter or withdraw one row from the orders and counts."""
+        """Enter one row into the orders and counts, or take it out."""
         if row.status == _ARCHIVED:
             self._archived += sign
         if row.status != _OPEN:
@@ -184,22 +184,22 @@ class NodeIndex:
         self.open.fill(rows, rows.select(_OPEN, discovery=True))
         self._archived = len(rows.select(_ARCHIVED))
         self._pinned = len(rows.select(_OPEN, pinned=True))
-        self._kept = [len(rows.select(_OPEN, kept=kept)) for kept in range(1 + len(PROTECTIONS))]
+        self._kept = [len(rows.select(_OPEN, kept=protection)) for protection in range(1 + len(PROTECTIONS))]
 
     def discoveries(self, now: float) -> Sequence[DiscoveryRow]:
-        """Open discoveries that are not put off."""
+        """Return the open discoveries that are not snoozed, most urgent first."""
         if self._file is None:
             return ()
         return DiscoveryRows(self._file, self._rows, self.open.listed(now))
 
     def fading(self, rule: DecayRule, now: float) -> Sequence[Fading]:
-        """Active, unprotected nodes, the next to be archived first."""
+        """Return the active, unprotected nodes, the next to be archived first."""
         if self._file is None:
             return ()
         return FadingRows(self._file, self._rows, self._fading.rows[:], rule, now)
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
-        """Nodes that do not fade, the last changed first: the `archived` or the `protected` ones."""
+        """Return the nodes that do not decay, the last changed first: the `archived` or the `protected` ones."""
         if self._file is None:
             return ()
         archived = kind == "archived"
@@ -208,27 +208,33 @@ class NodeIndex:
         return NodeRows(self._file, self._rows, order)
 
     def decay_view(self, rule: DecayRule, now: float) -> DecayView:
-        """Counts and histogram. Every count is a binary search over the ages."""
-        life, kept = rule.life_days * times.DAY, sum(self._kept[1:])
+        """Return counts and histogram of decay. Every count is a binary search over the ages."""
+        life, protected = rule.life_days * times.DAY, sum(self._kept[1:])
         due = self._fading.below(now - life)
         edges = [self._fading.below(_touched_at_bin(edge, rule, now)) for edge in range(BINS + 1)]
         edges[0], edges[BINS] = len(self._fading), 0
         return DecayView(
-            rule=rule, active=len(self._fading) + kept, protected=kept, pinned=self._pinned,
-            archived=self._archived, due=due, within_week=self._fading.below(now - life + 7 * times.DAY) - due,
-            histogram=tuple(edges[i] - edges[i + 1] for i in range(BINS)), kept=tuple(self._kept[1:]),
-        )  # fmt: skip
+            rule=rule,
+            active=len(self._fading) + protected,
+            protected=protected,
+            pinned=self._pinned,
+            archived=self._archived,
+            due=due,
+            within_week=self._fading.below(now - life + 7 * times.DAY) - due,
+            histogram=tuple(edges[i] - edges[i + 1] for i in range(BINS)),
+            kept=tuple(self._kept[1:]),
+        )
 
 
 def _touched_at_bin(edge: int, rule: DecayRule, now: float) -> float:
-    """When a node was touched whose score stands at the lower edge of the first `edge` bins now."""
+    """Return when a node was touched whose score is now at the lower edge of the first `edge` bins."""
     value = 1.0 - (1.0 - rule.threshold) * edge / BINS
     share = decay.DecayRule(rule.half_life_days, value).life_days if value < 1 else 0.0
     return now - share * times.DAY
 
 
-def _read(line: bytes) -> _Slim:
-    """The index fields of a line. Raises UNDECODABLE where no node is in it."""
+def _read(line: bytes) -> _IndexedNode:
+    """Return the index fields of a line. Raises UNDECODABLE where it holds no node."""
     try:
         return _slim.decode(line)
     except msgspec.ValidationError:
@@ -238,29 +244,41 @@ def _read(line: bytes) -> _Slim:
         return _slim_of(node)
 
 
-def _slim_of(node: Node) -> _Slim:
-    """The index fields of a node whose metadata hold values of other types than expected."""
+def _slim_of(node: Node) -> _IndexedNode:
+    """Return the index fields of a node whose metadata has values of unexpected types."""
     texts = ("status", "priority", "snoozed_until", "ended_at", "summarized_into")
     meta: dict[str, object] = {name: value for name in texts if isinstance(value := node.metadata.get(name), str)}
     meta.update({name: node.metadata.get(name) is True for name in ("pinned", "sensitive")})
-    return _Slim(
-        id=node.id, type=node.type, lifecycle=node.lifecycle, created_at=node.created_at,
-        metadata=msgspec.convert(meta, _SlimMeta),
-    )  # fmt: skip
+    return _IndexedNode(
+        id=node.id,
+        type=node.type,
+        lifecycle=node.lifecycle,
+        created_at=node.created_at,
+        metadata=msgspec.convert(meta, _IndexedMeta),
+    )
 
 
-def _row(offset: int, slim: _Slim) -> Row:
-    meta = slim.metadata or _SlimMeta()
+def _row(offset: int, slim: _IndexedNode) -> Row:
+    meta = slim.metadata or _IndexedMeta()
     kind = slim.type if slim.type in NODE_TYPES else "note"
     created = times.epoch(slim.created_at)
     status = _OPEN if meta.status in ("", "open") and not meta.summarized_into else _GONE
-    kept = decay.protection(
-        node_type=kind, lifecycle=slim.lifecycle or LIFECYCLE_BY_TYPE[kind], status=meta.status or "open",
-        pinned=meta.pinned, sensitive=meta.sensitive, active=not meta.ended_at,
-    )  # fmt: skip
+    protection = decay.protection(
+        node_type=kind,
+        lifecycle=slim.lifecycle or LIFECYCLE_BY_TYPE[kind],
+        status=meta.status or "open",
+        pinned=meta.pinned,
+        sensitive=meta.sensitive,
+        active=not meta.ended_at,
+    )
     return Row(
-        offset=offset, created=created, touched=created, status=_ARCHIVED if meta.status == "archived" else status,
-        discovery=kind == "discovery", rank=priority_rank(meta.priority), pinned=meta.pinned,
-        kept=1 + PROTECTIONS.index(kept) if kept else 0,
+        offset=offset,
+        created=created,
+        touched=created,
+        status=_ARCHIVED if meta.status == "archived" else status,
+        discovery=kind == "discovery",
+        rank=priority_rank(meta.priority),
+        pinned=meta.pinned,
+        kept=1 + PROTECTIONS.index(protection) if protection else 0,
         snoozed_until=times.epoch(meta.snoozed_until) if meta.snoozed_until else 0.0,
-    )  # fmt: skip
+    )

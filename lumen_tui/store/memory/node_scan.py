@@ -1,4 +1,4 @@
-"""Every memory node as it stands now, read in one pass: for summaries, exports and checks, not for lists."""
+"""Every memory node in its current state, read in one pass: for summaries, exports and checks, not for lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumen_tui.store.memory.nodes import Raw
 
 
 def newest_nodes(layout: Layout, mention: str = "") -> Iterator[Raw]:
-    """The newest record of each node, oldest node first; only of those whose newest line holds `mention`."""
+    """Yield the newest record of each node, oldest node first; only where its line contains `mention`."""
     newest: dict[str, bytes] = {}
     for identifier, line in _lines(layout):
         newest[identifier] = line
@@ -30,7 +30,7 @@ _record = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _lines(layout: Layout) -> Iterator[tuple[str, bytes]]:
-    """(id, line) of each record; what cannot be decoded as a whole hides no earlier line of its node."""
+    """Yield (id, line) of each record; a line that cannot be decoded hides no earlier line of its node."""
     try:
         fd = files.open_plain(layout.memory)
     except FileNotFoundError:

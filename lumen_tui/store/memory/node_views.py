@@ -1,4 +1,4 @@
-"""Nodes of one moment as lists: each is read from disk, and made safe, when it is shown."""
+"""Nodes as lists of one moment: each is read from disk, and made safe, when it is shown."""
 
 from __future__ import annotations
 
@@ -23,21 +23,28 @@ _node = msgspec.json.Decoder(Node)
 
 
 def decode_node(line: bytes) -> Node:
-    """A node with every text made safe. A field of a wrong type is at its default, an id empty."""
+    """Return a node with every text made safe. A field of a wrong type has its default, an id is empty."""
     try:
         node = _node.decode(line)
     except UNDECODABLE:
         node = readable(line, Node, id="", type="note", content="", created_at="")
     return Node(
-        id=safe(node.id), type=safe(node.type), content=safe(node.content), created_at=safe(node.created_at),
-        lifecycle=safe(node.lifecycle), updated_at=safe(node.updated_at), wu_id=safe(node.wu_id),
-        session_id=safe(node.session_id), tags=tuple(safe(tag) for tag in node.tags),
-        metadata=safe_all(node.metadata), created_by=safe(node.created_by),
-    )  # fmt: skip
+        id=safe(node.id),
+        type=safe(node.type),
+        content=safe(node.content),
+        created_at=safe(node.created_at),
+        lifecycle=safe(node.lifecycle),
+        updated_at=safe(node.updated_at),
+        wu_id=safe(node.wu_id),
+        session_id=safe(node.session_id),
+        tags=tuple(safe(tag) for tag in node.tags),
+        metadata=safe_all(node.metadata),
+        created_by=safe(node.created_by),
+    )
 
 
-class _Picked(LazyRows[R]):
-    """Some rows of the node index, in an order."""
+class _IndexedRows(LazyRows[R]):
+    """Some rows of the node index, in a given order."""
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int]) -> None:
         self._file, self._rows, self._order = file, rows, order
@@ -47,44 +54,47 @@ class _Picked(LazyRows[R]):
 
     def at(self, place: int) -> R:
         row = self._rows[self._order[place]]
-        return self.made(row, decode_node(self._file.line(row.offset)))
+        return self.row_of(row, decode_node(self._file.line(row.offset)))
 
-    def made(self, row: Row, node: Node) -> R:
-        """What is shown of a node."""
+    def row_of(self, row: Row, node: Node) -> R:
+        """Return what is shown of a node."""
         raise NotImplementedError
 
 
-class DiscoveryRows(_Picked[DiscoveryRow]):
+class DiscoveryRows(_IndexedRows[DiscoveryRow]):
     """Open discoveries of one moment, by priority, then oldest first."""
 
-    def made(self, row: Row, node: Node) -> DiscoveryRow:
+    def row_of(self, row: Row, node: Node) -> DiscoveryRow:
         return DiscoveryRow(node=node, created=row.created)
 
 
-class FadingRows(_Picked[Fading]):
+class FadingRows(_IndexedRows[Fading]):
     """Active, unprotected nodes of one moment, the next to be archived first."""
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int], rule: DecayRule, now: float) -> None:
         super().__init__(file, rows, order)
         self._rule, self._now = rule, now
 
-    def made(self, row: Row, node: Node) -> Fading:
+    def row_of(self, row: Row, node: Node) -> Fading:
         return Fading(
-            node_id=node.id, title=node.title, score=decay.score(self._now - row.touched, self._rule),
-            fades_at=decay.fades_at(row.touched, self._rule), touched=row.touched,
-        )  # fmt: skip
+            node_id=node.id,
+            title=node.title,
+            score=decay.score(self._now - row.touched, self._rule),
+            fades_at=decay.fades_at(row.touched, self._rule),
+            touched=row.touched,
+        )
 
 
-class NodeRows(_Picked[NodeRow]):
-    """Nodes that do not fade, each with the reason."""
+class NodeRows(_IndexedRows[NodeRow]):
+    """Nodes that do not decay, each with the reason."""
 
-    def made(self, row: Row, node: Node) -> NodeRow:
-        kept = row.kept and not row.status  # a status other than 0 is not active
-        return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if kept else archive_reason(node))
+    def row_of(self, row: Row, node: Node) -> NodeRow:
+        protection = row.kept and not row.status  # a status other than 0 is not active
+        return NodeRow(node, row.touched, PROTECTIONS[row.kept - 1] if protection else archive_reason(node))
 
 
 def archive_reason(node: Node) -> str:
-    """Why a node was archived, as its record says; empty where it does not."""
+    """Return why a node was archived, as its record says; empty where it does not."""
     score = node.metadata.get("decay")
-    said = node.metadata.get("archive_reason") or (score.get("reason") if isinstance(score, dict) else "")
-    return said if isinstance(said, str) else ""
+    reason = node.metadata.get("archive_reason") or (score.get("reason") if isinstance(score, dict) else "")
+    return reason if isinstance(reason, str) else ""

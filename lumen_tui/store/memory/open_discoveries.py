@@ -1,4 +1,4 @@
-"""The open discoveries of the node index: by priority, then oldest first, with those that are put off aside."""
+"""The open discoveries of the node index: by priority, then oldest first; snoozed ones are kept apart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class OpenDiscoveries:
 
     def __init__(self) -> None:
         self._order = SortedRows()
-        self._snoozed: dict[int, Row] = {}  # those that were put off, until whenever
+        self._snoozed: dict[int, Row] = {}  # those that were snoozed, until whenever
 
     def add(self, number: int, row: Row) -> None:
         self._order.add(_place(row.rank, row.created), number)
@@ -32,17 +32,17 @@ class OpenDiscoveries:
         """Replace everything at once; `numbers` is sorted in place."""
         self._order.fill(numbers, lambda number: _place(rows.rank(number), rows.created(number)))
         known = set(numbers)
-        self._snoozed = {number: rows[number] for number in rows.put_off() if number in known}
+        self._snoozed = {number: rows[number] for number in rows.snoozed() if number in known}
 
     def listed(self, now: float) -> Sequence[int]:
-        """Those that are not put off, the most urgent first."""
-        hidden = self._put_off(now)
+        """Return those that are not snoozed, the most urgent first."""
+        hidden = self._snoozed_at(now)
         rows = self._order.rows
         return [number for number in rows if number not in hidden] if hidden else rows[:]
 
     def counts(self, now: float) -> dict[str, int]:
-        """How many are not put off, by priority (`-` for none)."""
-        hidden = [row.rank for row in self._put_off(now).values()]
+        """Count those that are not snoozed, by priority (`-` for none)."""
+        hidden = [row.rank for row in self._snoozed_at(now).values()]
         counts = {}
         for rank, name in enumerate((*PRIORITIES, "-")):
             known = self._order.below(_place(rank + 1, 0)) - self._order.below(_place(rank, 0)) - hidden.count(rank)
@@ -51,8 +51,8 @@ class OpenDiscoveries:
         return counts
 
     def untriaged(self, before: float, now: float) -> Untriaged:
-        """Those that were made before that moment and are not put off."""
-        hidden, count, oldest = self._put_off(now), 0, []
+        """Return the number and the oldest of those created before a moment and not snoozed."""
+        hidden, count, oldest = self._snoozed_at(now), 0, []
         for rank in range(len(PRIORITIES) + 1):
             first, end = self._order.below(_place(rank, 0)), self._order.below(_place(rank, before))
             places: Sequence[int] = range(first, end)
@@ -62,7 +62,7 @@ class OpenDiscoveries:
             oldest += [self._order.keys[place] - _place(rank, 0) for place in places[:1]]
         return Untriaged(count, min(oldest, default=0.0))
 
-    def _put_off(self, now: float) -> dict[int, Row]:
+    def _snoozed_at(self, now: float) -> dict[int, Row]:
         return {number: row for number, row in self._snoozed.items() if row.snoozed_until > now}
 
 

@@ -1,4 +1,4 @@
-"""Packets as rows of any number: their lines are found by offset and read when they are seen, newest first."""
+"""Packets as a list of any length: their lines are found by offset and read when shown, newest first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DAMAGED = "this line of loops/packets.jsonl cannot be read"
 
 
 class PacketRows(LazyRows[Packet]):
-    """The packets there were at one moment."""
+    """The packets of one moment, newest first."""
 
     def __init__(self, file: OpenFile | None, offsets: Offsets, count: int) -> None:
         self._file, self._offsets, self._count = file, offsets, count
@@ -24,7 +24,7 @@ class PacketRows(LazyRows[Packet]):
         return self._count
 
     def at(self, place: int) -> Packet:
-        """A line that cannot be read is a packet that says so."""
+        """Return one packet; for a line that cannot be read, a packet that says so."""
         line = self._file.line(self._offsets[self._count - 1 - place]) if self._file else b""
         return packet_in(line) or Packet(f"line-{self._count - place}", 0, "", "", failed=_DAMAGED)
 
@@ -38,7 +38,7 @@ class PacketIndex:
         self._offsets = Offsets()
 
     def refresh(self) -> PacketRows:
-        """Take in what is new."""
+        """Read what is new and return all packets."""
         while True:
             offset, data = self._follower.poll(PIECE)
             if self._follower.generation != self._generation:
@@ -53,17 +53,17 @@ class PacketIndex:
         return self.rows()
 
     def rows(self) -> PacketRows:
-        """All of them, as of the last refresh."""
+        """Return all packets, as of the last refresh."""
         file = OpenFile(self._follower.open_copy()) if len(self._offsets) else None
         return PacketRows(file, self._offsets, len(self._offsets))
 
     def of_loop(self, loop: int) -> Packet | None:
-        """The packet of one loop; None where there is none."""
-        return next((one for one in _near(self.rows(), loop) if one.loop == loop), None)
+        """Return the packet of one loop; None where there is none."""
+        return next((packet for packet in _near(self.rows(), loop) if packet.loop == loop), None)
 
 
 def _near(rows: PacketRows, loop: int) -> Iterator[Packet]:
-    """The packets, those first that stand where this loop's should: numbers grow by about one from line to line."""
+    """Yield the packets, those near this loop's likely place first: numbers grow by about one from line to line."""
     if not rows:
         return
     guess = max(0, min(len(rows) - 1, rows[0].loop - loop))

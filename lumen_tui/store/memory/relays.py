@@ -1,4 +1,4 @@
-"""Relays on disk: one journal each, read and appended to under its own lock, so that two contributors take turns."""
+"""Relays on disk: one journal each, read and appended under its own lock, so that two contributors take turns."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Actions = Callable[[list[tuple[Submission | None, Submission]]], bytes]  # (befo
 
 
 def folder(layout: Layout) -> Path:
-    """Where the relays stand."""
+    """Return the folder of the relays."""
     return layout.root / FOLDER
 
 
 def path_of(layout: Layout, name: str) -> Path:
-    """The journal of one relay. BadId for a name that is no slug."""
+    """Return the path of a relay's journal. BadId for a name that is no slug."""
     return folder(layout) / f"{ids.check_name(name, 'relay')}.jsonl"
 
 
 def names(layout: Layout) -> list[str]:
-    """The relays there are."""
+    """Return the names of all relays, sorted."""
     return sorted(path.stem for path in folder(layout).glob("*.jsonl") if _NAME.fullmatch(path.stem))
 
 
@@ -52,14 +52,14 @@ def _box(name: str, lines: Iterable[bytes]) -> Box:
 
 
 def read(layout: Layout, name: str) -> Box | None:
-    """What a relay holds now; None where there is none."""
+    """Return the current content of a relay; None where there is none."""
     path = path_of(layout, name)
     return _box(name, Journal(path).lines()) if path.exists() else None
 
 
-def clean(one: Submission) -> Submission:
-    """The same with every text made safe to show."""
-    return msgspec.convert(safe_all(msgspec.to_builtins(one)), Submission)
+def clean(submission: Submission) -> Submission:
+    """Return a submission with every text made safe to show."""
+    return msgspec.convert(safe_all(msgspec.to_builtins(submission)), Submission)
 
 
 def _no_actions(_: list[tuple[Submission | None, Submission]]) -> bytes:
@@ -67,32 +67,49 @@ def _no_actions(_: list[tuple[Submission | None, Submission]]) -> bytes:
 
 
 def submit(
-    layout: Layout, name: str, text: str, *, by: str, base: int, now: float, key: str = "",
+    layout: Layout,
+    name: str,
+    text: str,
+    *,
+    by: str,
+    base: int,
+    now: float,
+    key: str = "",
     actions: Actions = _no_actions,
-) -> Answer:  # fmt: skip
-    """Put a text in, or hold it. relay.Refused where it makes no sense. What is in the answer is on disk."""
+) -> Answer:
+    """Add a text to a relay, or hold it for a person. relay.Refused where it makes no sense. The answer is on disk."""
     path = path_of(layout, name)
     if base and not path.exists():
         raise relay.Refused(f"there is no relay {name!r}: one begins with a text on base 0")
     directories.make_folder(folder(layout))
     with files.locked_log(path) as fd:
         box = _box(name, whole_lines(fd))
-        found = relay.judge(box, text, by=by, base=base, key=key)
-        if found.known is not None:
-            return relay.answer(box, found.known, base=base, repeated=True)
-        at, position = times.iso(now), 0 if found.reasons else box.position + 1
-        made = Submission(
-            ids.new_id("rly"), at, by, text, relay.content_hash(text), base,
-            Status.HELD if found.reasons else Status.SENT, position, key, found.reasons,
-        )  # fmt: skip
-        gone = [_turned(one, Status.REPLACED, by, at, f"as {made.id}") for one in found.replaces]
-        _write(layout, fd, [(None, made), *zip(found.replaces, gone, strict=True)], actions)
-        box.take(made)
-    return relay.answer(box, made, base=base)
+        decision = relay.judge(box, text, by=by, base=base, key=key)
+        if decision.known is not None:
+            return relay.answer(box, decision.known, base=base, repeated=True)
+        at, position = times.iso(now), 0 if decision.reasons else box.position + 1
+        submission = Submission(
+            ids.new_id("rly"),
+            at,
+            by,
+            text,
+            relay.content_hash(text),
+            base,
+            Status.HELD if decision.reasons else Status.SENT,
+            position,
+            key,
+            decision.reasons,
+        )
+        replaced = [_turned(earlier, Status.REPLACED, by, at, f"as {submission.id}") for earlier in decision.replaces]
+        _write(layout, fd, [(None, submission), *zip(decision.replaces, replaced, strict=True)], actions)
+        box.take(submission)
+    return relay.answer(box, submission, base=base)
 
 
-def _turned(one: Submission, status: Status, by: str, at: str, note: str, position: int = 0) -> Submission:
-    return msgspec.structs.replace(one, status=status, position=position, updated_by=by, updated_at=at, note=note)
+def _turned(submission: Submission, status: Status, by: str, at: str, note: str, position: int = 0) -> Submission:
+    return msgspec.structs.replace(
+        submission, status=status, position=position, updated_by=by, updated_at=at, note=note
+    )
 
 
 def _write(layout: Layout, fd: int, changed: list[tuple[Submission | None, Submission]], actions: Actions) -> None:
@@ -100,32 +117,39 @@ def _write(layout: Layout, fd: int, changed: list[tuple[Submission | None, Submi
 
 
 def change(
-    layout: Layout, name: str, wanted: Iterable[str], decide: Callable[[Submission | None, str], Status], *, by: str,
-    now: float, note: str = "", actions: Actions = _no_actions,
-) -> list[Submission]:  # fmt: skip
-    """Give submissions the status that `decide` names, which may raise: nothing is written then."""
+    layout: Layout,
+    name: str,
+    submission_ids: Iterable[str],
+    decide: Callable[[Submission | None, str], Status],
+    *,
+    by: str,
+    now: float,
+    note: str = "",
+    actions: Actions = _no_actions,
+) -> list[Submission]:
+    """Give submissions the status that `decide` returns; where it raises, nothing is written."""
     path = path_of(layout, name)
     with files.locked_log(path) as fd:
         box = _box(name, whole_lines(fd))
         changed: list[tuple[Submission | None, Submission]] = []
-        for one_id in wanted:
-            one = box.by_id.get(one_id)
-            status = decide(one, one_id)
-            if one is None:
+        for submission_id in submission_ids:
+            submission = box.by_id.get(submission_id)
+            status = decide(submission, submission_id)
+            if submission is None:
                 continue
             box.position += status is Status.SENT
             position = box.position if status is Status.SENT else 0
-            changed.append((one, _turned(one, status, by, times.iso(now), note, position)))
+            changed.append((submission, _turned(submission, status, by, times.iso(now), note, position)))
         _write(layout, fd, changed, actions)
     return [after for _, after in changed]
 
 
 def everything(layout: Layout) -> Iterator[tuple[str, Submission]]:
-    """(relay, submission) of all there are."""
+    """Yield (relay, submission) of every submission in every relay."""
     for name in names(layout):
         if (box := read(layout, name)) is not None:
-            for one in box.by_id.values():
-                yield name, one
+            for submission in box.by_id.values():
+                yield name, submission
 
 
 class RelayIndex:
@@ -138,12 +162,12 @@ class RelayIndex:
         self.revision = 0
 
     def close(self) -> None:
-        """Let go of the relays."""
+        """Close the relays."""
         for follower, _, _ in self._followers.values():
             follower.close()
 
     def refresh(self) -> bool:
-        """Take in what is new; True where there was something."""
+        """Read what is new; return whether there was anything."""
         news = False
         for name in names(self._layout):
             if name not in self._followers:
@@ -177,9 +201,9 @@ class RelayIndex:
         return [self._boxes[name] for name in sorted(self._boxes)]
 
     def held(self) -> list[tuple[str, Submission]]:
-        """(relay, submission) of what waits for a person, the oldest first."""
-        found = [(box.name, one) for box in self.boxes for one in box.held]
-        return sorted(found, key=lambda pair: pair[1].since)
+        """Return (relay, submission) of what waits for a person, the oldest first."""
+        waiting = [(box.name, submission) for box in self.boxes for submission in box.held]
+        return sorted(waiting, key=lambda pair: pair[1].since)
 
     @property
     def problems(self) -> list[Problem]:

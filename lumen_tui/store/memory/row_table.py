@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
 
 class RowTable:
-    """Behaves as a list of Row; only a put-off date, which few nodes have, is kept beside the columns."""
+    """A list of Row, stored in columns; only the snooze date, which few nodes have, is kept beside them."""
 
     def __init__(self) -> None:
         self._offset, self._bits = array("Q"), array("H")
@@ -43,18 +43,24 @@ class RowTable:
     def __getitem__(self, number: int) -> Row:
         bits = self._bits[number]
         return Row(
-            offset=self._offset[number], created=self._created[number], touched=self._touched[number],
-            status=bits & 3, discovery=bool(bits & 4), rank=bits >> 3 & 7, pinned=bool(bits & 64),
-            kept=bits >> 7 & 7, snoozed_until=self._snoozed.get(number, 0.0),
-        )  # fmt: skip
+            offset=self._offset[number],
+            created=self._created[number],
+            touched=self._touched[number],
+            status=bits & 3,
+            discovery=bool(bits & 4),
+            rank=bits >> 3 & 7,
+            pinned=bool(bits & 64),
+            kept=bits >> 7 & 7,
+            snoozed_until=self._snoozed.get(number, 0.0),
+        )
 
     def __setitem__(self, number: int, row: Row) -> None:
         self._offset[number], self._bits[number] = row.offset, _bits(row)
         self._created[number], self._touched[number] = row.created, row.touched
-        self._put_off(number, row)
+        self._set_snooze(number, row)
 
     def append(self, row: Row) -> None:
-        self._put_off(len(self), row)
+        self._set_snooze(len(self), row)
         self._offset.append(row.offset)
         self._bits.append(_bits(row))
         self._created.append(row.created)
@@ -64,37 +70,40 @@ class RowTable:
         return (self[number] for number in range(len(self)))
 
     def offset(self, number: int) -> int:
-        """Where the newest line of a row begins in the journal."""
+        """Return the offset of a row's newest line in the journal."""
         return self._offset[number]
 
     def created(self, number: int) -> float:
-        """When a node was made."""
+        """Return when a node was created."""
         return self._created[number]
 
     def touched(self, number: int) -> float:
-        """When a node was touched last."""
+        """Return when a node was last touched."""
         return self._touched[number]
 
     def rank(self, number: int) -> int:
-        """The rank of a node's priority."""
+        """Return the rank of a node's priority."""
         return self._bits[number] >> 3 & 7
 
     def select(self, status: int, **fields: int) -> list[int]:
-        """Numbers of the rows of a status and with these values of `discovery`, `pinned` and `kept`, in their order."""
-        mask, wanted = 3, status
+        """Return the numbers of the rows with a status and these values of `discovery`, `pinned` and `kept`."""
+        mask = 3
+        pattern = status
         for name, value in fields.items():
-            mask, wanted = mask | _PLACES[name][1] << _PLACES[name][0], wanted | value << _PLACES[name][0]
-        return [number for number, bits in enumerate(self._bits) if bits & mask == wanted]
+            shift, largest = _PLACES[name]
+            mask |= largest << shift
+            pattern |= value << shift
+        return [number for number, bits in enumerate(self._bits) if bits & mask == pattern]
 
     def protected(self, status: int) -> list[int]:
-        """Numbers of the rows of a status that something keeps from decay, in their order."""
+        """Return the numbers of the rows with a status that are protected from decay, in order."""
         return [number for number, bits in enumerate(self._bits) if bits & 3 == status and bits >> 7]
 
-    def put_off(self) -> list[int]:
-        """Numbers of the rows that were put off until whenever."""
+    def snoozed(self) -> list[int]:
+        """Return the numbers of the rows that were snoozed, until whenever."""
         return list(self._snoozed)
 
-    def _put_off(self, number: int, row: Row) -> None:
+    def _set_snooze(self, number: int, row: Row) -> None:
         self._snoozed.pop(number, None)
         if row.snoozed_until:
             self._snoozed[number] = row.snoozed_until
@@ -108,9 +117,9 @@ def _bits(row: Row) -> int:
 
 
 class IdNumbers:
-    """Which row an id has, by the id's hash: about 20 bytes an id, where a dict of integers takes a hundred.
+    """Maps an id to its row number, by the id's hash: about 20 bytes an id, where a dict takes a hundred.
 
-    A table of slots, at most half of them taken; an id stands in the slot of its hash or in the next free one.
+    A table of slots, at most half of them taken; an id is in the slot of its hash or in the next free one.
     Rows are numbered in the order in which their ids came.
     """
 
@@ -119,12 +128,12 @@ class IdNumbers:
         self._slots = array("I", bytes(4 * _SLOTS))  # 1 + the row, 0 for none
 
     def get(self, identifier: str) -> int | None:
-        """The row of an id, None where there is none."""
+        """Return the row number of an id; None where there is none."""
         number = self._slots[self._slot(hash(identifier))]
         return number - 1 if number else None
 
     def give(self, identifier: str) -> int:
-        """The row of an id; one that has none gets the next."""
+        """Return the row number of an id; a new id gets the next."""
         name = hash(identifier)
         slot = self._slot(name)
         if self._slots[slot]:
@@ -136,7 +145,7 @@ class IdNumbers:
         return len(self._hashes) - 1
 
     def _slot(self, name: int) -> int:
-        """Where the id with this hash stands or would stand."""
+        """Return the slot in which the id with this hash is or would be."""
         slots, hashes = self._slots, self._hashes
         last = len(slots) - 1
         slot = name & last

@@ -23,8 +23,12 @@ LOCK = "sessions/hooks.lock"  # held by the one background process
 LOG = "sessions/hooks.log"  # what that process says when it dies
 RULE = "index/hook-rule.json"
 TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP = (
-    "PostToolUse", "SubagentStop", "PreCompact", "SessionStart", "Stop",
-)  # fmt: skip
+    "PostToolUse",
+    "SubagentStop",
+    "PreCompact",
+    "SessionStart",
+    "Stop",
+)
 TOOL_FAILED = "PostToolUseFailure"  # a call that failed; it comes instead of the other
 CALLS = (TOOL_USED, TOOL_FAILED)
 EVENTS = (TOOL_USED, SUBAGENT_STOP, COMPACTION, SESSION_START, STOP, TOOL_FAILED)

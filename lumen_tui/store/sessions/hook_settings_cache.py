@@ -19,12 +19,15 @@ def remember(root: str, stamp: str) -> dict[str, Any]:
     rule = memory.enforcement.auto_checkpoint
     signals = memory.progress_signals
     found = {
-        "stamp": stamp, "enabled": rule.enabled, "every": rule.interval_tool_calls,
+        "stamp": stamp,
+        "enabled": rule.enabled,
+        "every": rule.interval_tool_calls,
         "frequency": signals.frequency if signals.enabled else 0,
         "on_tests_pass": signals.enabled and signals.on_tests_pass,
         "on_milestone": signals.enabled and signals.on_milestone,
-        "on_signals": signals.enabled and signals.auto_checkpoint, "max_checkpoints": memory.max_checkpoints,
-    }  # fmt: skip
+        "on_signals": signals.enabled and signals.auto_checkpoint,
+        "max_checkpoints": memory.max_checkpoints,
+    }
     try:
         directories.make_folder(Path(root) / "index")
         files.replace(f"{root}/{hook_journal.RULE}", msgspec.json.encode(found))

@@ -28,8 +28,9 @@ _KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # of later ones nobody kno
 _TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop)-[0-9a-z]+)(?:/|$)")
 _ADDED = re.compile(
     r"<(system-reminder|context|material|ide_\w+|command-\w+|local-command-\w+|bash-\w+|task-notification|user-prompt-"
-    r"submit-hook|persisted-output)\b[^>]*>.*?(?:</\1[^>]*>|\Z)", re.S,
-)  # fmt: skip
+    r"submit-hook|persisted-output)\b[^>]*>.*?(?:</\1[^>]*>|\Z)",
+    re.S,
+)
 _SHELLS = frozenset({"bash", "shell", "run", "execute", "terminal", "run_command", "execute_command"})
 _EDITS = frozenset({"edit", "write", "multiedit", "notebookedit", "write_file", "edit_file", "apply_patch"})
 _WEB = frozenset({"webfetch", "websearch", "web_fetch", "web_search"})
@@ -112,9 +113,16 @@ class SessionParser:
 
     def _entry(self, number: int, found: _Line, trust: Trust, kind: str, text: str, **more: Any) -> Entry:
         return Entry(
-            self.session, number, _text(found.uuid), _text(found.timestamp), _text(found.cwd), trust, kind,
-            _shorter(text), **more,
-        )  # fmt: skip
+            self.session,
+            number,
+            _text(found.uuid),
+            _text(found.timestamp),
+            _text(found.cwd),
+            trust,
+            kind,
+            _shorter(text),
+            **more,
+        )
 
     def _agent(self, found: _Line) -> Trust:
         """How far the words of a model are trusted: less where nobody drives it."""

@@ -13,9 +13,14 @@ MISSING = object()  # where the value that did not fit is not at hand
 _LISTED = 12  # settings that a message lists at most
 _SHOWN = 40  # characters of a value that a message repeats
 _KINDS = {
-    "int": "a whole number", "float": "a number", "str": "text in quotes", "bool": "true or false",
-    "array": "a list", "object": "a table", "null": "nothing",
-}  # fmt: skip
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text in quotes",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
 
 
 def place(error: msgspec.ValidationError) -> str:
@@ -153,8 +158,11 @@ def _range(hint: Any) -> str:
 
 def _sides(bounds: msgspec.Meta) -> Iterator[str]:
     for word, number in (
-        ("above", bounds.gt), ("from", bounds.ge), ("below", bounds.lt), ("up to", bounds.le),
-    ):  # fmt: skip
+        ("above", bounds.gt),
+        ("from", bounds.ge),
+        ("below", bounds.lt),
+        ("up to", bounds.le),
+    ):
         if number is not None:
             yield f"{word} {_number(number)}"
 

@@ -112,6 +112,11 @@ def _close_memory(config: Config) -> Config:
 
 
 _CLOSE = {
-    "sandbox": _close_sandbox, "budget": _close_budget, "approvals": _close_approvals, "web": _close_web,
-    "allow": _close_allow, "evolution": _close_evolution, "memory": _close_memory,
-}  # fmt: skip
+    "sandbox": _close_sandbox,
+    "budget": _close_budget,
+    "approvals": _close_approvals,
+    "web": _close_web,
+    "allow": _close_allow,
+    "evolution": _close_evolution,
+    "memory": _close_memory,
+}

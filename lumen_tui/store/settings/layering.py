@@ -81,11 +81,14 @@ def _no_section(section: str, value: Any, source: Source) -> list[Slip]:
     inside: list[tuple[str, ...]] = [(section, key) for key in value] if isinstance(value, dict) else []
     return [
         Slip(
-            keys, unknown=True, policy=_held_back(meant, keys), where=_where(keys, source),
+            keys,
+            unknown=True,
+            policy=_held_back(meant, keys),
+            where=_where(keys, source),
             what=f"{_dotted(keys)}: there is no section [{one_line(section, 64)}]; {_instead(keys, meant)}",
         )
         for keys in inside or [(section,)]
-    ]  # fmt: skip
+    ]
 
 
 def _held_back(meant: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -52,9 +52,7 @@ def plan(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Co
     return counts
 
 
-def compact(
-    layout: Layout, rule: Rule, now: float, watch: Watch = unwatched, keeping: Keeping | None = None
-) -> Counts:  # fmt: skip
+def compact(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched, keeping: Keeping | None = None) -> Counts:
     """Move out what the rule no longer keeps; safe beside any number of writers and readers.
 
     It can be stopped at any moment; `watch` is told how far it is, and `keeping` gets what undo needs.
@@ -73,9 +71,7 @@ def compact(
     return counts
 
 
-def _compact(
-    layout: Layout, rule: Rule, now: float, held: int, watch: Watch, keeping: Keeping | None
-) -> Counts:  # fmt: skip
+def _compact(layout: Layout, rule: Rule, now: float, held: int, watch: Watch, keeping: Keeping | None) -> Counts:
     fd = files.open_plain(layout.signals)
     try:
         judged = judging.judge(layout, fd, rule, now, lambda share: watch(share / 2))
@@ -96,7 +92,7 @@ def _rewrite(layout: Layout, judged: Judged, archive: _Archive, watch: Watch, ke
 
 def _rewrite_beside(
     arrived: _Receipts, layout: Layout, judged: Judged, archive: _Archive, watch: Watch, keeping: Keeping | None
-) -> None:  # fmt: skip
+) -> None:
     def anchor() -> None:
         if anchors := judged.anchors(arrived.new()):
             if keeping is not None:

@@ -20,9 +20,10 @@ from lumen_tui.store.work.work_units import list_units
 # One byte a line. What is greater than NO_SIGNAL leaves.
 READ, UNREAD, ACTIVE_READ, ACTIVE_UNREAD, TO_ALL, NO_SIGNAL, OLD_READ, OLD_UNREAD, OVER = range(9)
 REASONS = {
-    OLD_READ: "read, and its time is over", OLD_UNREAD: "unread, but old and not about active work",
+    OLD_READ: "read, and its time is over",
+    OLD_UNREAD: "unread, but old and not about active work",
     OVER: "read by its addressee, beyond the number kept",
-}  # fmt: skip
+}
 
 Watch = Callable[[float], None]  # is told the share that is done, 0 to 1
 
@@ -79,10 +80,13 @@ class Judged:
         """How many of each."""
         of = [self.fates.count(fate) for fate in range(OVER + 1)]
         return Counts(
-            kept=sum(of[:NO_SIGNAL]), unread=of[UNREAD] + of[ACTIVE_UNREAD],
-            active=of[ACTIVE_READ] + of[ACTIVE_UNREAD], removed_read=of[OLD_READ], removed_unread=of[OLD_UNREAD],
+            kept=sum(of[:NO_SIGNAL]),
+            unread=of[UNREAD] + of[ACTIVE_UNREAD],
+            active=of[ACTIVE_READ] + of[ACTIVE_UNREAD],
+            removed_read=of[OLD_READ],
+            removed_unread=of[OLD_UNREAD],
             removed_over=of[OVER],
-        )  # fmt: skip
+        )
 
     def anchors(self, receipts: Iterable[Receipt]) -> dict[str, str]:
         """For each of these receipts whose signal leaves: the newest signal before it that stays, where one does."""

@@ -49,11 +49,19 @@ def decode_signal(line: bytes) -> Signal:
     except UNDECODABLE:
         signal = readable(line, Signal, id="", message="(not readable)", created_at="", sender="unknown")
     return Signal(
-        id=safe(signal.id), message=safe(signal.message), created_at=safe(signal.created_at), type=safe(signal.type),
-        sender=safe(signal.sender), target_agent=safe(signal.target_agent), wu_id=safe(signal.wu_id),
-        lane=safe(signal.lane), priority=safe(signal.priority), reply_to=safe(signal.reply_to), read=signal.read,
+        id=safe(signal.id),
+        message=safe(signal.message),
+        created_at=safe(signal.created_at),
+        type=safe(signal.type),
+        sender=safe(signal.sender),
+        target_agent=safe(signal.target_agent),
+        wu_id=safe(signal.wu_id),
+        lane=safe(signal.lane),
+        priority=safe(signal.priority),
+        reply_to=safe(signal.reply_to),
+        read=signal.read,
         task_id=safe(signal.task_id),
-    )  # fmt: skip
+    )
 
 
 class SignalRows(LazyRows[SignalRow]):

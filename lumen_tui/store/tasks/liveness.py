@@ -53,12 +53,18 @@ def _evidence(task: TaskFiles, now: float, running: float, stall_after: float) -
     leader = task.leader
     last = task.tail[-1] if task.tail else None
     return WorkerEvidence(
-        pid=leader.pid, state=process.state_of(leader), silent_for=running - task.heard, stall_after=stall_after,
-        now=now, waits=last.text if last and last.kind in (WAIT, ASKS) else "",
-        asks=last is not None and last.kind == ASKS, wait_until=wait_until(last),
-        last=f"{last.kind} {last.tool}".strip() if last else "", last_at=task.last_event,
+        pid=leader.pid,
+        state=process.state_of(leader),
+        silent_for=running - task.heard,
+        stall_after=stall_after,
+        now=now,
+        waits=last.text if last and last.kind in (WAIT, ASKS) else "",
+        asks=last is not None and last.kind == ASKS,
+        wait_until=wait_until(last),
+        last=f"{last.kind} {last.tool}".strip() if last else "",
+        last_at=task.last_event,
         held=task.hold.words if task.hold and not task.hold.over(now) else "",
-    )  # fmt: skip
+    )
 
 
 def _read_changes(task: TaskFiles, now: float, running: float) -> None:

@@ -203,9 +203,20 @@ def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
     ended = ended or Exit(task_id=name, status="lost", finished_at="")
     used = ended.usage
     return (
-        name, place, stamp, spec.role, _model(ended.brain), ended.status, times.epoch(ended.finished_at), ended.seconds,
-        used.tokens, used.usd, ended.attempt, spec.retry_of, spec.created_by,
-    )  # fmt: skip
+        name,
+        place,
+        stamp,
+        spec.role,
+        _model(ended.brain),
+        ended.status,
+        times.epoch(ended.finished_at),
+        ended.seconds,
+        used.tokens,
+        used.usd,
+        ended.attempt,
+        spec.retry_of,
+        spec.created_by,
+    )
 
 
 def _model(brain: str) -> str:

@@ -38,7 +38,7 @@ class TaskIndex:
 
     def refresh(
         self, now: float, stall_after: dict[str, float], only: set[str] | None = None, *, running: float | None = None
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Look for changes; True where something changed.
 
         `stall_after` gives the silence in seconds after which a role's worker counts as stalled.
@@ -192,9 +192,15 @@ class TaskIndex:
 
 
 _RANK = {
-    Status.WAITING: 0, Status.RUNNING: 1, Status.STALLED: 1, Status.QUEUED: 2, Status.LOST: 3, Status.FAILED: 3,
-    Status.DONE: 4, Status.CANCELLED: 4,
-}  # fmt: skip
+    Status.WAITING: 0,
+    Status.RUNNING: 1,
+    Status.STALLED: 1,
+    Status.QUEUED: 2,
+    Status.LOST: 3,
+    Status.FAILED: 3,
+    Status.DONE: 4,
+    Status.CANCELLED: 4,
+}
 
 
 def _unfinished(view: TaskView) -> bool:

@@ -134,12 +134,19 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, why: s
     """The task as the operator sees it; `why` is the reason for the status of one that has not ended."""
     ended, run = task.exit, task.run
     return TaskView(
-        spec=task.spec, status=status, attempt=run.attempt if run else 0, started=task.started,
-        finished=times.epoch(ended.finished_at) if ended else 0.0, last_event=task.last_event,
-        pid=run.pid if run and status.alive else 0, reason=safe(ended.reason) if ended else why,
-        usage=ended.usage if ended else Usage(), brain=safe(ended.brain) if ended else "",
-        tail=task.tail, archived=archived,
-    )  # fmt: skip
+        spec=task.spec,
+        status=status,
+        attempt=run.attempt if run else 0,
+        started=task.started,
+        finished=times.epoch(ended.finished_at) if ended else 0.0,
+        last_event=task.last_event,
+        pid=run.pid if run and status.alive else 0,
+        reason=safe(ended.reason) if ended else why,
+        usage=ended.usage if ended else Usage(),
+        brain=safe(ended.brain) if ended else "",
+        tail=task.tail,
+        archived=archived,
+    )
 
 
 def task_names(folder: Path) -> set[str]:

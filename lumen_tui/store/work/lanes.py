@@ -65,9 +65,16 @@ def here(lane: str, wu_id: str, *, by: str, since: str, pid: int = 0, session_id
         return Holder(lane=lane, wu_id=wu_id, by=by, since=since, host=process.host(), session_id=session_id)
     known = process.identify(pid)
     return Holder(
-        lane=lane, wu_id=wu_id, by=by, since=since, pid=pid, start_ticks=known.start_ticks, boot_id=known.boot_id,
-        host=process.host(), session_id=session_id,
-    )  # fmt: skip
+        lane=lane,
+        wu_id=wu_id,
+        by=by,
+        since=since,
+        pid=pid,
+        start_ticks=known.start_ticks,
+        boot_id=known.boot_id,
+        host=process.host(),
+        session_id=session_id,
+    )
 
 
 def is_gone(layout: Layout, holder: Holder) -> bool:
