@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.commands import editing, rolestats
 from lumen_tui.cli.session import Session, document, read_text, say, table, talk
-from lumen_tui.model import times
+from lumen_tui.engine.texteditor import NoEditor, command
+from lumen_tui.model import analytics, times
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.tasks import TIERS
+from lumen_tui.model.text import safe
+from lumen_tui.storage import files, repair
+from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.store.settings import roles
+from lumen_tui.store.settings.roles import parse_role
+from lumen_tui.store.tasks import role_stats
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
+    from lumen_tui.model.analytics import Stats
 
 
 _BLANK = Role("", purpose="What it is for, in one sentence", prompt="What it is to do, and what it leaves to others.")
@@ -140,7 +153,7 @@ def _span(text: str) -> float:
 
 def run_hire(session: Session, args: Namespace) -> int:
     if args.dry_run:
-        rolestats.foresee(session, args.name, _text(session, args.name, args.like, args), like=args.like)
+        _preview(session, args.name, _text(session, args.name, args.like, args), like=args.like)
         return 0
     if args.blank and not args.edit:
         raise ActionError("--blank needs --edit: a blank role can do nothing")
@@ -151,7 +164,7 @@ def run_hire(session: Session, args: Namespace) -> int:
 def run_adjust(session: Session, args: Namespace) -> int:
     if args.dry_run:
         text = _text(session, args.name, args.name, args)
-        rolestats.foresee(session, args.name, text, before=_role(session, args.name))
+        _preview(session, args.name, text, before=_role(session, args.name))
         return 0
     return _put(session, "role.adjust", _text(session, args.name, args.name, args), args)
 
@@ -161,13 +174,13 @@ def _put(session: Session, verb: str, text: str, args: Namespace, **more: str) -
     if not args.edit:
         say(session.perform(verb, name=args.name, text=text, **more).summary)
         return 0
-    with editing.edited(text, f"{args.name}.md") as after:
+    with _edited(text, f"{args.name}.md") as after:
         say(session.perform(verb, name=args.name, text=after, **more).summary)
     return 0
 
 
 def run_fire(session: Session, args: Namespace) -> int:
-    meant = rolestats.firing_means(session, checks.role_name(session.layout, args.name))
+    meant = _consequences_of_firing(session, checks.role_name(session.layout, args.name))
     if args.dry_run:
         for line in meant:
             say(line)
@@ -185,10 +198,131 @@ def run_rehire(session: Session, args: Namespace) -> int:
 
 def run_stats(session: Session, args: Namespace) -> int:
     name = _known(session, args.name) if args.name else ""
-    rolestats.show(session, name, as_json=args.json)
+    _show_stats(session, name, as_json=args.json)
     return 0
 
 
 def _known(session: Session, name: str) -> str:
     """A role in force, or one that worked here before."""
-    return name if rolestats.has_worked(session, name) else checks.role_name(session.layout, name)
+    return name if _has_worked(session, name) else checks.role_name(session.layout, name)
+
+
+_STATS_HEAD = ("", "tasks", "done", "95 %", "median", "p95", "tokens", "cost", "retries", "last", "weeks")
+
+
+def _has_worked(session: Session, name: str) -> bool:
+    """Whether a role of this name ended a task here."""
+    return role_stats.book(session.layout, session.now).role(name) is not None
+
+
+def _show_stats(session: Session, name: str, *, as_json: bool) -> None:
+    """The figures of one role, or of all roles and models."""
+    found, now = role_stats.book(session.layout, session.now), session.now
+    if as_json:
+        document(found.role(name) or analytics.Stats(name) if name else found)
+        return
+    if name:
+        table(_stats_facts(found.role(name) or analytics.Stats(name), now))
+        return
+    if not found.roles:
+        say("no task has ended yet")
+        return
+    rows = [_stats_row(one, now) for one in (*found.roles, *found.models)]
+    rows.insert(len(found.roles), ("",) * len(_STATS_HEAD))
+    table([_STATS_HEAD, *rows])
+    for one in found.retirements:
+        say(one.text)
+
+
+def _stats_row(one: Stats, now: float) -> tuple[str, ...]:
+    return (
+        safe(one.name), f"{one.tasks:,}", _rate(one), _interval(one), times.span(one.median), times.span(one.p95),
+        f"{one.tokens:,}", f"${one.usd:.2f}", str(one.retries), times.age(now - one.last_used),
+        analytics.spark(one.weeks),
+    )  # fmt: skip
+
+
+def _rate(one: Stats) -> str:
+    return "–" if one.rate is None else f"{analytics.percent(one.rate)} %"
+
+
+def _interval(one: Stats) -> str:
+    return f"{analytics.percent(one.low)}–{analytics.percent(one.high)}" if one.rate is not None else "–"
+
+
+def _stats_facts(one: Stats, now: float) -> list[tuple[str, str]]:
+    if not one.tasks:
+        return [("tasks", "none yet")]
+    return [
+        ("tasks", f"{one.tasks:,}: {one.done:,} done, {one.failed:,} failed, {one.cancelled:,} cancelled"),
+        ("done", f"{_rate(one)} ({_interval(one)} %, with 95 % certainty)"),
+        ("duration", f"median {times.span(one.median)}, p95 {times.span(one.p95)}"),
+        ("cost", f"{dollars(one.usd)}; a task: median {dollars(one.usd_median)}, p95 {dollars(one.usd_p95)}"),
+        ("tokens", f"{one.tokens:,}"),
+        ("retries", str(one.retries)),
+        ("last used", f"{times.age(now - one.last_used)} ({times.iso(one.last_used)})"),
+        ("by week", f"{analytics.spark(one.weeks)}  the last {analytics.WEEKS} weeks, share done"),
+        ("latest", f"{analytics.recent(one.latest)}  the newest at the end"),
+    ]
+
+
+def _preview(session: Session, name: str, text: str, *, like: str = "", before: Role | None = None) -> None:
+    """What hiring or adjusting a role would mean."""
+    from lumen_tui.actions import role_preview
+
+    try:
+        role = parse_role(name, text, "hired")
+    except BadFile as error:
+        raise ActionError(f"role {name}, line {error.line}: {error}") from error
+    figures = role_stats.book(session.layout, session.now)
+    around = role_preview.around(session.picture(), figures.role(name) or figures.role(like), session.now)
+    lines = role_preview.changed(before, role, around) if before else role_preview.consequences(role, around)
+    table([(label, safe(words)) for label, words in lines])
+
+
+def _consequences_of_firing(session: Session, name: str) -> tuple[str, ...]:
+    """What firing a role means, in lines."""
+    from lumen_tui.actions import role_preview
+
+    picture = session.picture()
+    figures = role_stats.book(session.layout, session.now).role(name)
+    return role_preview.firing(name, role_preview.unended(picture.tasks), picture.config, figures)
+
+
+@contextmanager
+def _edited(text: str, name: str) -> Iterator[str]:
+    """`text` as it came back from the editor; where the block fails, the file stays and is named.
+
+    ActionError where there is no editor, it failed, or nothing was changed.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="lumen-edit-"))
+    path = folder / name
+    files.replace(path, text.encode())
+    try:
+        yield _text_after_editing(path, text)
+    except BaseException:
+        if path.exists() and path.read_bytes() != text.encode():
+            talk(f"what you wrote is in {path}: give it with --file once it is in order")
+        else:
+            repair.sweep(folder)
+        raise
+    repair.sweep(folder)
+
+
+def _text_after_editing(path: Path, before: str) -> str:
+    try:
+        words = command(os.environ)
+        code = subprocess.run([*words, str(path)]).returncode
+    except NoEditor as error:
+        raise ActionError(str(error)) from error
+    except OSError as error:
+        raise ActionError(f"the editor cannot be started ({error.strerror}): set $EDITOR to an editor") from error
+    if code:
+        raise ActionError(f"{words[0]} ended with code {code}: nothing was done")
+    try:
+        after = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ActionError(f"the text did not come back ({error.strerror}): nothing was done") from error
+    if after == before:
+        raise ActionError("the text came back as it was: nothing was done", missing=True)
+    return after

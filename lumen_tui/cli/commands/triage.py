@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ import msgspec
 
 from lumen_tui.actions import checks, fields, places
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.cli.commands import judged
 from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.engine.likeness import Titles
-from lumen_tui.model import ids, times
+from lumen_tui.model import analytics, ids, times
+from lumen_tui.model.analytics import Sample, Stats
 from lumen_tui.model.jsontext import dumps
 from lumen_tui.model.kinds import discovery_kind
 from lumen_tui.model.records import Node
@@ -22,10 +22,13 @@ from lumen_tui.model.snapshot import DiscoveryRow
 from lumen_tui.model.text import one_line
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_index import NodeIndex
+from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.node_views import decode_node
+from lumen_tui.store.memory.nodes import Raw
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
+
 
 Like = tuple[str, int] | None
 _COMPARED = 200  # rows for which a near double is looked for
@@ -65,7 +68,7 @@ def declare(commands: Group) -> None:
 
 def run(session: Session, args: Namespace) -> int:
     if args.judged:
-        return judged.show(session, as_json=args.json)
+        return _show_judged(session, as_json=args.json)
     if done := _judge(session, args):
         return told(done, as_json=args.json)
     every = discoveries(session)
@@ -179,3 +182,54 @@ def _block(node: Node, like: Like) -> list[str]:
 def _facts(node: Node, like: Like) -> dict[str, Any]:
     near = {"like": {"id": like[0], "percent": like[1]}} if like else {}
     return {**msgspec.to_builtins(node), **near}
+
+
+_JUDGED_HEAD = ("", "judged", "promoted", "archived", "merged", "share", "95 %", "weeks")
+
+
+def _show_judged(session: Session, *, as_json: bool) -> int:
+    """Print the figures of each author. 3 where nothing was judged yet."""
+    found = analytics.book(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
+    if as_json:
+        document([_judged_facts(one) for one in found])
+    elif found:
+        table([_JUDGED_HEAD, *(_judged_row(one) for one in found)])
+    else:
+        say("no discovery was judged yet")
+    return 0 if found else 3
+
+
+def _samples(discoveries: Iterator[Raw]) -> Iterator[Sample]:
+    """One for each that was judged. Being merged into another says nothing of either."""
+    for node in discoveries:
+        if node.get("type") != "discovery":
+            continue
+        promoted, archived = (_moment(node, f"metadata.{name}_at") for name in ("promoted", "archived"))
+        status = "done" if promoted else "cancelled" if nodes.get_field(node, "metadata.merged_into") else "failed"
+        if promoted or (archived and nodes.get_field(node, "metadata.status") == "archived"):
+            yield Sample(role=_author(node), model="", status=status, finished=promoted or archived)
+
+
+def _moment(node: Raw, field: str) -> float:
+    return times.epoch(str(nodes.get_field(node, field) or ""))
+
+
+def _author(node: Raw) -> str:
+    tags = node.get("tags")
+    kind = "proposals" if isinstance(tags, list) and "proposal" in tags else "discoveries"
+    return f"{kind} of {one_line(str(node.get('created_by') or 'somebody'), 60)}"
+
+
+def _judged_facts(one: Stats) -> dict[str, object]:
+    return {
+        "name": one.name, "judged": one.tasks, "promoted": one.done, "archived": one.failed, "merged": one.cancelled,
+        "share": one.rate, "low": one.low, "high": one.high, "weeks": one.weeks,
+    }  # fmt: skip
+
+
+def _judged_row(one: Stats) -> tuple[str, ...]:
+    known = one.rate is not None
+    share = f"{analytics.percent(one.rate or 0.0)} %" if known else "–"
+    interval = f"{analytics.percent(one.low)}–{analytics.percent(one.high)}" if known else "–"
+    counts = (one.tasks, one.done, one.failed, one.cancelled)
+    return (one.name, *(f"{count:,}" for count in counts), share, interval, analytics.spark(one.weeks))
