@@ -19,14 +19,17 @@ _FAR = 2**62  # no file reaches there, and the kernel takes no larger offset
 
 
 def blocks(fd: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, whole lines), the last ones first. A torn tail and overlong lines are passed over."""
-    position, size = os.fstat(fd).st_size, _FIRST_BLOCK
-    head = b""  # the end of a line whose beginning stands before `position`
+    """Yield (offset, whole lines), the last ones first. A torn tail and overlong lines are skipped."""
+    position = os.fstat(fd).st_size
+    size = _FIRST_BLOCK
+    head = b""  # the end of a line that begins before `position`
     skipping = True  # until a newline: what follows the last one is a torn tail
     while position > 0:
         start = max(0, position - size)
         data = os.pread(fd, position - start, start) + head
-        position, head, size = start, b"", min(2 * size, _LARGEST_BLOCK)
+        position = start
+        head = b""
+        size = min(2 * size, _LARGEST_BLOCK)
         if skipping:
             data = data[: data.rfind(b"\n") + 1]
             if not data:
@@ -37,11 +40,12 @@ def blocks(fd: int) -> Iterator[tuple[int, bytes]]:
             yield start + begin, data[begin:]
         head = data[:begin] if begin or start == 0 else data
         if len(head) > files.MAX_READ_LINE:
-            head, skipping = b"", True
+            head = b""
+            skipping = True
 
 
 def split(start: int, block: bytes) -> Iterator[tuple[int, bytes]]:
-    """(offset, line without its newline) of a block, the last one first."""
+    """Yield (offset, line without its newline) of a block, the last one first."""
     end = len(block) - 1
     while end >= 0:
         begin = block.rfind(b"\n", 0, end) + 1
@@ -50,13 +54,13 @@ def split(start: int, block: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def lines(fd: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, line without its newline), newest first."""
+    """Yield (offset, line without its newline) of an open journal, newest first."""
     for start, block in blocks(fd):
         yield from split(start, block)
 
 
 def read_tail(path: files.StrPath, size: int) -> bytes:
-    """The last whole lines within the last `size` bytes; empty where there is no file."""
+    """Return the whole lines within the last `size` bytes; empty where there is no file."""
     try:
         fd = files.open_plain(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -73,7 +77,7 @@ def read_tail(path: files.StrPath, size: int) -> bytes:
 
 
 def line_at(fd: int, offset: int) -> bytes:
-    """The whole line that begins at `offset` (a hint from a file, so any number); empty where none begins there."""
+    """Return the whole line that begins at `offset` (an untrusted number); empty where none begins there."""
     if not 0 <= offset < _FAR or (offset and os.pread(fd, 1, offset - 1) != b"\n"):
         return b""
     data = os.pread(fd, 4096, offset)

@@ -1,4 +1,4 @@
-"""The one place that asks the system for the time. Everything else takes `now` as an argument."""
+"""The system's clocks: the one place that asks for the time. Everything else takes `now` as an argument."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from lumen_tui.storage.process import boot_id
 
 
 class Clock(Protocol):
-    """What the engine needs of time."""
+    """The three clocks that the engine needs."""
 
     def now(self) -> float:
-        """Wall time in seconds since 1970: for records and ages."""
+        """Return the wall time in seconds since 1970, for records and ages."""
 
     def running(self) -> float:
-        """Seconds that only ever grow and go on while the machine sleeps: for durations."""
+        """Return monotonic seconds that go on while the machine sleeps, for durations."""
 
     def awake(self) -> float:
-        """Seconds that only grow, and stand still while the machine sleeps: for what a process can be blamed for."""
+        """Return monotonic seconds that stop while the machine sleeps, for what a process can be blamed for."""
 
 
 class SystemClock:
@@ -37,7 +37,7 @@ class SystemClock:
 
 
 def clocks_of(clock: Clock) -> Callable[[], Clocks] | None:
-    """What a reader needs to tell ages that nobody can move; None for a clock that is no machine's."""
+    """Return a reading of the monotonic clocks for a reader of ages; None for a clock other than the machine's."""
     if not isinstance(clock, SystemClock):
         return None
     return lambda: Clocks(running=clock.running(), awake=clock.awake(), boot_id=boot_id())

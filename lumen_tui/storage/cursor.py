@@ -1,4 +1,4 @@
-"""How far somebody read a journal, in a form that outlives restarts and rewrites."""
+"""A reader's position in a journal, in a form that survives restarts and rewrites."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _FIRST = 4 * 1024 * 1024  # bytes that a reader without a cursor reads of a long
 
 
 def lines_after(path: Path, cursor: dict[str, Any]) -> tuple[list[tuple[int, bytes]], dict[str, Any]]:
-    """The whole lines after `cursor` with their offsets, and the cursor after them.
+    """Return the whole lines after `cursor` with their offsets, and the cursor after them.
 
-    An empty cursor begins at the first line, in a long journal 4 MiB before its end. After a rewrite the place is
-    found again by the last line's own bytes (`last`); where that line is gone too, by its date: what is older counts
+    An empty cursor begins at the first line, in a long journal 4 MiB before its end. After a rewrite the position is
+    recovered from the last line's own bytes (`last`); where that line is gone too, from its date: what is older counts
     as read.
     """
     try:
@@ -24,37 +24,37 @@ def lines_after(path: Path, cursor: dict[str, Any]) -> tuple[list[tuple[int, byt
     except FileNotFoundError:
         return [], cursor
     try:
-        found = os.fstat(fd)
-        start = _start(fd, found, cursor)
-        data = os.pread(fd, max(0, found.st_size - start), start)
+        status = os.fstat(fd)
+        start = _start(fd, status, cursor)
+        data = os.pread(fd, max(0, status.st_size - start), start)
     finally:
         os.close(fd)
     data = data[: data.rfind(b"\n") + 1]
     lines = split_lines(data, start)
     last = lines[-1][1][:200].decode(errors="ignore") if lines else cursor.get("last", "")
-    return lines, {"ino": found.st_ino, "offset": start + len(data), "last": last}
+    return lines, {"ino": status.st_ino, "offset": start + len(data), "last": last}
 
 
-def _start(fd: int, found: os.stat_result, cursor: dict[str, Any]) -> int:
+def _start(fd: int, status: os.stat_result, cursor: dict[str, Any]) -> int:
     offset = cursor.get("offset", 0)
     if not isinstance(offset, int) or not cursor:
-        return _line_from(fd, found.st_size - _FIRST)
-    if cursor.get("ino") == found.st_ino and offset <= found.st_size:
+        return _line_from(fd, status.st_size - _FIRST)
+    if cursor.get("ino") == status.st_ino and offset <= status.st_size:
         return offset
     return _after_line(fd, str(cursor.get("last", "")).encode())
 
 
 def _line_from(fd: int, offset: int) -> int:
-    """The first line that begins behind `offset`; the beginning where that is before it."""
+    """Return the offset of the first line that begins after `offset`; 0 where that is negative."""
     if offset <= 0:
         return 0
     return offset + os.pread(fd, files.MAX_READ_LINE, offset).find(b"\n") + 1
 
 
 def _after_line(fd: int, last: bytes) -> int:
-    """The offset behind the line that begins with `last`, or behind the newest line that is not younger than it.
+    """Return the offset after the line that begins with `last`, or after the newest line that is not younger than it.
 
-    Looked for from the end, in blocks: after the clean-up of a million signals it stands close to the end.
+    Searched from the end, in blocks: after the clean-up of a million signals it is close to the end.
     """
     for start, block in backwards.blocks(fd) if last else ():
         begin = (b"\n" + block).rfind(b"\n" + last)
@@ -68,5 +68,5 @@ def _after_line(fd: int, last: bytes) -> int:
 
 
 def _date(line: bytes) -> bytes:
-    """The date of a record as it stands there; ISO-8601 in UTC sorts as text."""
+    """Return the date of a record as written; ISO-8601 in UTC sorts as text."""
     return line.partition(b'"created_at":')[2].strip(b' "')[:24]

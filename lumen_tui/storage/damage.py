@@ -1,4 +1,4 @@
-"""Damaged lines: counted, shown, kept in quarantine, and never in the way of the others."""
+"""Damaged lines of journals: counted, reported and quarantined, so that they spoil only themselves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Quarantined(msgspec.Struct, frozen=True):
 
 
 class Followed(Protocol):
-    """What is asked of whoever follows a journal."""
+    """A follower of a journal, as far as damage needs one."""
 
     @property
     def generation(self) -> int: ...
@@ -39,7 +39,7 @@ class Followed(Protocol):
 
 
 class Damage:
-    """What one journal's follower found unreadable."""
+    """The unreadable lines of one followed journal."""
 
     def __init__(self, name: str, follower: Followed) -> None:
         self.name = name
@@ -55,44 +55,45 @@ class Damage:
             self.lines[offset] = (reason, line)
 
     def _begin_again(self) -> None:
-        """Forget what was found in a file that another has taken the place of: the doctor mends them so."""
+        """Forget the damage of a file that was replaced, which is how the doctor repairs one."""
         if self._generation != self._follower.generation:
-            self._generation, self.count = self._follower.generation, 0
+            self._generation = self._follower.generation
+            self.count = 0
             self.lines.clear()
 
     def problems(self) -> list[Problem]:
-        """One problem for the file, naming where the first damage stands."""
+        """Return one problem for the file, which names the first damaged byte, and one for overlong lines."""
         self._begin_again()
-        found = []
+        problems = []
         if self.count:
             first, (reason, _) = next(iter(self.lines.items()))
-            what = f"{self.count} damaged line{'s' if self.count > 1 else ''}, the first at byte {first}: {reason}"
-            found.append(Problem(where=self.name, what=what, hint="the other lines are in use"))
+            text = f"{self.count} damaged line{'s' if self.count > 1 else ''}, the first at byte {first}: {reason}"
+            problems.append(Problem(where=self.name, what=text, hint="the other lines are in use"))
         if self._follower.overlong:
-            what = f"a line over 1 MiB at byte {self._follower.overlong[0]} was passed over"
-            found.append(Problem(where=self.name, what=what))
-        return found
+            text = f"a line over 1 MiB at byte {self._follower.overlong[0]} was passed over"
+            problems.append(Problem(where=self.name, what=text))
+        return problems
 
 
 class _HasId(msgspec.Struct):
-    """The least a record must have."""
+    """The least that a record must have."""
 
     id: str
 
 
 class _HasFactId(msgspec.Struct):
-    """The same of a confirmation."""
+    """The least that a confirmation must have."""
 
     fact_id: str
 
 
 class DamageScan:
-    """Looks through the shared journals for damaged lines, each byte once, and keeps what it finds.
+    """A scan of the shared journals that reads each byte once and quarantines damaged lines.
 
-    How far it came is remembered in index/, which may be deleted: quarantine knows what it holds.
+    Its position is kept in index/, which may be deleted: the quarantine knows its own lines.
     """
 
-    BUDGET = 16 * 1024 * 1024  # bytes of one journal looked through in one call
+    BUDGET = 16 * 1024 * 1024  # bytes of one journal that one call reads
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -118,7 +119,7 @@ class DamageScan:
                 follower.resume(places[name])
 
     def scan(self, at: str) -> int:
-        """Look through what is new; returns how many damaged lines went to quarantine."""
+        """Scan what is new and return how many damaged lines went to quarantine."""
         if not any(follower.pending() for follower in self._followers.values()):
             return 0
         records = [record for name in self._followers for record in self._scan_one(name, at)]
@@ -129,20 +130,20 @@ class DamageScan:
         return len(records)
 
     def _scan_one(self, name: str, at: str) -> list[Quarantined]:
-        found: list[Quarantined] = []
-        left = self.BUDGET
-        while left > 0:
-            offset, data = self._followers[name].poll(min(PIECE, left))
+        damaged: list[Quarantined] = []
+        budget = self.BUDGET
+        while budget > 0:
+            offset, data = self._followers[name].poll(min(PIECE, budget))
             if not data:
                 break
-            left -= len(data)
+            budget -= len(data)
             for start, line in split_lines(data, offset):
                 try:
                     self._decoders[name](line)
                 except UNDECODABLE as error:
                     if record := self._keep(name, start, line, str(error), at):
-                        found.append(record)
-        return found
+                        damaged.append(record)
+        return damaged
 
     def _keep(self, name: str, offset: int, line: bytes, reason: str, at: str) -> Quarantined | None:
         digest = hashlib.sha256(line).hexdigest()
@@ -154,12 +155,12 @@ class DamageScan:
 
 
 def known_lines(layout: Layout) -> set[tuple[str, int, str]]:
-    """What is in quarantine already."""
-    found = set()
+    """Return (journal, offset, SHA-256) of each line that is in quarantine."""
+    known = set()
     for line in Journal(layout.quarantine).lines():
         try:
             record = msgspec.json.decode(line, type=Quarantined)
         except UNDECODABLE:
             continue
-        found.add((record.where, record.offset, record.sha256))
-    return found
+        known.add((record.where, record.offset, record.sha256))
+    return known

@@ -1,4 +1,4 @@
-"""Folders and names: made private, moved and taken away durably. What stands in the files is written by `files`."""
+"""Folders and names: made private, moved and removed durably. The content of files is written by `files`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumen_tui.storage import files
 
 
 def make_folder(path: files.StrPath) -> None:
-    """Create a private folder (0700) durably, with the parents it lacks; fine where it is there."""
+    """Create a private folder (0700) durably, with missing parents; do nothing where it exists."""
     if os.path.isdir(path):
         return
     parent = files.parent(path)
@@ -26,11 +26,11 @@ def make_folder(path: files.StrPath) -> None:
 
 
 def close_to_others(path: files.StrPath) -> None:
-    """Take every right away from everybody but the owner; fine where nothing is there. What a link names stays."""
+    """Revoke every permission of everybody but the owner, if the path exists. The target of a link is untouched."""
     try:
-        found = os.lstat(path)
-        if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o077:
-            os.chmod(path, stat.S_IMODE(found.st_mode) & 0o700)
+        status = os.lstat(path)
+        if not stat.S_ISLNK(status.st_mode) and status.st_mode & 0o077:
+            os.chmod(path, stat.S_IMODE(status.st_mode) & 0o700)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -38,9 +38,9 @@ def close_to_others(path: files.StrPath) -> None:
 
 
 def shared_above(path: files.StrPath) -> str:
-    """The first folder above in which other users could put something else in the place of `path`, or nothing.
+    """Return the first folder above in which other users could replace `path`, or the empty string.
 
-    They may rename what stands in a folder that all can write, unless its sticky bit is set.
+    They may rename what is in a world-writable folder, unless its sticky bit is set.
     """
     above = os.path.realpath(path)
     while above != (above := os.path.dirname(above)):
@@ -65,7 +65,7 @@ def move(source: files.StrPath, target: files.StrPath) -> None:
 
 
 def remove(path: files.StrPath) -> None:
-    """Take a file away durably; fine where there is none."""
+    """Remove a file durably, if it exists."""
     try:
         os.unlink(path)
         files.sync_folder(files.parent(path))
@@ -76,7 +76,7 @@ def remove(path: files.StrPath) -> None:
 
 
 def remove_folder(path: files.StrPath) -> None:
-    """Take an empty folder away; one into which somebody has put something stays."""
+    """Remove a folder if it is empty."""
     try:  # contextlib would cost the hot verbs 2 ms
         os.rmdir(path)
     except OSError:
@@ -84,7 +84,7 @@ def remove_folder(path: files.StrPath) -> None:
 
 
 def make_durable(path: files.StrPath) -> None:
-    """Sync what was appended to a file without syncing; fine where there is none."""
+    """Sync what was appended to a file without syncing, if the file exists."""
     try:
         fd = files.open_plain(path)
         try:
@@ -98,7 +98,7 @@ def make_durable(path: files.StrPath) -> None:
 
 
 def replace_keeping_mode(path: files.StrPath, data: bytes) -> None:
-    """As `files.replace`, for a person's own file: who may read it stays as it was. OSError, StoreError."""
+    """Replace a person's own file and keep its mode. Raise OSError or StoreError."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
 
     def write(fd: int) -> None:

@@ -1,4 +1,4 @@
-"""Whether the disk of the state folder still takes anything: an engine that cannot write cannot say so either."""
+"""A full disk below the state folder, reported as a problem: an engine that cannot write cannot log it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ _HINT = "free some space there: nothing that was kept is lost, and the engine go
 
 
 def problems(root: Path) -> list[Problem]:
-    """The disk as one of the things that are wrong; nothing while there is room, or where it cannot be asked."""
+    """Return the full disk as a problem; nothing while there is room, or where the system does not say."""
     try:
-        why = full(os.statvfs(root))
+        reason = full(os.statvfs(root))
     except OSError:
         return []
-    return [Problem("disk", f"{why}; nothing new can be kept, and the engine cannot work", _HINT)] if why else []
+    return [Problem("disk", f"{reason}; nothing new can be kept, and the engine cannot work", _HINT)] if reason else []
 
 
-def full(found: os.statvfs_result) -> str:
-    """Why a disk takes nothing more; the empty string where it does."""
-    blocks, names = (found.f_bfree, found.f_ffree) if os.geteuid() == 0 else (found.f_bavail, found.f_favail)
-    left = blocks * found.f_frsize
-    if found.f_blocks and left < _LEAST:
-        return f"the disk is full ({left // 1024} kB left)"
-    return "the disk takes no more files (no inodes left)" if found.f_files and not names else ""
+def full(disk: os.statvfs_result) -> str:
+    """Return why the disk is full; the empty string where it is not."""
+    is_root = os.geteuid() == 0  # for whom some blocks are reserved
+    blocks = disk.f_bfree if is_root else disk.f_bavail
+    inodes = disk.f_ffree if is_root else disk.f_favail
+    free = blocks * disk.f_frsize
+    if disk.f_blocks and free < _LEAST:
+        return f"the disk is full ({free // 1024} kB left)"
+    return "the disk takes no more files (no inodes left)" if disk.f_files and not inodes else ""

@@ -1,4 +1,4 @@
-"""The primitives every state file goes through: append, replace, read, lock.
+"""The primitives that every state file goes through: append, replace, read, lock.
 
 The rules (measured on ext4 and tmpfs; docs/state-files.md gives the reasons):
 
@@ -49,6 +49,7 @@ class LineTooLong(StoreError):
 
 
 def fail(path: StrPath, error: OSError) -> StoreError:
+    """Return the StoreError that says what to do about `error`."""
     if error.errno == errno.ELOOP:
         return Refused(f"{path} is a symbolic link; state files must be plain files: replace it")
     if error.errno in (errno.EISDIR, errno.ENXIO):
@@ -77,18 +78,18 @@ class failing:  # noqa: N801 - used like a function; contextlib would cost the h
 
 
 def plain(fd: int, path: StrPath) -> int:
-    """`fd`, where it is a plain file that only we own; closed, and Refused raised, where it is not."""
-    found = os.fstat(fd)
-    if not stat.S_ISREG(found.st_mode):
-        why = "is not a regular file; move it away"
-    elif found.st_nlink > 1:
-        why = f"has {found.st_nlink} hard links; state files must have one"
-    elif found.st_uid != os.geteuid():
-        why = f"belongs to user {found.st_uid}; state files must be yours"
+    """Return `fd` where it is a plain file that only we own; else close it and raise Refused."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        reason = "is not a regular file; move it away"
+    elif status.st_nlink > 1:
+        reason = f"has {status.st_nlink} hard links; state files must have one"
+    elif status.st_uid != os.geteuid():
+        reason = f"belongs to user {status.st_uid}; state files must be yours"
     else:
         return fd
     os.close(fd)
-    raise Refused(f"{path} {why}")
+    raise Refused(f"{path} {reason}")
 
 
 def sync_folder(folder: StrPath) -> None:
@@ -101,12 +102,12 @@ def sync_folder(folder: StrPath) -> None:
 
 
 def parent(path: StrPath) -> str:
-    """The folder that `path` stands in."""
+    """Return the folder that `path` is in."""
     return os.path.dirname(os.fspath(path)) or "."
 
 
 def _open_log(path: StrPath) -> int:
-    """Open a journal for appending, create it (0600, name made durable) where it is missing."""
+    """Open a journal for appending; create it (0600, its name synced) where it is missing."""
     flags = os.O_RDWR | os.O_APPEND | COMMON
     try:
         fd = os.open(path, flags)
@@ -117,17 +118,17 @@ def _open_log(path: StrPath) -> int:
 
 
 def _is_current(fd: int, path: StrPath) -> bool:
-    """Whether `path` still names the open file; after a rewrite it does not."""
-    mine = os.fstat(fd)
+    """Return whether `path` still names the open file; after a rewrite it does not."""
+    opened = os.fstat(fd)
     try:
-        there = os.stat(path, follow_symlinks=False)
+        named = os.stat(path, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
+    return (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
 
 
 def lock_log(path: StrPath) -> int:
-    """An open, exclusively locked descriptor of the journal that stands at `path` now."""
+    """Return an open, exclusively locked descriptor of the journal that is at `path` now."""
     while True:
         fd = _open_log(path)
         try:
@@ -150,7 +151,7 @@ def _write_whole(fd: int, data: bytes, size: int) -> None:
 
 
 def append_locked(fd: int, data: bytes) -> int:
-    """Append whole lines to a locked journal; returns the offset at which they begin.
+    """Append whole lines to a locked journal and return the offset at which they begin.
 
     A torn last line is closed off first, so that it spoils itself and nothing else.
     """
@@ -163,18 +164,18 @@ def append_locked(fd: int, data: bytes) -> int:
 def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
     """Append `data`, one or more whole lines, and return the offset at which it begins once it is durable.
 
-    Raises NotWritten, in which case nothing may be taken as recorded, and Refused.
+    Raise Refused, or NotWritten, after which nothing may be taken as recorded.
     """
     with locked_log(path, durable=durable) as fd:
         return append_locked(fd, data)
 
 
 def check_line(line: bytes) -> bytes:
-    """`line` with its newline and without secrets; LineTooLong where it is longer than a journal takes."""
-    from lumen_tui.model.secrets import screen  # which a command that only reads does without
+    """Return `line` with its newline and without secrets. Raise LineTooLong where no journal takes it."""
+    from lumen_tui.model.secrets import screen  # a command that only reads does not need it
 
     if screen.may_hold(line):
-        from lumen_tui.storage.redaction import clean_line  # where there may be something alone: the hot verbs come by
+        from lumen_tui.storage.redaction import clean_line  # only where a secret is possible, for the hot verbs
 
         line = clean_line(line)
     if len(line) >= MAX_LINE:
@@ -217,15 +218,15 @@ def _temporary(path: StrPath) -> tuple[int, str]:
 
 
 def discard(path: str) -> None:
-    """Take away a temporary file that nobody needs, as far as that is possible."""
+    """Remove a temporary file that nobody needs, as far as possible."""
     try:
         os.unlink(path)
     except OSError:
-        pass  # the next start sweeps it
+        pass  # the next start removes it
 
 
 def write_sibling(path: StrPath, write: Callable[[int], None]) -> str:
-    """Write and sync a new file beside `path`; returns its name. Nothing is left behind on failure. StoreError."""
+    """Write and sync a new file beside `path` and return its name. Raise StoreError, with nothing left behind."""
     with failing(path):
         fd, temporary = _temporary(path)
         try:
@@ -241,14 +242,14 @@ def write_sibling(path: StrPath, write: Callable[[int], None]) -> str:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """All of `data`, however short the single writes are."""
+    """Write all of `data`, however short the single writes are."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view[:_WRITE_CHUNK]) :]
 
 
 def take_place(temporary: str, path: StrPath) -> None:
-    """Rename a synced sibling to `path`, durably. Nothing is left behind on failure. StoreError."""
+    """Rename a synced sibling to `path`, durably. Raise StoreError, with nothing left behind."""
     with failing(path):
         try:
             os.replace(temporary, path)
@@ -259,14 +260,14 @@ def take_place(temporary: str, path: StrPath) -> None:
 
 
 def replace(path: StrPath, data: bytes) -> None:
-    """Put `data` at `path` durably: readers see the old content or the new, whatever is killed when."""
+    """Replace the content of `path` durably: readers see the old content or the new, whatever is killed when."""
     take_place(write_sibling(path, lambda fd: write_all(fd, data)), path)
 
 
 def open_plain(path: StrPath) -> int:
-    """A descriptor for reading a plain file of ours.
+    """Return a descriptor for reading a plain file of ours.
 
-    FileNotFoundError, NotADirectoryError and PermissionError as they are; StoreError where it is odd or fails.
+    Raise FileNotFoundError, NotADirectoryError and PermissionError as they are, StoreError for anything else.
     """
     try:
         fd = os.open(path, os.O_RDONLY | COMMON)
@@ -278,7 +279,7 @@ def open_plain(path: StrPath) -> int:
 
 
 def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
-    """The content, at most `limit` bytes of it; None where there is no file. Refused for links and devices."""
+    """Return the content, at most `limit` bytes; None where there is no file. Raise Refused for links and devices."""
     try:
         fd = open_plain(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -294,7 +295,7 @@ def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
 
 
 def open_append(path: StrPath) -> int:
-    """A descriptor for a program's own output (worker.log): created private, appended to, never a link."""
+    """Return a descriptor for a program's own output (worker.log): created private, appended to, never a link."""
     try:
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | COMMON, 0o600)
     except OSError as error:

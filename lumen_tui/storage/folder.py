@@ -1,4 +1,4 @@
-"""A state folder without its journals: enough for whoever reads, and quick to load."""
+"""A state folder without its journals: enough for readers, and quick to load."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lumen_tui.storage.layout import Layout
 
 
 class Folder:
-    """Where everything stands. Making one reads and creates nothing."""
+    """The paths of one state folder. Creating the object reads and creates no file."""
 
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)

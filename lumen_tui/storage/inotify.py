@@ -1,4 +1,4 @@
-"""Notices of the system about new files in a few folders, without waiting for them."""
+"""inotify notices about changed files in a few folders, read without blocking."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HEADER = struct.Struct("iIII")
 
 
 class Notices:
-    """One inotify descriptor: what appears, changes and goes in the folders, not below them.
+    """One inotify descriptor: what is created, changed or removed in the folders, not below them.
 
-    OSError where the system has none to give, or cannot watch one of them.
+    Raise OSError where the system has no descriptor left or cannot watch one of the folders.
     """
 
     def __init__(self, folders: Iterable[Path]) -> None:
@@ -31,28 +31,29 @@ class Notices:
                 raise OSError(error, "inotify_add_watch", str(folder))
 
     def fileno(self) -> int:
-        """The descriptor: readable where there are notices."""
+        """Return the descriptor, which is readable when there are notices."""
         return int(self._fd)
 
     def names(self) -> set[str]:
-        """The names that notices came about since the last call; temporary files are left out."""
-        found: set[str] = set()
+        """Return the names with notices since the last call, without temporary files."""
+        names: set[str] = set()
         try:
             while data := os.read(self._fd, 64 * 1024):
-                found |= _names(data)
+                names |= _names(data)
         except BlockingIOError:
             pass
-        return {name for name in found if not name.startswith(".")}
+        return {name for name in names if not name.startswith(".")}
 
     def close(self) -> None:
-        """No more notices."""
+        """Close the descriptor."""
         os.close(self._fd)
 
 
 def _names(data: bytes) -> set[str]:
-    found, at = set(), 0
-    while at < len(data):
-        _, _, _, length = _HEADER.unpack_from(data, at)
-        at += _HEADER.size + length
-        found.add(os.fsdecode(data[at - length : at].rstrip(b"\0")))
-    return found
+    names = set()
+    offset = 0
+    while offset < len(data):
+        _, _, _, length = _HEADER.unpack_from(data, offset)
+        offset += _HEADER.size + length
+        names.add(os.fsdecode(data[offset - length : offset].rstrip(b"\0")))
+    return names

@@ -13,36 +13,36 @@ import msgspec
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.storage import files
 
-PIECE = 1024 * 1024  # bytes that a reader polls at a time: what is held for a moment stays with the process
+PIECE = 1024 * 1024  # bytes that a reader polls at a time: the allocator keeps what was once held
 _READ_CHUNK = 256 * 1024
 _encode = msgspec.json.Encoder().encode
 T = TypeVar("T")
 
 
 def encode(record: Any) -> bytes:
-    """One record as one line, checked for length."""
+    """Encode one record as one line. Raise files.LineTooLong."""
     return files.check_line(_encode(record))
 
 
 class Journal:
-    """One append-only file. Many processes may append at once; none of them loses a line."""
+    """One append-only file to which many processes may append at once without losing a line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def append(self, record: Any) -> int:
-        """Record durably; returns the offset of the line. Raises files.StoreError where it did not."""
+        """Append a record durably and return the offset of its line. Raise files.StoreError."""
         return files.append(self.path, encode(record))
 
     def append_all(self, records: Iterable[Any]) -> int:
-        """Record several with one sync; returns how many."""
+        """Append several records with one sync and return how many."""
         lines = [encode(record) for record in records]
         if lines:
             files.append(self.path, b"".join(lines))
         return len(lines)
 
     def lines(self) -> Iterator[bytes]:
-        """Every whole line there is now, without its newline."""
+        """Yield every whole line there is now, without its newline."""
         try:
             fd = files.open_plain(self.path)
         except FileNotFoundError:
@@ -53,7 +53,7 @@ class Journal:
             os.close(fd)
 
     def records(self, kind: type[T]) -> Iterator[T]:
-        """The record of each line; damaged lines, and those of another kind, are passed over."""
+        """Yield the record of each line; damaged lines and those of another kind are skipped."""
         decode = msgspec.json.Decoder(kind).decode
         for line in self.lines():
             try:
@@ -65,7 +65,7 @@ class Journal:
     def rewrite(self, change: Callable[[Iterator[bytes]], Iterable[bytes]]) -> None:
         """Replace the content by `change(lines)`, under the lock that appends take.
 
-        `change` gets what is there at that moment, so that nothing appended meanwhile is lost.
+        `change` gets the lines of that moment, so that nothing appended meanwhile is lost.
         """
         with files.locked_log(self.path) as fd:
             temporary = files.write_sibling(
@@ -85,7 +85,7 @@ def _write_lines(fd: int, lines: Iterable[bytes]) -> None:
 
 
 def whole_lines(fd: int, *, torn: bool = False) -> Iterator[bytes]:
-    """The whole lines of an open file from its beginning; with `torn` the unfinished last one as well."""
+    """Yield the whole lines of an open file from its beginning; with `torn` the unfinished last one as well."""
     position = 0
     parts: list[bytes] = []  # of the line that is not finished yet; joined once, however long it is
     while chunk := os.pread(fd, _READ_CHUNK, position):
@@ -101,7 +101,7 @@ def whole_lines(fd: int, *, torn: bool = False) -> Iterator[bytes]:
 
 
 class Follower:
-    """Reads what was added to a journal since the last call, by inode and offset.
+    """A reader of what was added to a journal since the last call, by inode and offset.
 
     `generation` grows whenever the file was replaced or cut: everything read before is void then,
     and the next `poll` begins at its first line.
@@ -111,55 +111,55 @@ class Follower:
         self.path = path
         self.generation = 0
         self.offset = 0  # of the next unread line
-        self.size = 0  # of the file at the last look
+        self.size = 0  # of the file at the last `stat`
         self.overlong: list[int] = []  # offsets of lines beyond MAX_READ_LINE, skipped
         self._identity: tuple[int, int] | None = None
         self._skipping = False
-        self._left = False  # whether the limit of the last poll left something unread
-        self._fd = -1  # stays open: a replaced file keeps its inode number, which would else come round again
+        self._has_more = False  # whether the limit of the last poll left something unread
+        self._fd = -1  # stays open: else the inode number of a replaced file could be reused
 
     def __del__(self) -> None:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file, at the end of all following: its inode number may come round again from here on."""
+        """Close the file, at the end of all following: from here on its inode number may be reused."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1
 
     def open_copy(self) -> int:
-        """Another descriptor of the very file that was read last, whatever stands at the path by now."""
+        """Return another descriptor of the very file that was read last, whatever is at the path by now."""
         return os.dup(self._fd)
 
     def changed(self) -> bool:
-        """Whether there may be something new: one `stat`, no read."""
-        identity, size = self._look()
+        """Return whether there may be something new: one `stat`, no read."""
+        identity, size = self._stat()
         return identity != self._identity or size != self.size
 
     def pending(self) -> bool:
-        """Whether a poll may give something: new bytes, or bytes left by the limit of the last one."""
-        identity, size = self._look()
-        return identity != self._identity or size != self.size or self._left
+        """Return whether a poll may give something: new bytes, or bytes beyond the limit of the last one."""
+        identity, size = self._stat()
+        return identity != self._identity or size != self.size or self._has_more
 
     def place(self) -> tuple[int, int, int]:
-        """Where the follower stands, for `resume`: device, inode, offset."""
+        """Return the position for `resume`: device, inode, offset."""
         return (*(self._identity or (0, 0)), self.offset)
 
     def resume(self, place: tuple[int, int, int]) -> None:
-        """Go on where an earlier follower stood. On another file it begins at the first line."""
+        """Go on at the position of an earlier follower. On another file it begins at the first line."""
         self._identity, self.offset = place[:2], place[2]
 
-    def _look(self) -> tuple[tuple[int, int] | None, int]:
+    def _stat(self) -> tuple[tuple[int, int] | None, int]:
         try:
-            found = os.stat(self.path, follow_symlinks=False)
+            status = os.stat(self.path, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             return None, 0
-        if not stat.S_ISREG(found.st_mode):
-            return None, 0  # what was put in its place holds none of its lines: misplaced.py names it
-        return (found.st_dev, found.st_ino), found.st_size
+        if not stat.S_ISREG(status.st_mode):
+            return None, 0  # what replaced it holds none of its lines: misplaced.py reports it
+        return (status.st_dev, status.st_ino), status.st_size
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
-        """All that is new as (offset, whole lines), a piece at a time, so that a long journal is never held whole."""
+        """Yield what is new as (offset, whole lines), in pieces, so that a long journal is never held whole."""
         while self.pending():
             offset, data = self.poll(PIECE)
             if not data:
@@ -167,11 +167,11 @@ class Follower:
             yield offset, data
 
     def poll(self, limit: int = 1 << 62) -> tuple[int, bytes]:
-        """New whole lines as (offset, bytes), at most about `limit` bytes; call again until it is empty.
+        """Return new whole lines as (offset, bytes), at most about `limit` bytes; call again until it is empty.
 
-        A torn last line is left alone until its newline comes.
+        A torn last line is not read until its newline comes.
         """
-        identity, size = self._look()
+        identity, size = self._stat()
         if identity != self._identity or size < self.offset:
             self._restart(identity)
         self.size = size
@@ -179,35 +179,37 @@ class Follower:
             before = self.offset
             offset, data = self._read(self._fd, min(limit, size - before))
             if data or self.offset == before:
-                self._left = bool(data) and self.offset < size
+                self._has_more = bool(data) and self.offset < size
                 return offset, data
-        self._left = False
+        self._has_more = False
         return self.offset, b""
 
     def _open(self) -> bool:
-        """Whether the file of the last look is open; False where it was replaced since, which the next look finds."""
+        """Return whether the file of the last `stat` is open; False where it was replaced since."""
         if self._fd >= 0:
             return True
         try:
             fd = files.open_plain(self.path)
         except FileNotFoundError:
             return False
-        found = os.fstat(fd)
-        if (found.st_dev, found.st_ino) != self._identity:
+        status = os.fstat(fd)
+        if (status.st_dev, status.st_ino) != self._identity:
             os.close(fd)
             return False
         self._fd = fd
         return True
 
     def rewind(self) -> None:
-        """Begin at the first line again, as though the file had been replaced."""
+        """Begin at the first line again, as if the file had been replaced."""
         self._restart(None)
 
     def _restart(self, identity: tuple[int, int] | None) -> None:
         self.close()
         if self._identity is not None or identity is None:
             self.generation += 1
-        self._identity, self.offset, self._skipping = identity, 0, False
+        self._identity = identity
+        self.offset = 0
+        self._skipping = False
         self.overlong.clear()
 
     def _read(self, fd: int, limit: int) -> tuple[int, bytes]:
@@ -227,7 +229,7 @@ class Follower:
         return begin, data[:end]
 
     def _pass_over(self, begin: int, data: bytes) -> tuple[int, bytes]:
-        """No newline in sight: a torn tail, or a line that nobody should hold in memory."""
+        """Handle data without a newline: a torn tail, or a line too long to hold in memory."""
         if len(data) > files.MAX_READ_LINE:
             if not self._skipping:
                 self.overlong.append(begin)

@@ -1,4 +1,4 @@
-"""Where everything stands below the state folder, and whether that folder may be trusted."""
+"""The paths below the state folder, and whether that folder may be trusted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
 
 class Layout:
-    """The paths of one state folder. Ids become paths here, those of blocks and relays in their own modules, after they
-    were checked.
-    """
+    """The paths of one state folder. Checked ids become paths here, those of blocks and relays in their own modules."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -83,7 +81,7 @@ class Layout:
         self.pause = root / "pause.json"
         self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
         self.kill = root / "kill.json"
-        self.spend = root / "spend.jsonl"  # its earlier pages stand beside it: ledgerpages.py
+        self.spend = root / "spend.jsonl"  # its earlier pages are beside it: store/ledger
         self._name_evolved(root, root / "evolved")
 
     def _name_evolved(self, root: Path, evolved: Path) -> None:
@@ -105,16 +103,16 @@ class Layout:
         self.claude_md = root / "CLAUDE.md"
 
     def files(self) -> list[Path]:
-        """Every path that has a name of its own and where a file belongs, not a folder."""
-        named = [path for path in vars(self).values() if isinstance(path, Path)]
-        return [path for path in named if path.suffix in _FILES]
+        """Return every fixed path of a file, without folders."""
+        paths = [path for path in vars(self).values() if isinstance(path, Path)]
+        return [path for path in paths if path.suffix in _FILES]
 
     def task(self, task_id: str) -> Path:
-        """The folder of a live task."""
+        """Return the folder of a live task."""
         return self.tasks / ids.check_name(task_id, "task id")
 
     def transcript(self, session: str) -> Path:
-        """The session file of one attempt at a task."""
+        """Return the session file of one attempt at a task."""
         return self.transcripts / f"{ids.check_name(session, 'session')}.jsonl"
 
     def work_unit(self, wu_id: str) -> Path:
@@ -133,7 +131,7 @@ class Layout:
 
     @property
     def done_approvals(self) -> Path:
-        """Those that nobody needs any more."""
+        """Tool calls that were answered or are no longer waiting."""
         return self.approvals / "done"
 
     @property
@@ -145,21 +143,21 @@ class Layout:
         return self.custom_tools / f"{ids.check_name(name, 'tool')}.toml"
 
     def approval(self, approval_id: str) -> Path:
-        """The request; the answer and the mark that a worker took it stand beside it."""
+        """Return the path of a request; its answer and the mark that a worker took it are beside it."""
         return self.approvals / f"{ids.check_name(approval_id, 'approval')}.json"
 
     def lock(self, name: str) -> Path:
         return self.root / "locks" / f"{ids.check_name(name, 'lock')}.lock"
 
     def exists(self) -> bool:
-        """Whether the folder is there and has been initialised. Refused where that cannot be looked at."""
+        """Return whether the folder is initialised. Raise Refused where it cannot be read."""
         try:
             return (self.root / "memory").is_dir() and self.tasks.is_dir()
         except PermissionError as error:
             raise files.Refused(f"{self.root} cannot be looked into: {error.strerror}; {_OPEN_IT}") from error
 
     def absent(self) -> str:
-        """Why nothing can be done in the folder, and what to do; the empty string where it is a state folder."""
+        """Return why nothing can be done in the folder, and what to do; empty where it is a state folder."""
         if self.exists():
             return ""
         if not self.root.is_dir():
@@ -167,14 +165,16 @@ class Layout:
         return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init`"
 
     def create(self) -> str:
-        """Make the folder tree; fine where parts of it are there. Returns what was made, in words, or empty.
+        """Create the missing folders of the tree; return what was created as a sentence, or the empty string.
 
-        A folder that becomes a state folder (the seed of a checkout, under any umask) is closed to others. That seed,
-        which its settings tell, was one from the beginning for whoever uses it: of its first use nothing is said.
+        A folder that becomes a state folder (the seed of a checkout, under any umask) is closed to others. A seed,
+        recognised by its settings, was a state folder from the beginning for its user: its first use is not reported.
         """
-        new, there, seed = not self.exists(), self.root.is_dir(), os.path.lexists(self.config)
-        if why := _misled(self.root, within_reach=False):
-            raise files.Refused(why)
+        new = not self.exists()
+        existed = self.root.is_dir()
+        seed = os.path.lexists(self.config)
+        if reason := _unsafe_folder(self.root, within_reach=False):
+            raise files.Refused(reason)
         directories.make_folder(self.root)
         if new:
             for name in _SEED:
@@ -185,58 +185,58 @@ class Layout:
             return ""
         return (
             f"{self.root} was made a state folder"
-            if there
+            if existed
             else f"there was no state folder at {self.root}: it was made"
         )
 
 
 def distrust(root: Path) -> str:
-    """Why the state folder must not be used (a plain sentence), or the empty string."""
+    """Return why the state folder must not be used, as a sentence, or the empty string."""
     try:
-        found = os.stat(root)
+        status = os.stat(root)
     except FileNotFoundError:
         return f"{root} does not exist"
     except OSError as error:
         return f"{root} cannot be looked at: {error.strerror}"
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return f"{root} is not a folder"
-    if found.st_uid != os.geteuid():
-        return f"{root} belongs to user {found.st_uid}, not to you"
-    if found.st_mode & 0o022:
+    if status.st_uid != os.geteuid():
+        return f"{root} belongs to user {status.st_uid}, not to you"
+    if status.st_mode & 0o022:
         return f"{root} can be written by other users: chmod go-w {root}"
     if above := directories.shared_above(root):
         return f"{above}, in which {root} stands, can be written by other users: chmod o-w {above}"
-    return _misled(root, within_reach=bool(found.st_mode & 0o011))
+    return _unsafe_folder(root, within_reach=bool(status.st_mode & 0o011))
 
 
-def _misled(root: Path, *, within_reach: bool) -> str:
-    """Why a folder in it must not be used: it is none of its own, or others who get as far as it may write there."""
+def _unsafe_folder(root: Path, *, within_reach: bool) -> str:
+    """Return why a folder inside must not be used: it is a link, another's, or (within reach) writable by others."""
     for name in FOLDERS:
         path = f"{root}/{name}"
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except OSError:
-            continue  # it is made where it is needed
-        if stat.S_ISLNK(found.st_mode):
+            continue  # it is created where it is needed
+        if stat.S_ISLNK(status.st_mode):
             return f"{path} is a link, and what is kept there would go elsewhere: put the folder itself in its place"
-        if not stat.S_ISDIR(found.st_mode):
-            continue  # nothing is kept there: who needs it says so, and the rest goes on
-        if found.st_uid != os.geteuid():
-            return f"{path} belongs to user {found.st_uid}, not to you: chown it"
-        if within_reach and found.st_mode & 0o022:
+        if not stat.S_ISDIR(status.st_mode):
+            continue  # its user reports it, and everything else goes on
+        if status.st_uid != os.geteuid():
+            return f"{path} belongs to user {status.st_uid}, not to you: chown it"
+        if within_reach and status.st_mode & 0o022:
             return f"{path} can be written by other users: chmod go-w {path}"
     return ""
 
 
-def from_home(named: str) -> Path:
-    """The path that a setting or a person names: `~` is a home folder, and the home of nobody stays as it is."""
-    return Path(os.path.expanduser(named))
+def from_home(path: str) -> Path:
+    """Return the path with `~` expanded; an unknown user's `~name` stays as it is."""
+    return Path(os.path.expanduser(path))
 
 
 def default_root(environ: dict[str, str], cwd: Path) -> Path:
-    """`$LUMEN_STATE`, else `./state` in a checkout, else the platform's state directory."""
-    if named := environ.get("LUMEN_STATE"):
-        return from_home(named)
+    """Return `$LUMEN_STATE`, else `./state` in a checkout, else the platform's state directory."""
+    if root := environ.get("LUMEN_STATE"):
+        return from_home(root)
     if (cwd / "pyproject.toml").is_file() and (cwd / "lumen_tui").is_dir():
         return cwd / "state"
     base = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")

@@ -1,4 +1,4 @@
-"""Sequences whose items are made when they are asked for: what a list of a million rows is to the room."""
+"""Sequences whose items are made on access, so that the room can hold a list of a million rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ R = TypeVar("R")
 
 
 class LazyRows(Sequence[R], Generic[R]):
-    """Subclasses give `__len__` and `at`, which gets places from 0 to below the length."""
+    """A lazy sequence. Subclasses define `__len__` and `at`."""
 
     def at(self, place: int) -> R:
-        """The row at a place."""
+        """Return the row at a place from 0 to below the length."""
         raise NotImplementedError
 
     @overload

@@ -1,4 +1,4 @@
-"""The engine's lease: whoever holds the flock on engine.lock drives. Its content is information only."""
+"""The engine's lease: the process that holds the flock on engine.lock drives. The file's content is informative."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumen_tui.storage.layout import Layout
 
 
 class LeaseInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who took the lease. `epoch` grows with each takeover; records of a lower epoch are stale."""
+    """The process that took the lease. `epoch` grows with each takeover; records of a lower epoch are stale."""
 
     epoch: int = 0
     pid: int = 0
@@ -37,7 +37,7 @@ class Lease:
 
 
 def read_lease(layout: Layout) -> LeaseInfo:
-    """What the last holder wrote; all zero where there is nothing readable."""
+    """Return what the last holder wrote; all zero where nothing is readable."""
     try:
         return msgspec.json.decode(files.read(layout.engine_lock) or b"{}", type=LeaseInfo)
     except (*UNDECODABLE, files.StoreError, OSError):
@@ -45,12 +45,12 @@ def read_lease(layout: Layout) -> LeaseInfo:
 
 
 def is_held(layout: Layout) -> bool:
-    """Whether an engine drives this state folder now."""
+    """Return whether an engine drives this state folder now."""
     return locks.is_locked(layout.engine_lock)
 
 
 def take_lease(layout: Layout) -> Lease | None:
-    """Become the engine of this state folder; None where another one is."""
+    """Become the engine of this state folder; return None where there is another one."""
     fd = locks.try_lock(layout.engine_lock)
     if fd is None:
         return None

@@ -14,7 +14,7 @@ _GUESS = 1024  # most lines fit into one pread of this size
 
 
 class OpenFile:
-    """A descriptor that outlives a rewrite of its path: pictures taken earlier can still be read."""
+    """A descriptor that survives a rewrite of its path: earlier snapshots can still be read."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -23,7 +23,7 @@ class OpenFile:
         os.close(self._fd)
 
     def line(self, offset: int) -> bytes:
-        """The line that begins at `offset`, without its newline."""
+        """Return the line that begins at `offset`, without its newline."""
         size = _GUESS
         while True:
             data = os.pread(self._fd, size, offset)
@@ -35,32 +35,33 @@ class OpenFile:
             size *= 8
 
     def part(self, begin: int, end: int) -> bytes:
-        """The bytes from one offset to another."""
+        """Return the bytes from one offset to another."""
         return os.pread(self._fd, end - begin, begin)
 
 
 class Offsets:
-    """Ascending offsets in four bytes each: what stands further than that from the last base begins another."""
+    """Ascending offsets in four bytes each; what is further than that from the last base begins another base."""
 
     def __init__(self) -> None:
-        self._rest = array("I")
-        self._bases, self._starts = array("Q"), array("Q")  # offset and place of the first of each stretch
+        self._relative = array("I")
+        self._bases = array("Q")  # offset of the first of each stretch
+        self._starts = array("Q")  # its place
 
     def __len__(self) -> int:
-        return len(self._rest)
+        return len(self._relative)
 
     def __getitem__(self, place: int) -> int:
-        return self._bases[bisect_right(self._starts, place) - 1] + self._rest[place]
+        return self._bases[bisect_right(self._starts, place) - 1] + self._relative[place]
 
     def append(self, offset: int) -> None:
         if not self._bases or offset - self._bases[-1] > _FAR:
             self._bases.append(offset)
-            self._starts.append(len(self._rest))
-        self._rest.append(offset - self._bases[-1])
+            self._starts.append(len(self._relative))
+        self._relative.append(offset - self._bases[-1])
 
 
 class SortedRows:
-    """Row numbers in the order of a number each: 12 bytes a row, log n to find, one memmove to change."""
+    """Row numbers sorted by a key each: 12 bytes a row, log n to find, one memmove to change."""
 
     def __init__(self) -> None:
         self.keys = array("d")
@@ -89,16 +90,16 @@ class SortedRows:
         self.rows = array("I", rows)
 
     def below(self, key: float) -> int:
-        """How many rows stand before `key`."""
+        """Return how many rows come before `key`."""
         return bisect_left(self.keys, key)
 
 
 def split_lines(data: bytes, base: int) -> list[tuple[int, bytes]]:
-    """The non-empty lines of `data` (which ends with a newline) with their offsets in the file."""
-    found = []
+    """Return the non-empty lines of `data` (which ends with a newline) with their offsets in the file."""
+    lines = []
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         if end > start:
-            found.append((base + start, data[start:end]))
+            lines.append((base + start, data[start:end]))
         start = end + 1
-    return found
+    return lines

@@ -1,4 +1,4 @@
-"""Locks that outlive a single write: who drives, which worker lives, whose turn it is.
+"""Locks that are held longer than a single write: the engine's lease, live workers, turns.
 
 The kernel frees a lock with its holder, however that ends; what is written into a lock file is information only.
 A journal's own lock, taken for an append, is in `files`.
@@ -13,7 +13,7 @@ from lumen_tui.storage import files
 
 
 def is_locked(path: files.StrPath) -> bool:
-    """Whether some process holds the exclusive lock on `path`: the evidence that it lives."""
+    """Return whether some process holds the exclusive lock on `path`: the evidence that it lives."""
     try:
         fd = os.open(path, os.O_RDONLY | files.COMMON)
     except OSError:
@@ -36,7 +36,7 @@ def _open(path: files.StrPath) -> int:
 
 
 def try_lock(path: files.StrPath) -> int | None:
-    """Take the exclusive lock on `path` and keep it: the descriptor, or None where somebody holds it. StoreError."""
+    """Take the exclusive lock on `path`; return its descriptor, or None where it is held. Raise StoreError."""
     fd = _open(path)
     try:
         with files.failing(path):
@@ -50,7 +50,7 @@ def try_lock(path: files.StrPath) -> int | None:
 
 
 def _lock_unless_held(fd: int) -> bool:
-    """Take the exclusive lock unless somebody holds it; a look by `is_locked` shares it for a moment only."""
+    """Take the exclusive lock unless somebody holds it; a check by `is_locked` shares it for a moment only."""
     for _ in range(20_000):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,7 +68,7 @@ def _lock_unless_held(fd: int) -> bool:
 class waiting_lock:  # noqa: N801 - used like a function
     """`with waiting_lock(path)`: hold the lock on `path`, created where it is missing; wait for it first.
 
-    StoreError where there is no lock to be had, as on some network file systems.
+    Raise StoreError where locks are not supported, as on some network file systems.
     """
 
     def __init__(self, path: files.StrPath) -> None:
@@ -90,7 +90,7 @@ class waiting_lock:  # noqa: N801 - used like a function
 
 
 def overwrite_locked(fd: int, data: bytes) -> None:
-    """Put `data` into a locked file in place: for lock files, which must keep their inode."""
+    """Overwrite a locked file in place: for lock files, which must keep their inode."""
     os.pwrite(fd, data, 0)
     os.ftruncate(fd, len(data))
     os.fdatasync(fd)

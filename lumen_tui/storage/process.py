@@ -1,4 +1,4 @@
-"""Who a process is: pid, start ticks and boot id together, because a pid alone comes round again."""
+"""Processes by pid, start ticks and boot id together, because a pid alone is reused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ProcessId:
 
 @functools.cache
 def boot_id() -> str:
-    """The kernel's random id of this boot; empty where there is none."""
+    """Return the kernel's random id of this boot; empty where there is none."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -29,19 +29,19 @@ def boot_id() -> str:
 
 
 def start_ticks(pid: int) -> int:
-    """When `pid` started, in clock ticks since boot; 0 where there is no such process."""
+    """Return when `pid` started, in clock ticks since boot; 0 where there is no such process."""
     fields = _stat_fields(pid)
     return int(fields[19]) if len(fields) > 19 else 0
 
 
 def state_letter(pid: int) -> str:
-    """`R`, `S`, `T` (stopped), `Z` … of proc(5); empty where there is no such process."""
+    """Return `R`, `S`, `T` (stopped), `Z` … of proc(5); empty where there is no such process."""
     fields = _stat_fields(pid)
     return fields[0] if fields else ""
 
 
 def _stat_fields(pid: int) -> list[str]:
-    """The fields of /proc/<pid>/stat after the command, which may itself hold spaces and brackets."""
+    """Return the fields of /proc/<pid>/stat after the command, which may itself hold spaces and brackets."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
@@ -50,17 +50,17 @@ def _stat_fields(pid: int) -> list[str]:
 
 
 def identify(pid: int) -> ProcessId:
-    """The identity of a running process."""
+    """Return the identity of a running process."""
     return ProcessId(pid=pid, start_ticks=start_ticks(pid), boot_id=boot_id())
 
 
 def is_same(process: ProcessId) -> bool:
-    """Whether that very process still runs (a zombie does not)."""
+    """Return whether that very process still runs (a zombie does not)."""
     return state_of(process) not in ("", "Z", "X")
 
 
 def state_of(process: ProcessId) -> str:
-    """The state letter of that very process; empty where it is gone, also where its pid is another's now."""
+    """Return the state letter of that very process; empty where it ended, also where its pid was reused."""
     if process.pid <= 0 or process.boot_id != boot_id():
         return ""
     fields = _stat_fields(process.pid)
@@ -68,7 +68,7 @@ def state_of(process: ProcessId) -> str:
 
 
 def open_pidfd(process: ProcessId) -> int:
-    """A descriptor that becomes readable when that very process ends; -1 where it has, or where there are none."""
+    """Return a descriptor that is readable once that very process ends; -1 where it has, or without pidfds."""
     try:
         fd = os.pidfd_open(process.pid)
     except (OSError, AttributeError, ValueError):
@@ -80,42 +80,42 @@ def open_pidfd(process: ProcessId) -> int:
 
 
 def host() -> str:
-    """This machine's name, as those who hold a lease or a lane write it. `socket` would cost each start 3 ms."""
+    """Return this machine's name, for leases and lanes. Importing `socket` would cost each start 3 ms."""
     return os.uname().nodename
 
 
 def myself() -> ProcessId:
-    """This process."""
+    """Return the identity of this process."""
     return identify(os.getpid())
 
 
 def name(process: ProcessId) -> str:
-    """A process as one word, for records: `pid-ticks-boot`, with the beginning of the boot's id."""
+    """Return a process as one word for records: `pid-ticks-boot`, with the beginning of the boot's id."""
     return f"{process.pid}-{process.start_ticks}-{process.boot_id[:8]}"
 
 
 def lives(name: str) -> bool:
-    """Whether the process of such a word still runs; False for what is none."""
-    pid, _, rest = name.partition("-")
-    ticks, _, boot = rest.partition("-")
+    """Return whether the process that `name` gave this word still runs; False for any other text."""
+    pid, _, remainder = name.partition("-")
+    ticks, _, boot = remainder.partition("-")
     if not (pid.isdigit() and ticks.isdigit()) or boot != boot_id()[:8]:
         return False
     return is_same(ProcessId(int(pid), int(ticks), boot_id()))
 
 
 def session_members(sessions: Set[int]) -> list[int]:
-    """Pids of the processes of these sessions: workers and everything they started that did not leave them."""
-    found = []
+    """Return the pids of these sessions: workers and everything they started that did not leave them."""
+    pids = []
     for name in os.listdir("/proc"):
         if name.isdigit() and (fields := _stat_fields(int(name))) and int(fields[3]) in sessions:
-            found.append(int(name))
-    return found
+            pids.append(int(name))
+    return pids
 
 
 def started_with(*words: str) -> list[int]:
-    """Pids of the processes whose command line holds these words, one after the other."""
-    wanted = "".join(f"\0{word}" for word in words).encode() + b"\0"
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and wanted in _command_line(name)]
+    """Return the pids of processes whose command line holds these consecutive words."""
+    needle = "".join(f"\0{word}" for word in words).encode() + b"\0"
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and needle in _command_line(name)]
 
 
 def _command_line(pid: str) -> bytes:
@@ -127,27 +127,29 @@ def _command_line(pid: str) -> bytes:
 
 
 def lock_holders(path: str) -> list[int]:
-    """Pids of the processes of ours that hold the exclusive flock on `path`; all of /proc is looked through.
+    """Return the pids of our processes that hold the exclusive flock on `path`; this reads all of /proc.
 
-    Whoever merely has the file open, to see whether it is locked, is not among them.
+    A process that merely has the file open, to see whether it is locked, is not among them.
     """
-    wanted = _stat(path)
-    if wanted is None:
+    locked = _stat(path)
+    if locked is None:
         return []
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _holds(name, wanted)]
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _holds(name, locked)]
 
 
-def _holds(pid: str, wanted: os.stat_result) -> bool:
+def _holds(pid: str, locked: os.stat_result) -> bool:
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
         return False  # another user's, or gone
-    opened = [name for name in names if (found := _stat(f"/proc/{pid}/fd/{name}")) and os.path.samestat(found, wanted)]
+    opened = [
+        name for name in names if (status := _stat(f"/proc/{pid}/fd/{name}")) and os.path.samestat(status, locked)
+    ]
     return any(_locks(f"/proc/{pid}/fdinfo/{name}") for name in opened)
 
 
 def _locks(info: str) -> bool:
-    """Whether the open file behind it holds an exclusive flock: the `lock:` lines of proc(5)."""
+    """Return whether the open file of an fdinfo path holds an exclusive flock: the `lock:` lines of proc(5)."""
     try:
         with open(info, encoding="ascii", errors="replace") as file:
             return any("FLOCK" in line and "WRITE" in line for line in file if line.startswith("lock:"))
@@ -156,14 +158,14 @@ def _locks(info: str) -> bool:
 
 
 def kill_lock_holders(path: str) -> list[int]:
-    """KILL what holds that lock, but for this process; returns the pids."""
-    found = [pid for pid in lock_holders(path) if pid != os.getpid()]
-    send(found, signal.SIGKILL)
-    return found
+    """KILL the other processes that hold that lock and return their pids."""
+    pids = [pid for pid in lock_holders(path) if pid != os.getpid()]
+    send(pids, signal.SIGKILL)
+    return pids
 
 
 def send(pids: Iterable[int], number: int) -> None:
-    """Send a signal to each of these that is still there."""
+    """Send a signal to each of these processes that still exists."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -181,6 +183,6 @@ def _stat(path: str) -> os.stat_result | None:
 def signal_sessions(leaders: Iterable[ProcessId], number: int) -> None:
     """Send a signal to the whole session of each of `leaders` that is still that very process.
 
-    /proc is looked through once for all of them: with 16 workers on a busy machine that is a third of a second less.
+    /proc is read once for all of them: with 16 workers on a busy machine that saves a third of a second.
     """
     send(session_members({leader.pid for leader in leaders if is_same(leader)}), number)

@@ -1,7 +1,7 @@
-"""Whether the program's files are still the ones that this process was started from.
+"""Whether the program was upgraded since this process started.
 
-An upgrade replaces them under a process that runs. What it imports from then on is of another version or not there at
-all, and so are the roles that come with it: it must judge nothing any more, say so and be started again.
+An upgrade replaces the files under a running process. What it imports from then on is of another version or missing,
+and so are the roles that come with it: it must decide nothing any more, report that and be started again.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ _MARK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 REPLACED = "the program was replaced while it ran; start it again"
 
 
-def _look() -> tuple[int, int, int]:
-    """Another inode, time or size in every installation; zeros where there is none."""
+def _fingerprint() -> tuple[int, int, int]:
+    """Return inode, time and size, which differ in every installation; zeros where there is none."""
     try:
-        found = os.stat(_MARK)
+        status = os.stat(_MARK)
     except OSError:
         return 0, 0, 0
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-_STARTED = _look()
+_STARTED = _fingerprint()
 
 
 def replaced() -> str:
-    """Why this process must be started again, or the empty string."""
-    return "" if _look() == _STARTED else REPLACED
+    """Return why this process must be started again, or the empty string."""
+    return "" if _fingerprint() == _STARTED else REPLACED
 
 
 def problems() -> list[Problem]:
-    """The same for the list of what is wrong."""
-    why = replaced()
+    """Return the replaced program as a problem."""
+    reason = replaced()
     hint = "leave the room (q) and open it again: an engine of the new program comes with it, workers go on meanwhile"
-    return [Problem("lumen-tui", why, hint)] if why else []
+    return [Problem("lumen-tui", reason, hint)] if reason else []

@@ -1,4 +1,4 @@
-"""JSON lines and files for commands that must start fast: read with the C scanner alone, written by hand."""
+"""JSON lines and files for commands that must start fast: the C scanner alone, without the `json` package."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 
-_WINDOW = 1024 * 1024  # bytes of a journal's end in which a text is looked for
+_WINDOW = 1024 * 1024  # bytes of a journal's end that are searched for a text
 
 
 def _finite(number: str) -> float:
-    """A float as JSON can say it: 1e400 would be infinity, which no other reader takes. ValueError."""
+    """Return a finite float. Raise ValueError: 1e400 would be infinity, which no other reader takes."""
     value = float(number)
     if value - value != 0.0:
         raise ValueError(f"{number[:20]} is out of range")
@@ -28,7 +28,7 @@ def _finite(number: str) -> float:
 
 
 class _Rules:
-    """What the C scanner asks of a decoder."""
+    """The attributes that the C scanner reads from a decoder."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -40,7 +40,7 @@ _scan = make_scanner(_Rules())  # type: ignore[arg-type]  # typeshed knows the c
 
 
 def decode(data: bytes) -> Raw | None:
-    """Decode a JSON object; None where there is none that every reader can take, as msgspec's decoders judge it."""
+    """Decode a JSON object; return None for what msgspec's decoders would refuse."""
     try:
         text = data.strip().decode()
         record, end = _scan(text, 0)
@@ -65,7 +65,7 @@ def _refuse_lone_surrogates(value: Any) -> None:
 
 
 def line(record: Raw) -> bytes:
-    """The record as a line of a journal, checked for length."""
+    """Return the record as a line of a journal. Raise files.LineTooLong."""
     data = dumps(record).encode()
     if len(data) < files.MAX_LINE:
         return files.check_line(data)
@@ -75,7 +75,7 @@ def line(record: Raw) -> bytes:
 
 
 def read(path: files.StrPath) -> Raw | None:
-    """The JSON object in a file; None where there is none, or it holds none."""
+    """Return the JSON object in a file; None where there is no file or no object in it."""
     try:
         return decode(files.read(path) or b"")
     except (files.StoreError, OSError):
@@ -83,24 +83,24 @@ def read(path: files.StrPath) -> Raw | None:
 
 
 def same_text(path: files.StrPath, node_id: str) -> Raw | None:
-    """The newest other node that says word for word what this one says; looks at the journal's end alone.
+    """Return the newest other node with exactly the text of this one, within the end of the journal.
 
-    None where there is none there, or where it was deleted; an end that cannot be read is a hint less.
+    None where there is none, it was deleted, or the file cannot be read.
     """
     try:
         data = _end(path)
     except (OSError, files.StoreError):
         return None
-    mine = _newest(data, node_id) or {}
-    passed_over = {node_id}
-    for record in _mentioning(data, mine.get("content")):
+    node = _newest(data, node_id) or {}
+    seen = {node_id}
+    for record in _mentioning(data, node.get("content")):
         other = record.get("id")
-        if not isinstance(other, str) or other in passed_over:
+        if not isinstance(other, str) or other in seen:
             continue
-        passed_over.add(other)
-        now = _newest(data, other) or record
-        if now.get("content") == mine["content"] and _status(now) != "deleted":
-            return now
+        seen.add(other)
+        newest = _newest(data, other) or record
+        if newest.get("content") == node["content"] and _status(newest) != "deleted":
+            return newest
     return None
 
 
@@ -117,11 +117,11 @@ def _newest(data: bytes, node_id: str) -> Raw | None:
 
 
 def _mentioning(data: bytes, text: object) -> Iterator[Raw]:
-    """Records in whose lines this text stands as a value, the last one first."""
+    """Yield the records whose lines hold this text as a value, the last one first."""
     if not isinstance(text, str):
         return
     for quoted in dict.fromkeys((dumps(text).encode(), b'"' + text.encode() + b'"')):
-        at = len(data) if quoted in data else -1  # far quicker than from the end, and mostly the answer
+        at = len(data) if quoted in data else -1  # `in` is far quicker than `rfind` and mostly enough
         while (at := data.rfind(quoted, 0, at)) >= 0:
             at = data.rfind(b"\n", 0, at) + 1
             if record := decode(data[at : data.find(b"\n", at)]):

@@ -1,7 +1,7 @@
-"""Secrets are taken out of every record before it becomes a line of a journal, and out of documents that hold words.
+"""Secrets masked in every record before it becomes a line of a journal, and in documents that hold text.
 
-What was masked in this process is counted, so that a command can say so. Where it is `verbatim` nothing is masked, and
-a record that would have been says that it stands as it was given: whoever writes it again leaves it so.
+What this process masked is counted, so that a command can report it. Where the process is `verbatim` nothing is masked,
+and a record that would have been carries a mark, so that later writers leave it as it is.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from typing import Any
 
 MARK = "verbatim"
-_HIDDEN = (b"\\u", b"verbatim")  # letters written as codes, or the mark: the quick look cannot tell of these
+_HIDDEN = (b"\\u", b"verbatim")  # escaped letters, or the mark: the quick check does not see these
 _MARKED = b'"verbatim":true'  # cannot come from a text: the quotes in one are escaped
 _MOST_COUNTED = 10_000
 
 
 class Redaction:
-    """What this process masked, and whether it masks at all."""
+    """The secrets that this process masked, and whether it masks at all."""
 
     def __init__(self) -> None:
         self.verbatim = False
         self._rules: dict[int, str] = {}  # by the hash of the secret: one that is written twice is one
 
     def count(self, rule: str, secret: str) -> None:
-        """One more was masked."""
+        """Count one masked secret."""
         if len(self._rules) < _MOST_COUNTED:
             self._rules[hash(secret)] = rule
 
     @property
     def rules(self) -> list[str]:
-        """The rule of each secret that was masked, in the order of the alphabet."""
+        """The rule of each masked secret, in alphabetical order."""
         return sorted(self._rules.values())
 
 
@@ -43,17 +43,17 @@ PROCESS = Redaction()
 
 
 def clean(text: str) -> str:
-    """Words for a state file, without their secrets."""
+    """Return a text for a state file, with its secrets masked."""
     return text if PROCESS.verbatim else redact(text, PROCESS.count)
 
 
 def clean_value(value: Any) -> Any:
-    """A JSON value for a state file, every text in it without its secrets."""
+    """Return a JSON value for a state file, with the secrets in every text masked."""
     return value if PROCESS.verbatim else redact_value(value, clean)
 
 
 def clean_line(line: bytes) -> bytes:
-    """A JSON object of ours without the secrets in it; one that says that it is verbatim stays."""
+    """Return a JSON object of ours with its secrets masked, unless it is marked verbatim."""
     if _MARKED in line or not screen.may_hold(line):
         return line
     record = raw_json.decode(line)
@@ -61,7 +61,7 @@ def clean_line(line: bytes) -> bytes:
 
 
 def clean_foreign(line: bytes) -> bytes:
-    """A JSON object from elsewhere without the secrets in it: it cannot say of itself that it is verbatim."""
+    """Return a JSON object from elsewhere with its secrets masked, whether or not it is marked verbatim."""
     if not screen.may_hold(line) and not any(sign in line for sign in _HIDDEN):
         return line
     record = raw_json.decode(line)

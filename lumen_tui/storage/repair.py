@@ -1,4 +1,4 @@
-"""What the doctor does to files: modes, torn ends, damaged lines, leftovers. Each step is durable and loses nothing."""
+"""The doctor's repairs of files: modes, torn ends, damaged lines, leftovers. Each is durable and loses nothing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lumen_tui.storage.journal import Journal, whole_lines
 from lumen_tui.storage.layout import Layout
 
 _KEPT = 4096  # bytes of a damaged line in the quarantine journal; a longer one gets a file of its own
-Judge = Callable[[bytes], str]  # why a line is no record, or nothing
+Judge = Callable[[bytes], str]  # returns why a line is no record, or the empty string
 
 
 class Damaged(NamedTuple):
-    """One line that is no record. `number` counts from 1, blank lines included."""
+    """One line that is not a record. `number` counts from 1, blank lines included."""
 
     number: int
     offset: int
@@ -28,14 +28,14 @@ class Damaged(NamedTuple):
 
 
 def make_private(path: Path, mode: int) -> None:
-    """Take the rights of others away; a link is left alone."""
-    found = os.lstat(path)
-    if not stat.S_ISLNK(found.st_mode):
+    """Set the mode of a file; a link is left alone."""
+    status = os.lstat(path)
+    if not stat.S_ISLNK(status.st_mode):
         os.chmod(path, mode)
 
 
 def is_torn(path: Path) -> bool:
-    """Whether the last line has no end and nobody is writing it now."""
+    """Return whether the last line has no end and nobody is writing it now."""
     if not path.exists() or not path.stat().st_size:
         return False
     with files.locked_log(path) as fd:
@@ -43,35 +43,37 @@ def is_torn(path: Path) -> bool:
 
 
 def close_tail(path: Path) -> None:
-    """End a torn last line, so that it stands alone."""
+    """End a torn last line, so that it spoils only itself."""
     files.append(path, b"")
 
 
-def look(path: Path, judge: Judge) -> list[Damaged]:
-    """The damaged lines of a journal, a torn one at its end not among them."""
+def damaged_lines(path: Path, judge: Judge) -> list[Damaged]:
+    """Return the damaged lines of a journal, without a torn one at its end."""
     try:
         fd = files.open_plain(path)
     except FileNotFoundError:
         return []
-    found, offset = [], 0
+    damaged = []
+    offset = 0
     try:
         for number, line in enumerate(whole_lines(fd), start=1):
-            if line.strip() and (reason := _why(line, judge)):
-                found.append(Damaged(number, offset, reason, len(line)))
+            if line.strip() and (reason := _damage(line, judge)):
+                damaged.append(Damaged(number, offset, reason, len(line)))
             offset += len(line) + 1
     finally:
         os.close(fd)
-    return found
+    return damaged
 
 
-def _why(line: bytes, judge: Judge) -> str:
+def _damage(line: bytes, judge: Judge) -> str:
+    """Return why a line is no record, or the empty string."""
     if len(line) > files.MAX_READ_LINE:
         return f"longer than {files.MAX_READ_LINE:,} bytes"
     return judge(line)
 
 
 def quarantine(layout: Layout, path: Path, judge: Judge, at: str) -> int:
-    """Move damaged lines out of a journal, under its lock; returns how many went. Their bytes are kept."""
+    """Move damaged lines out of a journal, under its lock, and return how many. Their bytes are kept."""
     name = str(path.relative_to(layout.root))
     known = {(where, digest) for where, _, digest in known_lines(layout)}
     moved = 0
@@ -80,7 +82,7 @@ def quarantine(layout: Layout, path: Path, judge: Judge, at: str) -> int:
         nonlocal moved
         offset = 0
         for line in lines:
-            reason = _why(line, judge) if line.strip() else ""
+            reason = _damage(line, judge) if line.strip() else ""
             if reason:
                 _keep(layout, known, (name, offset, line, reason, at))
                 moved += 1
@@ -104,7 +106,7 @@ def _keep(layout: Layout, known: set[tuple[str, str]], damaged: tuple[str, int, 
 
 
 def leftovers(root: Path, before: float) -> Iterator[Path]:
-    """Unfinished replacements, files and task folders, last written before that moment (seconds since 1970)."""
+    """Yield unfinished replacements, files and task folders, last written before that time (seconds since 1970)."""
     for folder, folders, names in os.walk(root):
         for name in [*names, *folders]:
             path = Path(folder, name)
@@ -113,7 +115,7 @@ def leftovers(root: Path, before: float) -> Iterator[Path]:
 
 
 def sweep(path: Path) -> None:
-    """Take an unfinished replacement away; of a folder what is in it first."""
+    """Remove an unfinished replacement, a file or a folder with its files."""
     if not path.is_dir() or path.is_symlink():
         directories.remove(path)
         return

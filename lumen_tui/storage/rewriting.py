@@ -1,4 +1,4 @@
-"""A journal rewritten beside its writers, who wait only while what came in the meantime is copied."""
+"""Rewriting a journal while others append, who wait only while what came in the meantime is copied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.line_numbers import whole_blocks
 
 _ATTEMPTS = 5
-_SYNC = 32 * 1024 * 1024  # bytes after which the disk is waited for: one long wait would hold up every appender
+_SYNC = 32 * 1024 * 1024  # bytes between syncs: one long sync at the end would hold up every appender
 
 Blocks = Iterator[bytes]
 Change = Callable[[Blocks], Iterable[bytes]]
@@ -20,10 +20,10 @@ class Moved(Exception):
 
 
 def beside(path: files.StrPath, change: Change, last: Callable[[], None] = lambda: None, *, of: int = -1) -> None:
-    """Replace the content by `change(blocks)`, which is asked twice: for what is there, and for what came since.
+    """Replace the content by `change(blocks)`, called twice: for what is there, and for what came since.
 
-    Blocks are whole lines. `last` is called under the lock, before the new file takes its place. Raises Moved where
-    the file is another meanwhile; also another than the open file `of`, where one is given.
+    Blocks are whole lines. `last` is called under the lock, before the new file takes its place. Raise Moved where
+    the file was replaced meanwhile, or is not the open file `of`, where one is given.
     """
     fd = files.open_plain(path)
     try:
@@ -76,27 +76,27 @@ def _swap(path: files.StrPath, fd: int, end: int, temporary: str, change: Change
         files.take_place(temporary, path)
 
 
-def _must_be_same(one: int, other: int) -> None:
-    if not os.path.sameopenfile(one, other):
+def _must_be_same(fd: int, other: int) -> None:
+    if not os.path.sameopenfile(fd, other):
         raise Moved
 
 
 def lines(path: files.StrPath, change: Callable[[Iterator[bytes]], Iterable[bytes]]) -> int:
-    """As `beside`, line by line, begun anew where another rewrite came between. Returns how many lines went."""
-    gone = 0
+    """Rewrite as `beside`, line by line, retried after a concurrent rewrite. Return how many lines were removed."""
+    removed = 0
 
     def by_line(blocks: Blocks) -> Iterator[bytes]:
-        nonlocal gone
+        nonlocal removed
         for block in blocks:
-            kept = [line + b"\n" for line in change(iter(block.split(b"\n")[:-1]))]
-            gone += block.count(b"\n") - len(kept)
-            yield b"".join(kept)
+            remaining = [line + b"\n" for line in change(iter(block.split(b"\n")[:-1]))]
+            removed += block.count(b"\n") - len(remaining)
+            yield b"".join(remaining)
 
     for _ in range(_ATTEMPTS):
-        gone = 0
+        removed = 0
         try:
             beside(path, by_line)
         except Moved:
             continue
-        return gone
+        return removed
     raise files.NotWritten(f"{path} is being rewritten again and again; nothing was written: try again")

@@ -1,4 +1,4 @@
-"""The end of an action that takes several writes, as a line of its own; light enough for the quick commands."""
+"""The begin and end lines of an action that takes several writes; light enough for the hot verbs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = ("id", "at", "by", "verb")
 
 
 def myself() -> str:
-    """This process, as `store.process.name` has it, without what that module loads."""
+    """Return this process as `storage.process.name` writes it, without that module's imports."""
     with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
         ticks = file.read().rpartition(")")[2].split()[19]
     try:
@@ -29,21 +29,21 @@ def myself() -> str:
 
 
 def begun(record: dict[str, Any], changes: list[dict[str, Any]]) -> bytes:
-    """An action that begins, as a line. Changes from the end of the list are left out where they are too long."""
+    """Return the line of an action that begins. The last changes are left out where they are too long."""
     from lumen_tui.model.secrets.redaction import redact
 
     whole = {**record, "summary": redact(record["summary"]), "stage": "begun", "process": myself()}
-    kept = list(changes)
-    while kept and len(dumps(kept)) > _LARGEST:
-        kept.pop()
-    return raw_json.line({**whole, "changes": kept})
+    recorded = list(changes)
+    while recorded and len(dumps(recorded)) > _LARGEST:
+        recorded.pop()
+    return raw_json.line({**whole, "changes": recorded})
 
 
 def end_of(lines: bytes, stage: str) -> bytes:
-    """The line that says how the action on these lines ended; nothing where they have not begun one."""
+    """Return the line that says how the action on these lines ended; empty where they begin none."""
     first = lines[: lines.find(b"\n")]
     begun = raw_json.decode(first) if BEGUN in first else None
     if begun is None or begun.get("stage") != "begun":
         return b""
-    named = {name: begun.get(name, "") for name in _NAMES}
-    return raw_json.line({**named, "target": "", "summary": "", "stage": stage})
+    fields = {name: begun.get(name, "") for name in _NAMES}
+    return raw_json.line({**fields, "target": "", "summary": "", "stage": stage})

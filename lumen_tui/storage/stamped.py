@@ -1,4 +1,4 @@
-"""Small files that are read again only when they changed on disk."""
+"""Values read from small files, read again only when a file changed on disk."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Stamp = tuple[int, int, int]
 
 
 def stamp(path: Path) -> Stamp:
-    """What changes when a file or folder is replaced or written; zeros where there is none."""
+    """Return what differs once a file or folder is replaced or written: inode, size, time; zeros without one."""
     try:
-        found = os.stat(path, follow_symlinks=False)
+        status = os.stat(path, follow_symlinks=False)
     except OSError:
         return (0, 0, 0)
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class Stamped(Generic[T]):
-    """A value read from some paths; `refresh` reads it anew only where one of them changed."""
+    """A value read from some paths; `refresh` reads it again only where one of them changed."""
 
     def __init__(self, paths: Callable[[], list[Path]], load: Callable[[], T]) -> None:
         self._paths, self._load = paths, load
@@ -30,7 +30,7 @@ class Stamped(Generic[T]):
         self.revision = 0
 
     def refresh(self) -> bool:
-        """Look; True where the value was read anew."""
+        """Read the value again where a path changed; return whether it was read."""
         stamps = [stamp(path) for path in self._paths()]
         if stamps == self._stamps:
             return False

@@ -9,7 +9,7 @@ from lumen_tui.storage.journal import Journal
 
 
 class Store(Folder):
-    """Everything that writes goes through here. Opening it reads and creates nothing."""
+    """The journals of a state folder. Creating the object reads and creates no file."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

@@ -1,4 +1,4 @@
-"""What interrupted replaces leave behind: temporary files beside the real ones. Engine and doctor take them away."""
+"""Removal of the temporary files that interrupted replaces leave beside the real ones, for engine and doctor."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _TEMPORARY = re.compile(r"\..*\.tmp", re.DOTALL).fullmatch
 
 
 class Sweeper:
-    """Sweeps the folders that every engine writes to, at its first call and then each hour."""
+    """A sweep of the folders that every engine writes to, at its first call and then each hour."""
 
     def __init__(self, layout: Layout) -> None:
         self._folders = (layout.root, *(layout.root / name for name in FOLDERS))
         self._next = 0.0
 
     def sweep(self, now: float) -> None:
-        """Remove what writers that were killed left there, where an hour has passed since the last time."""
+        """Remove what killed writers left there, if an hour has passed since the last time."""
         if now < self._next:
             return
         self._next = now + HOUR
@@ -32,7 +32,7 @@ class Sweeper:
 
 
 def sweep(folder: Path, before: float) -> int:
-    """Remove what interrupted replaces left in `folder` before that moment (seconds since 1970); returns how many."""
+    """Remove what interrupted replaces left in `folder` before that time (seconds since 1970); return how many."""
     try:
         with os.scandir(folder) as entries:
             old = [entry.path for entry in entries if _TEMPORARY(entry.name) and _is_old(entry, before)]
@@ -45,7 +45,7 @@ def sweep(folder: Path, before: float) -> int:
 
 def _is_old(entry: os.DirEntry[str], before: float) -> bool:
     try:
-        found = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return False  # its writer was quicker
-    return stat.S_ISREG(found.st_mode) and found.st_mtime < before
+    return stat.S_ISREG(status.st_mode) and status.st_mtime < before

@@ -1,4 +1,4 @@
-"""Waiting for changes: inotify where the system has it, watchfiles elsewhere, a look at intervals in need.
+"""Waiting for changes: inotify where the system has it, watchfiles elsewhere, polling as the last resort.
 
 One inotify descriptor answers within a millisecond and sleeps until then; watchfiles wakes a hundred times a
 second to be as quick (docs/adr/0007).
@@ -18,7 +18,7 @@ from lumen_tui.storage.layout import Layout
 if TYPE_CHECKING:
     from lumen_tui.storage.inotify import Notices
 
-BUSY, CALM = 0.4, 1.0  # seconds to a look at what no notice tells: the events of running workers, the engine's lock
+BUSY, CALM = 0.4, 1.0  # seconds between polls of what no notice covers: events of running workers, the engine's lock
 _GATHER = 0.004  # seconds for the rest of a burst to arrive
 _WATCHED = ("memory", "loops", "work", "roles", "approvals", "relay", "tasks")  # not below tasks/: they are many
 
@@ -38,7 +38,7 @@ def wait_for_changes(layout: Layout, stop: threading.Event, busy: Callable[[], b
 
 
 def _by_inotify(folders: list[Path], stop: threading.Event, busy: Callable[[], bool]) -> Iterator[None]:
-    from lumen_tui.storage.inotify import Notices  # by now the first picture is on the screen
+    from lumen_tui.storage.inotify import Notices  # imported once the first snapshot is on the screen
 
     notices = Notices(folders)
     try:
@@ -52,8 +52,8 @@ def _by_inotify(folders: list[Path], stop: threading.Event, busy: Callable[[], b
 def _sleep_until_news(notices: Notices, seconds: float) -> None:
     """Return after the first notice of something other than a temporary file, or after `seconds`."""
     end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        if select.select([notices], [], [], left)[0] and notices.names():
+    while (remaining := end - time.monotonic()) > 0:
+        if select.select([notices], [], [], remaining)[0] and notices.names():
             time.sleep(_GATHER)
             return
 

@@ -14,8 +14,7 @@ from lumen_tui.headless import run_task
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Pause
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.seed import settings_text
-from lumen_tui.storage.shipped import shipped
+from lumen_tui.storage.shipped import settings_text, shipped
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import pauses
 

@@ -22,7 +22,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import layout as layouts
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.journal import Follower
-from lumen_tui.storage.seed import plant
+from lumen_tui.storage.shipped import write_settings
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -54,7 +54,7 @@ def run_init(session: Session, args: Namespace) -> int:
     if session.root.exists() and (reason := layouts.distrust(session.root)):
         raise StoreError(reason)
     session.layout.create()
-    planted = plant(session.layout)
+    planted = write_settings(session.layout)
     say(f"{session.root} {'was there already' if there else 'is ready'}")
     if planted:
         say(f"every setting stands in {session.layout.config} with its default: take the # away to change it")

@@ -98,7 +98,7 @@ def _torn(path: Path, name: str, fix: bool) -> Iterator[Finding]:
 
 
 def _damaged(layout: Layout, path: Path, name: str, why: Judge, now: float, fix: bool) -> Iterator[Finding]:
-    found = repair.look(path, why)
+    found = repair.damaged_lines(path, why)
     if not found:
         return
     moved = repair.quarantine(layout, path, why, iso(now)) if fix else 0
