@@ -30,10 +30,10 @@ def lacking(config: ModelsConfig, environ: Mapping[str, str]) -> list[str]:
     """
     if config.provider == "offline":
         return []
-    named = (config.haiku, config.sonnet, config.opus, *config.roles.values())
-    found = [_lacks(config, environ, config.provider) if config.provider != "auto" else ""]
-    found += [_lacks(config, environ, model=model) for model in named]
-    return [why for why in dict.fromkeys(found) if why]
+    models = (config.haiku, config.sonnet, config.opus, *config.roles.values())
+    reasons = [_lacks(config, environ, config.provider) if config.provider != "auto" else ""]
+    reasons += [_lacks(config, environ, model=model) for model in models]
+    return [reason for reason in dict.fromkeys(reasons) if reason]
 
 
 def _lacks(config: ModelsConfig, environ: Mapping[str, str], name: str = "", model: str = "") -> str:
@@ -65,22 +65,22 @@ def key_names(
         names = []
     else:
         names = _endpoints(config, _wanted(config, role, tier, model), provider)
-    found = [name for each in names for name in _keys_of(config or ModelsConfig(), each)]
-    return tuple(dict.fromkeys(found))
+    variables = [name for endpoint_name in names for name in _keys_of(config or ModelsConfig(), endpoint_name)]
+    return tuple(dict.fromkeys(variables))
 
 
-def _endpoints(config: ModelsConfig, wanted: str, provider: str) -> list[str]:
+def _endpoints(config: ModelsConfig, model: str, provider: str) -> list[str]:
     try:
-        return [name or provider for name, _ in _chain(config, wanted)]
+        return [name or provider for name, _ in _chain(config, model)]
     except ProviderError:
         return []  # the worker says what is wrong with it
 
 
-def _keys_of(config: ModelsConfig, name: str) -> tuple[str, ...]:
-    if name == "claude":
+def _keys_of(config: ModelsConfig, endpoint_name: str) -> tuple[str, ...]:
+    if endpoint_name == "claude":
         return _CLAUDE_KEYS
     try:
-        return endpoint(config, name, {}).key_names
+        return endpoint(config, endpoint_name, {}).key_names
     except ProviderError:
         return ()  # the worker says what is wrong with it
 
@@ -90,14 +90,16 @@ def _wanted(config: ModelsConfig, role: str, tier: str, model: str) -> str:
     return model or config.roles.get(role, "") or tier
 
 
-def _chain(config: ModelsConfig, wanted: str) -> Iterator[tuple[str, str]]:
+def _chain(config: ModelsConfig, model: str) -> Iterator[tuple[str, str]]:
     """Endpoint (empty: the provider) and model of what is wanted, and then of what stands by for it."""
-    first = split(config, expand(config, wanted))
+    first = split(config, expand(config, model))
     yield first
-    name, model = first
-    stands_by = next((config.fallback[key] for key in (wanted, f"{name}:{model}", model) if key in config.fallback), ())
-    for other in stands_by:
-        yield split(config, expand(config, other))
+    name, model_id = first
+    fallbacks = next(
+        (config.fallback[key] for key in (model, f"{name}:{model_id}", model_id) if key in config.fallback), ()
+    )
+    for fallback in fallbacks:
+        yield split(config, expand(config, fallback))
 
 
 def targets(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, str]) -> tuple[Target, ...]:
@@ -105,8 +107,8 @@ def targets(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, 
     provider = provider_name(config, environ)
     if config.provider == "offline":
         return (Target(_BACK_ENDS["offline"]),)
-    wanted = _wanted(config, role.name, role.tier, spec.model)
-    return tuple(_target(config, name or provider, model, environ) for name, model in _chain(config, wanted))
+    model = _wanted(config, role.name, role.tier, spec.model)
+    return tuple(_target(config, name or provider, model_id, environ) for name, model_id in _chain(config, model))
 
 
 def _target(config: ModelsConfig, name: str, model: str, environ: Mapping[str, str]) -> Target:
@@ -117,8 +119,8 @@ def _target(config: ModelsConfig, name: str, model: str, environ: Mapping[str, s
 
 def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mapping[str, str]) -> Provider:
     """The back end of a task. ProviderError where it is unknown or lacks its key."""
-    found = targets(config, role, spec, environ)
-    first = found[0]
+    chain = targets(config, role, spec, environ)
+    first = chain[0]
     if first.endpoint.name == "offline":
         from lumen_tui.providers.offline.provider import OfflineProvider
 
@@ -129,9 +131,9 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
         return ClaudeCodeProvider(first.model, role.limits.max_steps, config, environ)
     from lumen_tui.providers.conversation.conversation import ModelProvider
 
-    for target in found[1:]:
+    for target in chain[1:]:
         if target.endpoint.name in NO_SERVERS:
             raise ProviderError(
                 f"{target.endpoint.name} cannot take over a conversation: take it out of [models.fallback]"
             )
-    return ModelProvider(found, config, environ)
+    return ModelProvider(chain, config, environ)

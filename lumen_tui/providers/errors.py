@@ -81,15 +81,17 @@ def map_error(error: BaseException, target: Target, counts: TokenCounts, now: fl
     if names & {"APIConnectionError", "TransportError"} and reached:
         return _passing(f"{server} cut the connection in the middle of its answer", _LATER, counts)
     if names & {"APIConnectionError", "TransportError"}:
-        look = "ANTHROPIC_BASE_URL" if target.endpoint.name == "anthropic" else "base_url of the endpoint in lumen.toml"
-        return _passing(f"{server} cannot be reached ({detail})", f"look at the network and {look}", counts)
-    said = f"{server} sent no usable answer ({type(error).__name__}: {detail})"
-    return _passing(said, f"look at the endpoint's base_url and kind, or {_LATER}", counts)
+        setting = (
+            "ANTHROPIC_BASE_URL" if target.endpoint.name == "anthropic" else "base_url of the endpoint in lumen.toml"
+        )
+        return _passing(f"{server} cannot be reached ({detail})", f"look at the network and {setting}", counts)
+    brief = f"{server} sent no usable answer ({type(error).__name__}: {detail})"
+    return _passing(brief, f"look at the endpoint's base_url and kind, or {_LATER}", counts)
 
 
-def unusable_answer(target: Target, why: str) -> ModelCallError:
+def unusable_answer(target: Target, reason: str) -> ModelCallError:
     """An answer that makes no sense."""
-    return _passing(f"the model's server {_place(target)} sent no usable answer ({why})", _LATER, TokenCounts())
+    return _passing(f"the model's server {_place(target)} sent no usable answer ({reason})", _LATER, TokenCounts())
 
 
 def _passing(brief: str, advice: str, counts: TokenCounts) -> ModelCallError:
@@ -103,11 +105,11 @@ def _place(target: Target) -> str:
 
 def _causes(error: BaseException | None) -> set[str]:
     """The names of an error and of what it came from."""
-    found: set[str] = set()
-    while error is not None and len(found) < 100:
-        found |= {kind.__name__ for kind in type(error).__mro__}
+    names: set[str] = set()
+    while error is not None and len(names) < 100:
+        names |= {kind.__name__ for kind in type(error).__mro__}
         error = error.__cause__
-    return found
+    return names
 
 
 def _status(error: BaseException) -> int:
@@ -147,22 +149,22 @@ def _of_status(
     status: int, detail: str, error: BaseException, target: Target, counts: TokenCounts, now: float
 ) -> ModelCallError:  # fmt: skip
     headers = getattr(getattr(error, "response", None), "headers", {})
-    told = str(headers.get("x-should-retry", "")).lower()
-    low = f"{detail} {_code(error)}".lower()
+    should_retry = str(headers.get("x-should-retry", "")).lower()
+    text = f"{detail} {_code(error)}".lower()
     name = _name(error)
     if status == 413 or is_context_overflow(f"{detail} {name}"):
-        too = (
+        brief = (
             "the request is too large for the server" if status == 413 else "the conversation is too long for the model"
         )
         advice = f"give a narrower objective or less context ({detail})"
-        return ModelCallError(f"{too} ({status})", advice, overlong=True, counts=counts)
-    quota, garbled = status == 402 or any(word in low for word in _QUOTA), _GARBLED in name
+        return ModelCallError(f"{brief} ({status})", advice, overlong=True, counts=counts)
+    quota, garbled = status == 402 or any(word in text for word in _QUOTA), _GARBLED in name
     passing = status in _AGAIN or status >= 500 or garbled
     unread = f"the model's tool call could not be read ({status})", detail
     brief, advice = unread if garbled else _words(status, detail, target, quota)
     return ModelCallError(
-        brief, advice, again=passing and not quota and told != "false", elsewhere=passing or quota,
-        bound=status == 400 and any(words in low for words in _BOUND), after=retry_after(headers, now), counts=counts,
+        brief, advice, again=passing and not quota and should_retry != "false", elsewhere=passing or quota,
+        bound=status == 400 and any(words in text for words in _BOUND), after=retry_after(headers, now), counts=counts,
     )  # fmt: skip
 
 
@@ -199,12 +201,12 @@ def _words(status: int, detail: str, target: Target, quota: bool) -> tuple[str, 
 
 def _not_found(detail: str, target: Target) -> tuple[str, str]:
     """A server that knows the address says which model it lacks."""
-    place, low = target.endpoint, detail.lower()
-    if place.base_url and "model" not in low and target.model.lower() not in low:
+    place, detail_text = target.endpoint, detail.lower()
+    if place.base_url and "model" not in detail_text and target.model.lower() not in detail_text:
         mostly = "ends before /v1" if place.kind == "anthropic" else "mostly ends in /v1"
         return f"the server {_place(target)} does not know this address (404)", f"look at its base_url, which {mostly}"
-    said = f"the model {target.model!r} is not known at {place.name} (404)"
-    return said, f"set its id under [models] in lumen.toml ({detail})"
+    brief = f"the model {target.model!r} is not known at {place.name} (404)"
+    return brief, f"set its id under [models] in lumen.toml ({detail})"
 
 
 def retry_after(headers: Any, now: float) -> float | None:
@@ -220,10 +222,10 @@ def retry_after(headers: Any, now: float) -> float | None:
 
 
 def _asked(headers: Any, now: float) -> float:
-    if found := headers.get("retry-after-ms"):
-        return float(found) / 1000
-    found = headers.get("retry-after") or "0"
-    return float(found) if _is_number(found) else email.utils.parsedate_to_datetime(found).timestamp() - now
+    if value := headers.get("retry-after-ms"):
+        return float(value) / 1000
+    value = headers.get("retry-after") or "0"
+    return float(value) if _is_number(value) else email.utils.parsedate_to_datetime(value).timestamp() - now
 
 
 def _is_number(text: str) -> bool:

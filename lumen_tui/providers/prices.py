@@ -51,9 +51,9 @@ def known(model: str) -> Price | None:
 
 def price_of(config: ModelsConfig, endpoint: str, model: str, *, own: bool = False) -> Price | None:
     """The price of a model at an endpoint: the operator's word first; our `own` server costs nothing."""
-    found = config.prices.get(f"{endpoint}:{model}") or config.prices.get(model)
-    if found is not None:
-        return _of_config(found)
+    price = config.prices.get(f"{endpoint}:{model}") or config.prices.get(model)
+    if price is not None:
+        return _of_config(price)
     return FREE if own else known(model)
 
 

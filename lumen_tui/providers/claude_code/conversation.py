@@ -72,8 +72,8 @@ class ClaudeConversation:
                 yield from self._take(message)
         except PipeClosed:
             yield from self._counter.lost()
-            said = self._wire.errors
-            return Outcome(ok=False, reason=f"Claude Code ended without a result{': ' + said if said else ''}")
+            stderr = self._wire.errors
+            return Outcome(ok=False, reason=f"Claude Code ended without a result{': ' + stderr if stderr else ''}")
         except ProviderError:
             yield from self._counter.lost()
             raise
@@ -90,7 +90,7 @@ class ClaudeConversation:
         elif kind == "control_request":
             yield from self._request(message)
         elif kind == "control_cancel_request":
-            self._held = [one for one in self._held if one.get("request_id") != message.get("request_id")]
+            self._held = [request for request in self._held if request.get("request_id") != message.get("request_id")]
         elif kind == "stream_event" and not message.get("parent_tool_use_id"):
             yield from self._stream(_inner(message, "event"))
         elif kind == "system":
@@ -105,19 +105,19 @@ class ClaudeConversation:
             return
         if response.get("subtype") != "success":
             raise ProviderError(f"Claude Code did not begin: {one_line(str(response.get('error')), 300)}")
-        told = _inner(response, "response")
-        self.version = str(told.get("claude_code_version") or self.version)
+        details = _inner(response, "response")
+        self.version = str(details.get("claude_code_version") or self.version)
         check_version(self.version)
-        if told.get("hooks_applied") is False:
+        if details.get("hooks_applied") is False:
             raise ProviderError("Claude Code does not ask before it uses its tools, so it is not used: update it")
         self._greeted = True
-        words = opening(self._job)
+        first_message = opening(self._job)
         declared = json.dumps([tool.schema for tool in self._tools]) + "".join(tool.description for tool in self._tools)
-        self._counter.grew(words + self._job.system + declared)
+        self._counter.grew(first_message + self._job.system + declared)
         yield from self._counter.ahead()
-        said = {"role": "user", "content": words}
+        user_message = {"role": "user", "content": first_message}
         # Without the mark a first `/` would be a command of its own, and `@path` would read that file unasked.
-        self._wire.send({"type": "user", "message": said, "parent_tool_use_id": None, "client_composed": True})
+        self._wire.send({"type": "user", "message": user_message, "parent_tool_use_id": None, "client_composed": True})
 
     # ---- what it streams
 
@@ -158,9 +158,9 @@ class ClaudeConversation:
     def _waits(self, message: Raw) -> TextUpdate:
         delay, status = message.get("retry_delay_ms"), message.get("error_status")
         seconds = self._wait = min(max(0.0, delay / 1000), _NEVER) if isinstance(delay, int | float) else 0.0
-        why = one_line(f"{message.get('error')} {status or ''}".strip(), 100)
-        number, most = message.get("attempt"), message.get("max_retries")
-        text = f"Claude Code tries again in {seconds:.0f} s ({number} of {most}): {why}"
+        reason = one_line(f"{message.get('error')} {status or ''}".strip(), 100)
+        number, most_tries = message.get("attempt"), message.get("max_retries")
+        text = f"Claude Code tries again in {seconds:.0f} s ({number} of {most_tries}): {reason}"
         return TextUpdate(text, kind="wait", data={"until": self._job.now() + seconds})
 
     def _results(self, message: Raw) -> Iterator[Step]:
@@ -213,15 +213,15 @@ class ClaudeConversation:
 
     def _permit(self, request: Raw) -> Generator[Step, Reply | None, Raw]:
         """Whether one of its own tools may run."""
-        name, given = str(request.get("tool_name")), _inner(request, "input")
+        name, arguments = str(request.get("tool_name")), _inner(request, "input")
         if name not in OWN:
             yield from self._counter.ahead()
             return {"behavior": "deny", "message": _NOT_USED}
-        permit = PermissionRequest(ToolCall(OWN[name], _in_our_words(given)), name)
+        permit = PermissionRequest(ToolCall(OWN[name], _in_our_words(arguments)), name)
         reply = yield permit
         if reply is not None and reply.ok:
             self._permitted[str(request.get("tool_use_id"))] = permit
-            return {"behavior": "allow", "updatedInput": given}
+            return {"behavior": "allow", "updatedInput": arguments}
         yield from self._counter.ahead()
         return {"behavior": "deny", "message": reply.text if reply else "it was not allowed"}
 
@@ -238,8 +238,8 @@ class ClaudeConversation:
         body = {"subtype": "success", "request_id": message.get("request_id"), "response": answer}
         self._wire.send({"type": "control_response", "response": body})
 
-    def _refuse(self, message: Raw, why: str) -> None:
-        body = {"subtype": "error", "request_id": message.get("request_id"), "error": why}
+    def _refuse(self, message: Raw, reason: str) -> None:
+        body = {"subtype": "error", "request_id": message.get("request_id"), "error": reason}
         self._wire.send({"type": "control_response", "response": body})
 
 
@@ -257,26 +257,28 @@ def _hello(system: str) -> Raw:
 
 def _decision(tool: str) -> Raw:
     """What becomes of a call, before it: ours are judged when they come, its own are asked about, others are not."""
-    word = "allow" if mcp_server.tool_name(tool) else "ask" if tool in OWN else "deny"
-    told = {"hookEventName": "PreToolUse", "permissionDecision": word}
-    return {"hookSpecificOutput": told | ({"permissionDecisionReason": _NOT_USED} if word == "deny" else {})}
+    decision = "allow" if mcp_server.tool_name(tool) else "ask" if tool in OWN else "deny"
+    output = {"hookEventName": "PreToolUse", "permissionDecision": decision}
+    return {"hookSpecificOutput": output | ({"permissionDecisionReason": _NOT_USED} if decision == "deny" else {})}
 
 
-def _in_our_words(given: Raw) -> Raw:
+def _in_our_words(arguments: Raw) -> Raw:
     """The arguments of its Read as those of read_file."""
-    found: Raw = {"path": str(given.get("file_path") or "")}
-    offset, limit = given.get("offset"), given.get("limit")
+    translated: Raw = {"path": str(arguments.get("file_path") or "")}
+    offset, limit = arguments.get("offset"), arguments.get("limit")
     if isinstance(offset, int) and offset >= 1:
-        found["first_line"] = offset
+        translated["first_line"] = offset
     if isinstance(limit, int):
-        found["lines"] = min(max(limit, 1), 5000)
-    return found
+        translated["lines"] = min(max(limit, 1), 5000)
+    return translated
 
 
 def _broken(init: Raw) -> str:
     """Why our tools are not there, or empty."""
     servers = init.get("mcp_servers")
-    states = [one.get("status") for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
+    states = (
+        [server.get("status") for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+    )
     return "" if "connected" in states or "pending" in states else one_line(f"status {states}", 100)
 
 
@@ -291,5 +293,5 @@ def _text(block: Any) -> str:
         return ""
     content = block.get("content", block.get("text"))
     if isinstance(content, list):
-        return "\n".join(_text(one) for one in content)
+        return "\n".join(_text(part) for part in content)
     return content if isinstance(content, str) else ""

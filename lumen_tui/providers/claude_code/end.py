@@ -40,18 +40,18 @@ def outcome(message: dict[str, Any], model: str, now: float) -> Outcome:
 
 
 def _errors(message: dict[str, Any]) -> str:
-    found = message.get("errors")
-    return "; ".join(map(str, found)) if isinstance(found, list) else ""
+    errors = message.get("errors")
+    return "; ".join(map(str, errors)) if isinstance(errors, list) else ""
 
 
 def _error(message: dict[str, Any], words: str, model: str, now: float) -> ProviderError:
-    said = one_line(words, 300) or one_line(str(message.get("subtype")), 60)
+    detail = one_line(words, 300) or one_line(str(message.get("subtype")), 60)
     status = message.get("api_error_status")
     if status == 401 or "/login" in words:
         return ProviderError(
-            f"Claude Code may not use its model ({said}): set a valid ANTHROPIC_API_KEY, or log in with `claude` once"
+            f"Claude Code may not use its model ({detail}): set a valid ANTHROPIC_API_KEY, or log in with `claude` once"
         )
     if isinstance(status, int):
         target = Target(_ENDPOINT, model)
-        return map_error(_ApiError(status, said), target, TokenCounts(), now)
-    return ProviderError(f"Claude Code ended with an error: {said}")
+        return map_error(_ApiError(status, detail), target, TokenCounts(), now)
+    return ProviderError(f"Claude Code ended with an error: {detail}")

@@ -43,14 +43,14 @@ class JsonLinesPipe:
 
     def send(self, message: Message) -> None:
         """Write one message; what comes meanwhile is kept. A program that does not read any more is no error here."""
-        left = memoryview(json.dumps(message).encode() + b"\n")
-        while left:
+        unsent = memoryview(json.dumps(message).encode() + b"\n")
+        while unsent:
             readable, writable, _ = select.select(self._reads, [self._in], [])
             self._read(readable)
             if not writable:
                 continue
             try:
-                left = left[os.write(self._in, left) :]
+                unsent = unsent[os.write(self._in, unsent) :]
             except BlockingIOError:
                 continue
             except OSError:
@@ -67,8 +67,8 @@ class JsonLinesPipe:
         """The next message. Closed at the end; ProviderError after so many seconds without a byte."""
         while True:
             while self._lines:
-                if found := _message(self._lines.popleft()):
-                    return found
+                if message := _message(self._lines.popleft()):
+                    return message
             if self._out not in self._reads:
                 raise PipeClosed
             readable = select.select(self._reads, [], [], seconds)[0]
@@ -92,9 +92,9 @@ class JsonLinesPipe:
     def _take(self, part: bytes) -> None:
         self._rest += part
         if b"\n" in part:
-            *whole, rest = bytes(self._rest).split(b"\n")
-            self._lines.extend(whole)
-            self._rest = bytearray(rest)
+            *lines, tail = bytes(self._rest).split(b"\n")
+            self._lines.extend(lines)
+            self._rest = bytearray(tail)
         if len(self._rest) > _LONGEST:
             raise ProviderError(f"Claude Code wrote a line of more than {_LONGEST:,} bytes and was ended")
 
@@ -102,7 +102,7 @@ class JsonLinesPipe:
 def _message(line: bytes) -> Message | None:
     """The message in a line; None for anything else: programs print other things as well."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None

@@ -13,19 +13,19 @@ Raw = dict[str, Any]
 CALL = "tools/call"
 
 
-def tool_name(named: str) -> str:
+def tool_name(claude_name: str) -> str:
     """Our name of one of our tools as Claude Code names it; empty for a tool that is not ours."""
     start = f"mcp__{SERVER}__"
-    return named.removeprefix(start) if named.startswith(start) else ""
+    return claude_name.removeprefix(start) if claude_name.startswith(start) else ""
 
 
 def answer(message: Raw, tools: Iterable[Any]) -> Raw:
     """The answer to everything but a call."""
     method, params = message.get("method"), message.get("params")
     if method == "initialize":
-        asked = params.get("protocolVersion") if isinstance(params, dict) else None
-        served = {"name": SERVER, "version": __version__}
-        result: Raw = {"protocolVersion": asked, "capabilities": {"tools": {}}, "serverInfo": served}
+        protocol = params.get("protocolVersion") if isinstance(params, dict) else None
+        server_info = {"name": SERVER, "version": __version__}
+        result: Raw = {"protocolVersion": protocol, "capabilities": {"tools": {}}, "serverInfo": server_info}
         return _wrapped(message, result=result)
     if method == "tools/list":
         return _wrapped(message, result={"tools": [_declared(tool) for tool in tools]})
@@ -50,8 +50,8 @@ def result(message: Raw, reply: Reply) -> Raw:
 def version(message: Raw) -> str:
     """The version of the program, which it tells when it says hello; empty in every other message."""
     params = message.get("params") if message.get("method") == "initialize" else None
-    told = params.get("clientInfo") if isinstance(params, dict) else None
-    return str(told.get("version") or "") if isinstance(told, dict) else ""
+    client = params.get("clientInfo") if isinstance(params, dict) else None
+    return str(client.get("version") or "") if isinstance(client, dict) else ""
 
 
 def _declared(tool: Any) -> Raw:

@@ -33,11 +33,11 @@ _DAY = "86400000"  # milliseconds: a call may wait for a person
 
 def find(config: ModelsConfig, environ: Mapping[str, str]) -> str:
     """The path of the program. ProviderError where there is none."""
-    wanted = os.path.expanduser(config.claude.program)
+    program = os.path.expanduser(config.claude.program)
     folders = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
-    found = shutil.which(wanted, path=os.pathsep.join(folders)) if wanted else None
-    if found and os.path.isabs(found):
-        return found
+    path = shutil.which(program, path=os.pathsep.join(folders)) if program else None
+    if path and os.path.isabs(path):
+        return path
     raise ProviderError(
         f"the Claude Code program {one_line(config.claude.program, 100)!r} is not there: install it "
         "(npm install -g @anthropic-ai/claude-code), name its path as program under [models.claude] in lumen.toml, or "
@@ -45,12 +45,14 @@ def find(config: ModelsConfig, environ: Mapping[str, str]) -> str:
     )
 
 
-def check_version(told: str) -> None:
+def check_version(version: str) -> None:
     """ProviderError where the program is too old. One whose version cannot be read is taken as it is."""
-    parts = told.split("-")[0].split(".")
+    parts = version.split("-")[0].split(".")
     if all(part.isdigit() for part in parts) and tuple(map(int, parts)) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        raise ProviderError(f"Claude Code {one_line(told, 40)} is too old: {oldest} or newer is needed (claude update)")
+        raise ProviderError(
+            f"Claude Code {one_line(version, 40)} is too old: {oldest} or newer is needed (claude update)"
+        )
 
 
 def config_folder(environ: Mapping[str, str]) -> str:
@@ -72,8 +74,8 @@ def arguments(program: str, model: str, turns: int, own: list[str]) -> list[str]
 
 def environment(environ: Mapping[str, str], config: ModelsConfig) -> dict[str, str]:
     """Its environment: the keys that it needs, no other, and nothing that it does unasked."""
-    found = {name: environ[name] for name in _PASSED_ON if name in environ}
-    return found | {
+    passed_on = {name: environ[name] for name in _PASSED_ON if name in environ}
+    return passed_on | {
         "CLAUDE_CODE_ENTRYPOINT": "sdk-py", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT),
         "CLAUDE_CODE_MAX_RETRIES": str(config.tries - 1), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
@@ -102,8 +104,8 @@ class UnsandboxedProgram:
 
 def not_started(program: str, error: Exception) -> ProviderError:
     """What is said where it is there and cannot be started."""
-    why = getattr(error, "strerror", "") or error
-    return ProviderError(f"{program} could not be started: {why}. See [models.claude] in lumen.toml")
+    reason = getattr(error, "strerror", "") or error
+    return ProviderError(f"{program} could not be started: {reason}. See [models.claude] in lumen.toml")
 
 
 def _die_with_parent() -> None:

@@ -1,9 +1,12 @@
-"""What the model calls inside Claude Code cost: set aside before each, settled after it, and the rest at the end."""
+"""What the model calls inside Claude Code cost: reserved before each, settled after it, and the rest at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import add
 from typing import Any
+
+from msgspec.structs import astuple
 
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
@@ -15,6 +18,10 @@ from lumen_tui.providers.prices import cost, price_of
 
 NAME = "claude"
 _FIRST = 20_000  # bytes of its own system prompt, its words on the machine and its own tool; about 13,000 were seen
+
+# names of the counts as the API reports them for one call, and as the program reports its totals
+_USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_TOTALS = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
 
 
 class UsageCounter:
@@ -55,12 +62,12 @@ class UsageCounter:
             yield from self.ended(ok=False)
         self.model = model or self.model
         yield from self.ahead(gone=True)
-        self._counts = _counts(usage)
+        self._counts = _counts(usage, _USAGE)
 
     def more(self, usage: Any) -> None:
         """Newer counts of the answer that is being written."""
         if self._counts is not None:
-            self._counts = _larger(self._counts, _counts(usage))
+            self._counts = _combined(max, self._counts, _counts(usage, _USAGE))
 
     def ended(self, *, ok: bool = True) -> Iterator[Step]:
         """Settle the open call, where there is one."""
@@ -69,7 +76,7 @@ class UsageCounter:
         counts, self._counts, self._open = self._counts or TokenCounts(), None, False
         if ok:
             self._gauge.learn(self._size, counts)
-        self._known[self.model] = _sum(self._known.get(self.model, TokenCounts()), counts)
+        self._known[self.model] = _combined(add, self._known.get(self.model, TokenCounts()), counts)
         yield Spent(self._cost(self.model, counts), ok=ok)
 
     def lost(self) -> Iterator[Step]:
@@ -82,9 +89,9 @@ class UsageCounter:
         """What was called besides (a summary of the conversation, a title), by the program's own totals."""
         yield from self.ended(ok=False)
         for model, totals in by_model.items() if isinstance(by_model, dict) else ():
-            left = _difference(_totals(totals), self._known.get(str(model), TokenCounts()))
-            if left.prompt or left.output:
-                usage = self._cost(str(model), left)
+            unsettled = _combined(_difference, _counts(totals, _TOTALS), self._known.get(str(model), TokenCounts()))
+            if unsettled.prompt or unsettled.output:
+                usage = self._cost(str(model), unsettled)
                 yield Reserve(usage, str(model))
                 yield Spent(usage)
 
@@ -98,41 +105,15 @@ class UsageCounter:
         return cost(model, counts.fresh, counts.written, counts.read, counts.output, price)
 
 
-def _number(found: Any, name: str) -> int:
-    value = found.get(name) if isinstance(found, dict) else None
-    return max(0, value) if isinstance(value, int) else 0
+def _counts(report: Any, names: tuple[str, ...]) -> TokenCounts:
+    """Return the counts that are in a report under these names: new, written to the cache, read from it, output."""
+    numbers = [report.get(name) if isinstance(report, dict) else None for name in names]
+    return TokenCounts(*(max(0, number) if isinstance(number, int) else 0 for number in numbers))
 
 
-def _counts(usage: Any) -> TokenCounts:
-    return TokenCounts(
-        _number(usage, "input_tokens"), _number(usage, "cache_creation_input_tokens"),
-        _number(usage, "cache_read_input_tokens"), _number(usage, "output_tokens"),
-    )  # fmt: skip
+def _combined(operation: Callable[[int, int], int], first: TokenCounts, second: TokenCounts) -> TokenCounts:
+    return TokenCounts(*map(operation, astuple(first), astuple(second)))
 
 
-def _totals(totals: Any) -> TokenCounts:
-    return TokenCounts(
-        _number(totals, "inputTokens"), _number(totals, "cacheCreationInputTokens"),
-        _number(totals, "cacheReadInputTokens"), _number(totals, "outputTokens"),
-    )  # fmt: skip
-
-
-def _larger(one: TokenCounts, other: TokenCounts) -> TokenCounts:
-    """An answer's counts only grow; what a newer line does not name is as before."""
-    return TokenCounts(
-        max(one.fresh, other.fresh), max(one.written, other.written), max(one.read, other.read),
-        max(one.output, other.output),
-    )  # fmt: skip
-
-
-def _sum(one: TokenCounts, other: TokenCounts) -> TokenCounts:
-    return TokenCounts(
-        one.fresh + other.fresh, one.written + other.written, one.read + other.read, one.output + other.output
-    )  # fmt: skip
-
-
-def _difference(one: TokenCounts, other: TokenCounts) -> TokenCounts:
-    return TokenCounts(
-        max(0, one.fresh - other.fresh), max(0, one.written - other.written), max(0, one.read - other.read),
-        max(0, one.output - other.output),
-    )  # fmt: skip
+def _difference(total: int, settled: int) -> int:
+    return max(0, total - settled)

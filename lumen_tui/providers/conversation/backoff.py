@@ -18,11 +18,11 @@ class RetryPolicy(Struct, frozen=True):
 SHORT_RETRY = RetryPolicy(tries=3, longest=20.0)  # where another model can take over
 
 
-def back_off(number: int, asked: float | None, chance: float) -> float:
+def back_off(number: int, retry_after: float | None, chance: float) -> float:
     """Seconds before try `number` + 1: doubling from one to sixty, half of it by chance (0 to 1).
 
     Where the server `asked` for a time, that and up to a tenth more, so that workers do not all come back at once.
     """
-    if asked is not None:
-        return asked * (1.0 + 0.1 * chance)
+    if retry_after is not None:
+        return retry_after * (1.0 + 0.1 * chance)
     return min(_LONGEST, _FIRST * 2.0 ** min(number - 1, 10)) * (0.5 + 0.5 * chance)

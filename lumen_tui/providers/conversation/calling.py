@@ -97,9 +97,9 @@ class ModelCaller:
     def _waiting(self) -> TextUpdate:
         """So that a worker is not taken for a hung one while its model says nothing."""
         target = self.wire.target
-        why = "may have to load first" if target.endpoint.own else "says nothing while it thinks"
+        reason = "may have to load first" if target.endpoint.own else "says nothing while it thinks"
         until = self._job.now() + patience(self._config, target)
-        return TextUpdate(f"waits for {target.label}, which {why}", kind="wait", data={"until": until})
+        return TextUpdate(f"waits for {target.label}, which {reason}", kind="wait", data={"until": until})
 
     def _tries(self, prompt: Prompt) -> Answered:
         patience = SHORT_RETRY if self._has_next else RetryPolicy(tries=self._config.tries)
@@ -181,7 +181,7 @@ class ModelCaller:
 
 def _too_long(error: ModelCallError, wait: float) -> ModelCallError:
     """The server's own word where it gave one; what is added so that not all come back at once is ours."""
-    asked = f"the next try would come after {span(wait)}"
+    delay = f"the next try would come after {span(wait)}"
     if error.after is not None:
-        asked = f"the server asks to wait {span(error.after)}"
-    return ModelCallError(error.brief, f"{error.advice}; {asked}" if error.advice else asked, elsewhere=error.elsewhere)
+        delay = f"the server asks to wait {span(error.after)}"
+    return ModelCallError(error.brief, f"{error.advice}; {delay}" if error.advice else delay, elsewhere=error.elsewhere)

@@ -31,11 +31,11 @@ class Compaction(Struct, frozen=True):
         )
 
 
-def compact(entries: tuple[Entry, ...], wanted: int) -> Compaction:
+def compact(entries: tuple[Entry, ...], target: int) -> Compaction:
     """Cut at least `wanted` characters, the oldest first; less where there is no more to cut."""
     shrunk = Compaction(entries)
-    for how, spared in ((_cut_results, _RECENT), (_cut_arguments, _RECENT), (_cut_results, 1), (_cut_newest, 0)):
-        shrunk = _pass(shrunk, how, spared, wanted)
+    for cut, newest in ((_cut_results, _RECENT), (_cut_arguments, _RECENT), (_cut_results, 1), (_cut_newest, 0)):
+        shrunk = _pass(shrunk, cut, newest, target)
     return replace(shrunk, entries=without_native(shrunk.entries)) if shrunk.pieces else shrunk
 
 
@@ -47,16 +47,16 @@ def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
 _Cut = Callable[[Entry], Entry]
 
 
-def _pass(shrunk: Compaction, how: _Cut, spared: int, wanted: int) -> Compaction:
-    entries, pieces, cut = list(shrunk.entries), shrunk.pieces, shrunk.characters
+def _pass(shrunk: Compaction, cut: _Cut, spared: int, target: int) -> Compaction:
+    entries, pieces, removed = list(shrunk.entries), shrunk.pieces, shrunk.characters
     for place in range(max(0, len(entries) - spared)):
-        if cut >= wanted:
+        if removed >= target:
             break
-        smaller = how(entries[place])
+        smaller = cut(entries[place])
         if smaller is not entries[place]:
-            pieces, cut = pieces + 1, cut + _size(entries[place]) - _size(smaller)
+            pieces, removed = pieces + 1, removed + _size(entries[place]) - _size(smaller)
             entries[place] = smaller
-    return Compaction(tuple(entries), pieces, cut)
+    return Compaction(tuple(entries), pieces, removed)
 
 
 def _size(entry: Entry) -> int:
@@ -67,10 +67,10 @@ def _size(entry: Entry) -> int:
     return len(entry.text)
 
 
-def _cut_results(entry: Entry, kept: int = _KEPT) -> Entry:
+def _cut_results(entry: Entry, limit: int = _KEPT) -> Entry:
     if not isinstance(entry, ResultMessages):
         return entry
-    cut = tuple(_cut_result(result, kept) for result in entry.results)
+    cut = tuple(_cut_result(result, limit) for result in entry.results)
     return entry if cut == entry.results else ResultMessages(cut)
 
 
@@ -78,15 +78,15 @@ def _cut_newest(entry: Entry) -> Entry:
     return _cut_results(entry, _KEPT_LAST)
 
 
-def _cut_result(result: ResultMessage, kept: int) -> ResultMessage:
+def _cut_result(result: ResultMessage, limit: int) -> ResultMessage:
     """The head of a result, its last line where that points to the whole, and a word on what is missing."""
-    if len(result.text) <= 2 * kept:
+    if len(result.text) <= 2 * limit:
         return result
     last = result.text.rstrip().rpartition("\n")[2]
-    pointer = f"\n{last}" if last.startswith("[") and len(last) <= kept else ""
-    gone = len(result.text) - kept - len(pointer)
-    note = f"[cut to make room: {gone:,} characters of this result; make the call again where they are needed]"
-    return replace(result, text=f"{result.text[:kept]}\n{note}{pointer}")
+    pointer = f"\n{last}" if last.startswith("[") and len(last) <= limit else ""
+    removed = len(result.text) - limit - len(pointer)
+    note = f"[cut to make room: {removed:,} characters of this result; make the call again where they are needed]"
+    return replace(result, text=f"{result.text[:limit]}\n{note}{pointer}")
 
 
 def _cut_arguments(entry: Entry) -> Entry:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, closing
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -26,7 +25,6 @@ from lumen_tui.providers.conversation.history import (
 from lumen_tui.providers.conversation.repetition import CallVerdict, RepetitionGuard, refusal_of
 from lumen_tui.providers.conversation.text_tool_calls import is_call
 from lumen_tui.providers.errors import ModelCallError
-from lumen_tui.providers.vendors.connect import connect
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.wire import ModelClient
 
@@ -50,10 +48,24 @@ _MOST_REFORMS = 2
 _RESULT = "write_result"  # the tool; whoever has written the result may end without a word
 
 
+def connect(target: Target, config: ModelsConfig, environ: Mapping[str, str], now: Callable[[], float]) -> ModelClient:
+    """Return the client for the API that the target's endpoint speaks. ProviderError where a key is missing.
+
+    Nothing is sent yet.
+    """
+    if target.endpoint.kind == "openai":
+        from lumen_tui.providers.vendors.openai import OpenAIClient
+
+        return OpenAIClient(target, config, environ, now)
+    from lumen_tui.providers.vendors.anthropic import AnthropicClient
+
+    return AnthropicClient(target, config, environ, now)
+
+
 class ModelProvider:
     """A provider: the first of its targets answers, the others stand by."""
 
-    def __init__(self, targets: tuple[Target, ...], config: ModelsConfig, environ: Any) -> None:
+    def __init__(self, targets: tuple[Target, ...], config: ModelsConfig, environ: Mapping[str, str]) -> None:
         self._targets, self._config, self._environ = targets, config, environ
         self._used = [targets[0].label]
         for target in targets[:1]:
@@ -139,8 +151,8 @@ class _ModelConversation:
 
     def _goes_on(self, turn: AssistantMessage) -> Generator[Step, Reply | None, bool]:
         """Whether the conversation goes on after an answer without calls; it is made ready for that."""
-        if turn.stop == "refusal" and (said := self._caller.hand_over(ModelCallError(_reason(turn), elsewhere=True))):
-            yield said
+        if turn.stop == "refusal" and (notice := self._caller.hand_over(ModelCallError(_reason(turn), elsewhere=True))):
+            yield notice
             return True
         if turn.stop == "window" and (shrunk := self._fitting.halved(self._prompt())).pieces:
             yield self._shrunk(shrunk)
@@ -166,12 +178,12 @@ class _ModelConversation:
             try:
                 return (yield from self._caller.call(self._prompt()))
             except ModelCallError as error:
-                said, reforms = self._caller.hand_over(error), reforms + 1
-                if said is not None:
+                notice, reforms = self._caller.hand_over(error), reforms + 1
+                if notice is not None:
                     reforms = 0
-                elif reforms > _MOST_REFORMS or not (said := self._reformed(error)):
+                elif reforms > _MOST_REFORMS or not (notice := self._reformed(error)):
                     raise
-                yield said
+                yield notice
 
     def _reformed(self, error: ModelCallError) -> TextUpdate | None:
         """What was done to a conversation that its server refuses; None where nothing can be."""
@@ -236,8 +248,8 @@ def _continued(turn: AssistantMessage) -> tuple[Entry, ...]:
     """What lets an unfinished answer go on. A tool call that was cut is not repeated."""
     if turn.stop == "pause" and turn.native:
         return (replace(turn, calls=()),)
-    said = turn.text.rstrip() or "(nothing that was complete)"
-    return (AssistantMessage(said), UserMessage(_GO_ON.get(turn.stop, _GO_ON["length"])))
+    partial = turn.text.rstrip() or "(nothing that was complete)"
+    return (AssistantMessage(partial), UserMessage(_GO_ON.get(turn.stop, _GO_ON["length"])))
 
 
 def _outcome(turn: AssistantMessage, before: str) -> Outcome:
@@ -249,5 +261,5 @@ def _outcome(turn: AssistantMessage, before: str) -> Outcome:
 
 
 def _reason(turn: AssistantMessage) -> str:
-    why = _WHY.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
-    return f"{why}: {turn.why}" if turn.why else why
+    reason = _WHY.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
+    return f"{reason}: {turn.why}" if turn.why else reason

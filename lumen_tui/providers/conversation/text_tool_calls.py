@@ -29,8 +29,8 @@ def is_call(text: str, names: Collection[str]) -> bool:
         return False
     if _MARKS.match(words):
         return any(name in words for name in names)
-    found = _FENCE.match(words)
-    return _is_object(found.group(1) if found else words, names)
+    fenced = _FENCE.match(words)
+    return _is_object(fenced.group(1) if fenced else words, names)
 
 
 def _is_object(words: str, names: Collection[str]) -> bool:

@@ -43,17 +43,17 @@ class ParsedObjective(Struct, frozen=True):
     days: float = 0.0
     rest: str = ""  # what `words` were made of, case kept
 
-    def has(self, *wanted: str) -> bool:
+    def has(self, *candidates: str) -> bool:
         """Whether one of the words is there."""
-        return any(word in self.words for word in wanted)
+        return any(word in self.words for word in candidates)
 
 
 def parse(objective: str) -> ParsedObjective:
     """Take paths, quoted texts, numbers, file kinds and spans of time out of `objective`."""
     text = " ".join(objective.split())
     text, quoted, paths = _take_quoted(text)
-    text, found = _take(text, _PATH)
-    paths += [path.rstrip(".:)]}") or "/" for path in found]
+    text, matches = _take(text, _PATH)
+    paths += [path.rstrip(".:)]}") or "/" for path in matches]
     text, homes = _take(text, _HOME)
     paths += ["~"] * len(homes)
     text, days = _take_days(text)
@@ -62,13 +62,13 @@ def parse(objective: str) -> ParsedObjective:
     words, kinds = _take_languages([word.lower().strip(".'") for word in _TOKEN.findall(text)])
     return ParsedObjective(
         words=tuple(word for word in words if word), paths=tuple(paths), quoted=tuple(quoted), numbers=tuple(numbers),
-        extensions=(*(found.lstrip("*.").lower() for found in extensions), *kinds), days=days, rest=text,
+        extensions=(*(extension.lstrip("*.").lower() for extension in extensions), *kinds), days=days, rest=text,
     )  # fmt: skip
 
 
 def _take(text: str, pattern: re.Pattern[str]) -> tuple[str, list[str]]:
-    found = [match.group() for match in pattern.finditer(text)]
-    return pattern.sub(" ", text), found
+    matches = [match.group() for match in pattern.finditer(text)]
+    return pattern.sub(" ", text), matches
 
 
 def _take_quoted(text: str) -> tuple[str, list[str], list[str]]:
@@ -91,17 +91,17 @@ def _take_quoted(text: str) -> tuple[str, list[str], list[str]]:
 
 def _take_days(text: str) -> tuple[str, float]:
     for pattern, days in _DAYS:
-        found = pattern.search(text.lower())
-        if not found:
+        match = pattern.search(text.lower())
+        if not match:
             continue
-        amount = days or _amount(found)
+        amount = days or _amount(match)
         if amount > 0:
-            return text[: found.start()] + " " + text[found.end() :], amount
+            return text[: match.start()] + " " + text[match.end() :], amount
     return text, 0.0
 
 
-def _amount(found: re.Match[str]) -> float:
-    *count, unit = found.groups()
+def _amount(match: re.Match[str]) -> float:
+    *count, unit = match.groups()
     return (_number(count[0]) if count else 1) * _UNIT_DAYS[unit]
 
 
@@ -126,12 +126,12 @@ def _take_numbers(text: str) -> tuple[str, list[int]]:
 def _take_languages(words: list[str]) -> tuple[list[str], list[str]]:
     """`python files`, `lines of python code`, `log files`: the kind becomes an extension."""
     kinds: list[str] = []
-    left: list[str] = []
+    remaining: list[str] = []
     for index, word in enumerate(words):
         after = words[index + 1] if index + 1 < len(words) else ""
         before = words[index - 1] if index else ""
         if word in _LANGUAGES and (after in ("file", "files", "code", "source") or before == "of"):
             kinds.append(_LANGUAGES[word])
         else:
-            left.append(word)
-    return left, kinds
+            remaining.append(word)
+    return remaining, kinds

@@ -148,12 +148,12 @@ def _kind_of(ask: ParsedObjective) -> _Kind | None:
 def _with_bare_term(ask: ParsedObjective) -> tuple[ParsedObjective, _Kind | None]:
     """`search for TODO in /src`: one unquoted word may be what is looked for."""
     text = ask.rest + (" in " if not re.search(r"\bin\b", ask.rest) else "")
-    found = _BARE_TERM.search(text)
-    if not found or ask.quoted or found.group("term").lower() in COMMON | _words("files file text lines"):
+    match = _BARE_TERM.search(text)
+    if not match or ask.quoted or match.group("term").lower() in COMMON | _words("files file text lines"):
         return ask, None
-    left = parse(text[: found.start("term")] + " " + text[found.end("term") :])
+    remaining = parse(text[: match.start("term")] + " " + text[match.end("term") :])
     changed = ParsedObjective(
-        words=left.words, paths=ask.paths, quoted=(found.group("term"),), numbers=ask.numbers,
+        words=remaining.words, paths=ask.paths, quoted=(match.group("term"),), numbers=ask.numbers,
         extensions=ask.extensions, days=ask.days,
     )  # fmt: skip
     kind = _kind_of(changed)
@@ -162,8 +162,8 @@ def _with_bare_term(ask: ParsedObjective) -> tuple[ParsedObjective, _Kind | None
 
 def _constraint_number(constraints: tuple[str, ...]) -> int:
     for text in constraints:
-        if found := re.search(r"\b(?:top|at most|no more than|first) (\d{1,4})\b(?! (?:step|call|tool))", text, re.I):
-            return int(found.group(1))
+        if match := re.search(r"\b(?:top|at most|no more than|first) (\d{1,4})\b(?! (?:step|call|tool))", text, re.I):
+            return int(match.group(1))
     return 0
 
 

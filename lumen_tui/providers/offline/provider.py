@@ -45,9 +45,9 @@ def _play(plan: PlaybookPlan, job: Job) -> Conversation:
 
 
 def _parameters(plan: PlaybookPlan) -> str:
-    found = [f"path {plan.path}", f"number {plan.number}"]
-    found += [f"pattern {plan.pattern!r}"] * bool(plan.pattern) + [f"names {plan.name}"] * bool(plan.name)
-    return ", ".join([*found, *([f"last {plan.days:g} days"] if plan.days else [])])
+    parts = [f"path {plan.path}", f"number {plan.number}"]
+    parts += [f"pattern {plan.pattern!r}"] * bool(plan.pattern) + [f"names {plan.name}"] * bool(plan.name)
+    return ", ".join([*parts, *([f"last {plan.days:g} days"] if plan.days else [])])
 
 
 def _finish(report: PlaybookReport, plan: PlaybookPlan, job: Job, started: float) -> str:

@@ -131,10 +131,10 @@ class MessageAssembler:
     @property
     def counts(self) -> TokenCounts:
         """What it has cost so far; what was written is estimated where the server did not say."""
-        found = self._usage
-        output = max(found.get("output_tokens", 0), 0 if self._ended else self._characters // 4)
-        written, read = found.get("cache_creation_input_tokens", 0), found.get("cache_read_input_tokens", 0)
-        return TokenCounts(found.get("input_tokens", 0), written, read, output)
+        usage = self._usage
+        output = max(usage.get("output_tokens", 0), 0 if self._ended else self._characters // 4)
+        written, read = usage.get("cache_creation_input_tokens", 0), usage.get("cache_read_input_tokens", 0)
+        return TokenCounts(usage.get("input_tokens", 0), written, read, output)
 
     def turn(self) -> AssistantMessage:
         """The whole. Raises ModelCallError where the stream ended before its end."""
@@ -169,16 +169,16 @@ def _call(block: dict[str, Any], place: int) -> ModelCall:
 def arguments_of(text: str) -> tuple[dict[str, Any], str]:
     """The arguments of a call, and the text itself where it is no JSON object."""
     try:
-        found = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
+        value = json.loads(text or "{}", parse_constant=_number, parse_float=_number)
     except (ValueError, RecursionError):
         return {}, text or "(nothing)"
-    return (clean_json(found), "") if isinstance(found, dict) else ({}, text)
+    return (clean_json(value), "") if isinstance(value, dict) else ({}, text)
 
 
 def _number(text: str) -> float:
     """A number that can be sent back: JSON has neither NaN nor Infinity, though its readers take them."""
-    if math.isfinite(found := float(text)):
-        return found
+    if math.isfinite(number := float(text)):
+        return number
     raise ValueError(f"{text} is no number in JSON")
 
 

@@ -58,9 +58,9 @@ class Endpoint(Struct, frozen=True):
 
     def key(self, environ: Mapping[str, str]) -> str:
         """Its key; empty where it needs none. ProviderError where it needs one that is not there."""
-        found = environ.get(self.key_env, "") if self.key_env else ""
-        if found or not self.key_env or self.local:
-            return found
+        key = environ.get(self.key_env, "") if self.key_env else ""
+        if key or not self.key_env or self.local:
+            return key
         raise ProviderError(
             f"{self.key_env} is not set: set it in the engine's environment, or set another provider under [models] in "
             'lumen.toml ("offline" needs no key)'
@@ -89,27 +89,29 @@ class Target(Struct, frozen=True):
 
 def endpoint(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> Endpoint:
     """The endpoint of that name. ProviderError where there is none, or it has no address."""
-    mine, built_in = config.endpoints.get(name), BUILT_IN.get(name)
-    if mine is None and built_in is None:
+    configured, built_in = config.endpoints.get(name), BUILT_IN.get(name)
+    if configured is None and built_in is None:
         known = ", ".join(sorted({*BUILT_IN, *config.endpoints, "auto", *NO_SERVERS}))
         raise ProviderError(
             f"the provider {one_line(name, 60)!r} is not available: set provider under [models] in lumen.toml to one "
             f"of {known}, or describe it under [models.endpoints.NAME]"
         )
-    mine, built_in = mine or ServerConfig(), built_in or ServerConfig()
-    kind = mine.kind or built_in.kind or "openai"
-    url = mine.base_url or environ.get(_ADDRESSES.get(name, ""), "") or built_in.base_url
+    configured, built_in = configured or ServerConfig(), built_in or ServerConfig()
+    kind = configured.kind or built_in.kind or "openai"
+    url = configured.base_url or environ.get(_ADDRESSES.get(name, ""), "") or built_in.base_url
     if not url.startswith(("http://", "https://")) and (url or name not in BUILT_IN):
         raise ProviderError(f"base_url of [models.endpoints.{name}] in lumen.toml must begin with http:// or https://")
-    most = mine.max_output or built_in.max_output or (16_000 if kind == "anthropic" else 0)
-    found = Endpoint(name, kind, url, mine.key_env or built_in.key_env, mine.window or built_in.window, most)
-    return found if most or found.own else replace(found, max_output=_OUTPUT)
+    max_output = configured.max_output or built_in.max_output or (16_000 if kind == "anthropic" else 0)
+    resolved = Endpoint(
+        name, kind, url, configured.key_env or built_in.key_env, configured.window or built_in.window, max_output
+    )
+    return resolved if max_output or resolved.own else replace(resolved, max_output=_OUTPUT)
 
 
 def split(config: ModelsConfig, text: str) -> tuple[str, str]:
     """`endpoint:model` taken apart; the endpoint is empty where none is named. ProviderError for an unknown one."""
-    if why := stranger(config, text):
-        raise ProviderError(why)
+    if problem := stranger(config, text):
+        raise ProviderError(problem)
     name, colon, model = text.partition(":")
     if text in NO_SERVERS:
         return text, ""
@@ -118,6 +120,6 @@ def split(config: ModelsConfig, text: str) -> tuple[str, str]:
     return "", text  # `qwen3:8b` is an id as a whole
 
 
-def expand(config: ModelsConfig, wanted: str) -> str:
+def expand(config: ModelsConfig, name: str) -> str:
     """A tier as the id that stands for it; anything else as it is."""
-    return {"haiku": config.haiku, "sonnet": config.sonnet, "opus": config.opus}[wanted] if wanted in TIERS else wanted
+    return {"haiku": config.haiku, "sonnet": config.sonnet, "opus": config.opus}[name] if name in TIERS else name

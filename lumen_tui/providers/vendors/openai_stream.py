@@ -108,9 +108,9 @@ class CompletionAssembler:
         stop = "refusal" if refusal else _STOPS.get(self._stop, self._stop)
         if calls and stop == "end":
             stop = "tool"  # some servers end an answer with calls by `stop`
-        thought = None if self._reasoning is None else "".join(self._reasoning)
-        said = "".join(self._text) or refusal
-        return AssistantMessage(said, calls, stop, self.counts, None, self._target.label, thought)
+        reasoning = None if self._reasoning is None else "".join(self._reasoning)
+        text = "".join(self._text) or refusal
+        return AssistantMessage(text, calls, stop, self.counts, None, self._target.label, reasoning)
 
 
 def _is_another(call: dict[str, Any], call_id: str, written: str) -> bool:

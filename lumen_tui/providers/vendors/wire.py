@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Callable, Generator
+from typing import Protocol
 
 from lumen_tui.model.modelsconfig import ModelsConfig
-from lumen_tui.model.text import one_line
-from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target
@@ -54,22 +51,3 @@ def patience(config: ModelsConfig, target: Target) -> float:
     """Seconds until an answer must have begun. Anthropic begins at once; others say nothing while a model thinks, and
     one on this machine may have to load first."""
     return config.first_byte_seconds * (1 if target.endpoint.kind == "anthropic" else 5)
-
-
-@contextmanager
-def connecting() -> Iterator[None]:
-    """ProviderError for what keeps a client from being made: a proxy or certificates that cannot be used."""
-    try:
-        yield
-    except Exception as error:  # the edge to a vendor's code
-        raise ProviderError(
-            f"no connection can be made ({one_line(str(error), 200)}): look at HTTP_PROXY, HTTPS_PROXY and "
-            "SSL_CERT_FILE in the engine's environment, and at base_url in lumen.toml"
-        ) from error
-
-
-def once_begun(response: Any, silence: float) -> None:
-    """From the first byte on another limit holds: httpx reads it from the request when the body begins."""
-    limits = getattr(getattr(response, "request", None), "extensions", {}).get("timeout")
-    if isinstance(limits, dict):
-        limits["read"] = silence
