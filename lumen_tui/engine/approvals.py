@@ -82,4 +82,4 @@ class ApprovalMonitor:
 def _told(layout: Layout) -> set[str]:
     """The questions of which the newest part of events.jsonl tells that they expired."""
     tails = (backwards.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
-    return {found.decode() for tail in tails for found in _TOLD.findall(tail)}
+    return {match.decode() for tail in tails for match in _TOLD.findall(tail)}

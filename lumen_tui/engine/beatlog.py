@@ -19,12 +19,12 @@ class BeatLog:
         self._skipped = self._failed = ""  # the reasons that were told last
         self._untold = ""  # a failure that the disk would not take
 
-    def missed(self, late: float, every: float, why: str, now: float) -> None:
+    def missed(self, late: float, every: float, reason: str, now: float) -> None:
         """A beat comes `late` seconds after its time; nothing is told of less than a whole interval of `every`."""
         count = int(late // max(1.0, every))
         if count > 0:
             beats = "1 beat" if count == 1 else f"{count} beats"
-            self._log.add("beats_missed", f"{beats} missed while {why}", now, missed=count, reason=why)
+            self._log.add("beats_missed", f"{beats} missed while {reason}", now, missed=count, reason=reason)
 
     def ran(self, loop: int, skipped: str, now: float) -> None:
         """A beat was carried out: with loop number `loop`, or without one, and why (`skipped`)."""
@@ -38,11 +38,11 @@ class BeatLog:
             self._skipped = skipped
             self._log.add("beat_skipped", f"no loop: {skipped}", now)
 
-    def failed(self, why: str, now: float) -> None:
+    def failed(self, reason: str, now: float) -> None:
         """A beat was cut off. Where not even that can be written, it is told with the next beat that can."""
-        if why == self._failed:
+        if reason == self._failed:
             return
-        self._failed = self._untold = why
+        self._failed = self._untold = reason
         with contextlib.suppress(StoreError, OSError):
-            self._log.add("beat_failed", why, now)
+            self._log.add("beat_failed", reason, now)
             self._untold = ""

@@ -53,10 +53,10 @@ class Budgets:
 
     def today(self, config: BudgetConfig, now: float) -> tuple[str, TokenBudget, float]:
         """For loop-state: the day, its tokens, its dollars."""
-        found = budget.view(self._ledger.refresh(), config, now)
-        left = max(0, found.tokens_cap - found.tokens)
-        tokens = TokenBudget(window="day", limit=found.tokens_cap, used=found.tokens, remaining=left)
-        return found.day, tokens, found.usd
+        spend = budget.view(self._ledger.refresh(), config, now)
+        remaining = max(0, spend.tokens_cap - spend.tokens)
+        tokens = TokenBudget(window="day", limit=spend.tokens_cap, used=spend.tokens, remaining=remaining)
+        return spend.day, tokens, spend.usd
 
     def _warn(self, now: float) -> None:
         """Once a day for each cap, also over restarts."""

@@ -72,7 +72,7 @@ class Engine:
 
     def __init__(
         self, root: Path, clock: Clock | None = None, listeners: tuple[Listener, ...] = (), *, loops: bool = True
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`loops` is whether the main agent gets its turns; else tasks alone are driven."""
         self.store, self._loops, self._listeners = Store(root), loops, listeners
         self.trouble, self.said = "", ("", "")  # why the last beat or poll was cut off; see `rest`
@@ -91,8 +91,8 @@ class Engine:
         EngineBusy where another one is; StoreError where the folder cannot be used.
         """
         layout = self.store.layout
-        if why := distrust(layout.root):
-            raise files.Refused(why)
+        if fault := distrust(layout.root):
+            raise files.Refused(fault)
         layout.create()
         self._lease = take_lease(layout)
         if self._lease is None:
@@ -129,8 +129,8 @@ class Engine:
         self.settings.refresh(self.log, now)
         completed = self.loop.recover(self.config)
         if adopted or completed:
-            said = [f"{adopted} worker{'' if adopted == 1 else 's'} adopted", "an unfinished loop completed"]
-            self.log.add("recovered", ", ".join(said[: 1 + completed]), now)
+            parts = [f"{adopted} worker{'' if adopted == 1 else 's'} adopted", "an unfinished loop completed"]
+            self.log.add("recovered", ", ".join(parts[: 1 + completed]), now)
         if before and before.next_at and before.phase != "stopped":
             late = now - times.epoch(before.next_at, now)
             self.beat_log.missed(late, before.every_seconds, beatlog.NO_ENGINE, now)
@@ -147,15 +147,15 @@ class Engine:
         self.arrivals = Arrivals(self.store.layout, self.loop)
         self.learning = Learning(self.store.layout, self.log)
 
-    def close(self, why: str) -> None:
+    def close(self, reason: str) -> None:
         """Say goodbye and let go of the lease. Workers go on."""
         if self._lease is None:
             return
         now = self.clock.now()
         try:
-            self.freshness.finish(now, cut=why not in ("done", "idle"))
-            self.log.add("engine_stopped", why, now)
-            self._say("stopped", now, note=why)
+            self.freshness.finish(now, cut=reason not in ("done", "idle"))
+            self.log.add("engine_stopped", reason, now)
+            self._say("stopped", now, note=reason)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
         self.supervisor.dispatcher.close()
@@ -165,10 +165,10 @@ class Engine:
     def check_folder(self) -> None:
         """Raise StateGone where the state folder was taken away or put in place of another."""
         try:
-            there = os.stat(self.store.root).st_ino
+            inode = os.stat(self.store.root).st_ino
         except OSError:
-            there = 0
-        if there != self._folder:
+            inode = 0
+        if inode != self._folder:
             raise StateGone(f"{self.store.root} is gone or was replaced; start the engine again where it belongs")
 
     def poll(self) -> tuple[PendingRequests, SupervisionResult]:
@@ -254,12 +254,12 @@ class Engine:
     def _save_checkpoints(self, now: float) -> None:
         """The checkpoint of every open session that has had none for its interval."""
         try:
-            made = checkpoints.save_due(self.store, self.config.memory, now=now)
+            saved = checkpoints.save_due(self.store, self.config.memory, now=now)
         except ActionError as error:
             self.log.add("checkpoint_failed", str(error), now)
             return
-        for done in made:
-            self.log.add("checkpoint", done.summary, now)
+        for checkpoint in saved:
+            self.log.add("checkpoint", checkpoint.summary, now)
 
     def next_beat(self, now: float, *, soon: bool) -> float:
         """When the next beat is due: the interval with its jitter, or the settle time where there is news."""
@@ -277,20 +277,31 @@ class Engine:
     def rest(self) -> tuple[str, str]:
         """Phase and note of an engine that waits; `said` is what it said last."""
         kill, pause = self.switch.kill, self.commands.paused()
-        why = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
+        reasons = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
         calm = ("asleep", self.commands.stops_after_tasks or self.budgets.view.full)
-        return next(((phase, note) for phase, note in why if note), calm)
+        return next(((phase, note) for phase, note in reasons if note), calm)
 
     def _say(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
         assert self._lease is not None  # noqa: S101 - only called while it is held
         lease = self._lease.info
         record = Heartbeat(
-            beat=self.beats, phase=phase, at=times.iso(now), pid=lease.pid, start_ticks=lease.start_ticks,
-            boot_id=lease.boot_id, host=process.host(), epoch=lease.epoch,
-            next_at=times.iso(next_at) if next_at else "", next_in=max(0.0, next_at - now),
-            running=self.clock.running(), awake=self.clock.awake(), jumped=self.beats <= self._jumped_in + 1,
+            beat=self.beats,
+            phase=phase,
+            at=times.iso(now),
+            pid=lease.pid,
+            start_ticks=lease.start_ticks,
+            boot_id=lease.boot_id,
+            host=process.host(),
+            epoch=lease.epoch,
+            next_at=times.iso(next_at) if next_at else "",
+            next_in=max(0.0, next_at - now),
+            running=self.clock.running(),
+            awake=self.clock.awake(),
+            jumped=self.beats <= self._jumped_in + 1,
             started_at=self._started_at,
-            every_seconds=self.config.heartbeat.every_minutes * 60, note=note,
-            brain=provider_name(self.config.models, os.environ), sandbox=self.sandbox.word,
-        )  # fmt: skip
+            every_seconds=self.config.heartbeat.every_minutes * 60,
+            note=note,
+            brain=provider_name(self.config.models, os.environ),
+            sandbox=self.sandbox.word,
+        )
         files.replace(self.store.layout.heartbeat, msgspec.json.encode(record))

@@ -27,13 +27,13 @@ Listener = Callable[[EngineEvent], None]
 
 def recent_events(store: Store, limit: int) -> list[EngineEvent]:
     """The newest events, oldest first, made safe; damaged lines are passed over."""
-    found = []
+    events = []
     for _, line in split_lines(backwards.read_tail(store.layout.events, max(_TAIL, limit * 300)), 0):
         try:
-            found.append(EngineEvent(**safe_all(msgspec.structs.asdict(_event.decode(line)))))
+            events.append(EngineEvent(**safe_all(msgspec.structs.asdict(_event.decode(line)))))
         except UNDECODABLE:
             continue
-    return found[-limit:]
+    return events[-limit:]
 
 
 class EventLog:
@@ -64,14 +64,14 @@ class EventLog:
 
     def since(self, seq: int) -> list[EngineEvent]:
         """Events after `seq`, also those in the rotated file."""
-        found: list[EngineEvent] = []
+        events: list[EngineEvent] = []
         if seq >= self.seq:
-            return found
+            return events
         for event in self._newest_first():
             if event.seq <= seq:
                 break
-            found.append(event)
-        return found[::-1]
+            events.append(event)
+        return events[::-1]
 
     def _newest_first(self) -> Iterator[EngineEvent]:
         for journal in (self._store.layout.events, self._previous):

@@ -25,11 +25,11 @@ class Titles:
     def nearest(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> tuple[str, int] | None:
         """The other discovery most like `node_id` and how much, in per cent; None where none comes near."""
         self._read(rows, revision)
-        mine = self._titles.get(node_id)
-        if not mine:
+        own_title = self._titles.get(node_id)
+        if not own_title:
             return None
         others = {other: title for other, title in self._titles.items() if other != node_id}
-        best = process.extractOne(mine, others, scorer=fuzz.token_set_ratio, score_cutoff=CUTOFF)
+        best = process.extractOne(own_title, others, scorer=fuzz.token_set_ratio, score_cutoff=CUTOFF)
         return (best[2], round(best[1])) if best else None
 
     def near(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
@@ -42,14 +42,14 @@ class Titles:
         Those without a work unit that share no more than their tags are not sure to be meant.
         """
         self._read(rows, revision)
-        mine = self._rows.get(node_id)
-        if mine is None:
+        own = self._rows.get(node_id)
+        if own is None:
             return []
         others = {other: title for other, title in self._titles.items() if other != node_id}
         scored = process.extract(self._titles[node_id], others, scorer=fuzz.token_set_ratio, limit=None)
-        found = [_judged(mine, self._rows[key], round(score)) for _, score, key in scored]
-        near = [one for one in found if one.score >= CUTOFF or _same_work(mine, one)]
-        return [mine, *sorted(near, key=lambda one: (not one.sure, -one.score))]
+        judged = [_judged(own, self._rows[key], round(score)) for _, score, key in scored]
+        near = [other for other in judged if other.score >= CUTOFF or _same_work(own, other)]
+        return [own, *sorted(near, key=lambda other: (not other.sure, -other.score))]
 
     def _read(self, rows: Sequence[DiscoveryRow], revision: int) -> None:
         if revision == self._revision:
@@ -64,10 +64,10 @@ def _alike(row: DiscoveryRow) -> Alike:
     return Alike(node.id, node.title, node.priority, node.wu_id, node.tags, row.created)
 
 
-def _same_work(mine: Alike, other: Alike) -> bool:
-    return bool(mine.tags) and set(mine.tags) == set(other.tags) and mine.wu_id == other.wu_id
+def _same_work(own: Alike, other: Alike) -> bool:
+    return bool(own.tags) and set(own.tags) == set(other.tags) and own.wu_id == other.wu_id
 
 
-def _judged(mine: Alike, other: Alike, score: int) -> Alike:
-    sure = score >= CUTOFF or (bool(mine.wu_id) and _same_work(mine, other))
+def _judged(own: Alike, other: Alike, score: int) -> Alike:
+    sure = score >= CUTOFF or (bool(own.wu_id) and _same_work(own, other))
     return msgspec.structs.replace(other, score=score, sure=sure)

@@ -56,10 +56,10 @@ class Port(Protocol):
     """What a front end may ask. Every call may touch the disk: call it from a thread, never from an event loop."""
 
     def snapshot(self) -> Snapshot:
-        """The newest picture; cheap when nothing changed."""
+        """The newest snapshot; cheap when nothing changed."""
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        """A new picture whenever something changed, until `stop` is set. Blocks between them."""
+        """A new snapshot whenever something changed, until `stop` is set. Blocks between them."""
 
     def submit(self, verb: str, **arguments: Any) -> Done:
         """Carry out one action by name (see engine.actions). Raises ActionError and StoreError."""
@@ -108,9 +108,14 @@ class RemotePort:
     """Speaks to the engine through the files alone, so that one room or five, attached or not, are the same."""
 
     def __init__(
-        self, root: Path, operator: str = "operator", *, read_only: str = "", clock: Clock | None = None,
+        self,
+        root: Path,
+        operator: str = "operator",
+        *,
+        read_only: str = "",
+        clock: Clock | None = None,
         client: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.root, self.operator = root, operator
         self.client = client or f"room-{process.name(process.myself())}"
         self._read_only = read_only
@@ -137,8 +142,8 @@ class RemotePort:
     def submit(self, verb: str, **arguments: Any) -> Done:
         from lumen_tui.actions.registry import perform  # the room paints before it acts
 
-        if why := self.read_only:
-            raise ActionError(f"nothing can be changed here: {why}")
+        if reason := self.read_only:
+            raise ActionError(f"nothing can be changed here: {reason}")
         return perform(self._store, verb, arguments, by=self.operator, now=self._clock.now(), client=self.client)
 
     def task_detail(self, task_id: str) -> TaskDetail:
@@ -156,10 +161,10 @@ class RemotePort:
         return recent_events(self._store, limit)
 
     def node(self, node_id: str) -> Node:
-        found = nodes.find(self._store.layout.memory, [node_id]).get(node_id)
-        if found is None:
+        match = nodes.find(self._store.layout.memory, [node_id]).get(node_id)
+        if match is None:
             raise ActionError(f"there is no node {ids.short(node_id)}", missing=True)
-        return decode_node(msgspec.json.encode(found[1]))
+        return decode_node(msgspec.json.encode(match[1]))
 
     def provenance(self, node_id: str) -> tuple[str, ...]:
         try:

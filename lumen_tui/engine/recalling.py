@@ -43,26 +43,26 @@ def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int =
     seen: set[str] = set()
     sections = []
     with Searcher(store.layout) as searcher:
-        for name, wish in _wishes(wu_id, parse(query, now, limit=4 * limit)):
-            hits = _new(searcher.search(wish, now).hits, seen, limit)
+        for name, search_query in _wishes(wu_id, parse(query, now, limit=4 * limit)):
+            hits = _new(searcher.search(search_query, now).hits, seen, limit)
             if hits:
                 sections.append(Section(name, hits))
     return Briefing(work=wu_id or work, title=title, sections=tuple(sections))
 
 
-def _about(store: Folder, by: str, given: str) -> tuple[str, str, str]:
+def _about(store: Folder, by: str, work: str) -> tuple[str, str, str]:
     """(work unit or nothing, title, words to look for)."""
-    if given and not given.upper().startswith("WU-"):
-        return "", one_line(given, 120), given
+    if work and not work.upper().startswith("WU-"):
+        return "", one_line(work, 120), work
     try:
-        wu_id = places.place(store, by=by, wu_id=given.upper()).wu_id
+        wu_id = places.place(store, by=by, wu_id=work.upper()).wu_id
     except BadId as error:
         raise ActionError(str(error)) from error
     except ActionError as error:
-        if not given:
+        if not work:
             raise
-        said = f"nothing is known of {given.upper()}: `recall` takes words as well"
-        raise ActionError(said, candidates=error.candidates, missing=True) from error
+        message = f"nothing is known of {work.upper()}: `recall` takes words as well"
+        raise ActionError(message, candidates=error.candidates, missing=True) from error
     if not wu_id:
         raise ActionError("your session is on no work unit: name one, or some words")
     unit = work_units.read_unit(store.layout, wu_id)
@@ -87,9 +87,9 @@ def _wishes(wu_id: str, words: Wish) -> Iterable[tuple[str, Wish]]:
 
 def _new(hits: Iterable[Hit], seen: set[str], limit: int) -> tuple[Hit, ...]:
     """The first hits that were not told yet and are still in force."""
-    found: list[Hit] = []
+    chosen: list[Hit] = []
     for hit in hits:
-        if hit.ref not in seen and hit.status not in ("archived", "superseded") and len(found) < limit:
+        if hit.ref not in seen and hit.status not in ("archived", "superseded") and len(chosen) < limit:
             seen.add(hit.ref)
-            found.append(hit)
-    return tuple(found)
+            chosen.append(hit)
+    return tuple(chosen)

@@ -73,9 +73,9 @@ class Runner:
 
     def _superseded(self) -> bool:
         """Ask for the end where the program was replaced: tasks wait for the next engine, which is of one piece."""
-        if why := program_version.replaced():
-            self.request_stop(why)
-        return bool(why)
+        if reason := program_version.replaced():
+            self.request_stop(reason)
+        return bool(reason)
 
     def _hear_signals(self) -> dict[str, int]:
         """Let each ending signal stop this; returns their exit codes by name."""
@@ -152,10 +152,10 @@ class Runner:
 
     def _note_late(self, late: float, asleep: float) -> None:
         """Tell of beats whose time went by: while the machine slept, if it did so for most of it (`asleep` seconds)."""
-        why = beatlog.SLEPT if asleep > late / 2 else beatlog.STOOD_STILL
+        reason = beatlog.SLEPT if asleep > late / 2 else beatlog.STOOD_STILL
         engine = self.engine
         with contextlib.suppress(files.StoreError, OSError):  # a full disk: the late beat says so itself
-            engine.beat_log.missed(late, engine.config.heartbeat.every_minutes * 60, why, engine.clock.now())
+            engine.beat_log.missed(late, engine.config.heartbeat.every_minutes * 60, reason, engine.clock.now())
 
     def _longest(self) -> float:
         """How long to sleep at most."""

@@ -68,8 +68,9 @@ def words(choice: TierChoice) -> str:
     """The tier in a sentence."""
     if choice.tier == tiers.REFUSED:
         return choice.why
-    said = {
-        "bubblewrap": "commands of workers run in bubblewrap", "landlock": "commands of workers run under Landlock",
+    sentence = {
+        "bubblewrap": "commands of workers run in bubblewrap",
+        "landlock": "commands of workers run under Landlock",
         "ask": "no sandbox: every command of a worker that may change something asks first",
-    }[choice.tier]  # fmt: skip
-    return said + (f" ({choice.why})" if choice.why else "")
+    }[choice.tier]
+    return sentence + (f" ({choice.why})" if choice.why else "")

@@ -63,4 +63,7 @@ def _words(layout: Layout, load: Callable[[Layout], tuple[Config, list[Problem]]
     config, problems = load(layout)
     redact = redactor(os.environ)
     wrong = [*problems, *list_roles(layout)[2], *custom_tools.every(layout)[1]]
-    return config, [redact(one_line(f"{one.where}: {one.what}" + (one.hint and f"; {one.hint}"), 600)) for one in wrong]
+    return config, [
+        redact(one_line(f"{problem.where}: {problem.what}" + (problem.hint and f"; {problem.hint}"), 600))
+        for problem in wrong
+    ]

@@ -12,24 +12,22 @@ from lumen_tui.queries.snapshot_reader import Reader
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.watch import wait_for_changes
 
-_AGES = 60.0  # seconds after which a picture is taken anew because time alone has changed it
-_LOADING = 0.15  # seconds between two pictures while a large folder is read in
+_AGES = 60.0  # seconds after which a snapshot is taken again because time alone has changed it
+_LOADING = 0.15  # seconds between two snapshots while a large folder is read in
 
 
 class SnapshotStream:
-    """Takes a picture whenever something changed. `turn` is held while the reader is used."""
+    """Takes a snapshot whenever something changed. `turn` is held while the reader is used."""
 
-    def __init__(
-        self, reader: Reader, clock: Clock, turn: threading.Lock, read_only: Callable[[], str]
-    ) -> None:  # fmt: skip
+    def __init__(self, reader: Reader, clock: Clock, turn: threading.Lock, read_only: Callable[[], str]) -> None:
         self._reader, self._clock, self._turn, self._read_only = reader, clock, turn, read_only
 
     def signed(self, snapshot: Snapshot) -> Snapshot:
-        """The picture with the reason why nothing can be written, where there is one."""
+        """The snapshot with the reason why nothing can be written, where there is one."""
         return msgspec.structs.replace(snapshot, read_only=self._read_only())
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
-        """A new picture whenever something changed, until `stop` is set. Blocks between them."""
+        """A new snapshot whenever something changed, until `stop` is set. Blocks between them."""
         mark, taken = None, 0.0
         for _ in self._occasions(stop):
             now, running = self._clock.now(), self._clock.running()
@@ -37,9 +35,9 @@ class SnapshotStream:
                 new = (self._reader.mark(), self._read_only())
                 if new == mark and running - taken < _AGES:
                     continue
-                picture = self.signed(self._reader.picture(now))
+                snapshot = self.signed(self._reader.picture(now))
             mark, taken = new, running
-            yield picture
+            yield snapshot
 
     def _occasions(self, stop: threading.Event) -> Iterator[None]:
         """Once for each part of the first load, then for each change."""
@@ -48,7 +46,7 @@ class SnapshotStream:
             yield from self._load(stop)
 
     def _load(self, stop: threading.Event) -> Iterator[None]:
-        """Take in what is new; while that takes long, a picture of what is there so far every now and then."""
+        """Take in what is new; while that takes long, a snapshot of what is there so far every now and then."""
         more, shown = True, self._clock.running()
         while more and not stop.is_set():
             with self._turn:

@@ -66,16 +66,16 @@ class Wakeups:
 
     def happened(self) -> bool:
         """Whether anything happened since the last call."""
-        found = False
+        woken = False
         for fd, _ in self._epoll.poll(0):
-            found |= self._tells(fd)
-        return found
+            woken |= self._tells(fd)
+        return woken
 
     def _tells(self, fd: int) -> bool:
         if self._notices is not None and fd == self._notices.fileno():
             return bool(self._notices.names() - _OURS)
-        for task_id, its in self._processes.items():
-            if its == fd:
+        for task_id, watched in self._processes.items():
+            if watched == fd:
                 self._forget(task_id)
                 return True
         return True

@@ -19,8 +19,12 @@ class Sitter:
     def __init__(self, root: Path) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "lumen_tui.headless.demo_sitter", str(root)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            text=True,
+        )
 
     def __enter__(self) -> Sitter:
         return self
@@ -31,9 +35,9 @@ class Sitter:
 
     def left_over(self) -> str:
         """Once the demo is cleared away: what could not be, in words, or the empty string."""
-        left = self._process.stdout.read() if self._process.stdout is not None else ""
+        leftover = self._process.stdout.read() if self._process.stdout is not None else ""
         self._process.wait()
-        return left.strip()
+        return leftover.strip()
 
 
 def main() -> int:
@@ -41,9 +45,9 @@ def main() -> int:
     from lumen_tui.headless.demo import drop_demo  # now: the room may have been removed with all its files by then
 
     sys.stdin.read()
-    left = drop_demo(Path(sys.argv[1]))
+    leftover = drop_demo(Path(sys.argv[1]))
     try:
-        os.write(sys.stdout.fileno(), left.encode())
+        os.write(sys.stdout.fileno(), leftover.encode())
     except BrokenPipeError:
         return 1  # nobody waits to be told
     return 0

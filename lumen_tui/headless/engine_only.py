@@ -43,10 +43,17 @@ class Output:
         """One beat."""
         if self._json:
             self._line(
-                {"type": "beat", "beat": report.beat, "reason": report.reason, "loop": report.loop,
-                 "started": report.supervised.started, "collected": report.supervised.collected,
-                 "lost": report.supervised.lost, "skipped": report.skipped}
-            )  # fmt: skip
+                {
+                    "type": "beat",
+                    "beat": report.beat,
+                    "reason": report.reason,
+                    "loop": report.loop,
+                    "started": report.supervised.started,
+                    "collected": report.supervised.collected,
+                    "lost": report.supervised.lost,
+                    "skipped": report.skipped,
+                }
+            )
             return
         loop = f"loop {report.loop}" if report.loop else f"no loop: {report.skipped}"
         self._text(f"beat {report.beat} ({report.reason}): {loop}")
@@ -67,10 +74,10 @@ class Output:
                 raise
 
 
-def _same_file(one: TextIO, other: TextIO) -> bool:
+def _same_file(first: TextIO, second: TextIO) -> bool:
     """Whether two streams lead to the same file."""
     try:
-        return os.path.sameopenfile(one.fileno(), other.fileno())
+        return os.path.sameopenfile(first.fileno(), second.fileno())
     except OSError:
         return False
 

@@ -108,10 +108,16 @@ def run(folder: Path, environ: dict[str, str]) -> int:
     status, reason = work(world, tally)
     orphans.end_all()
     ended = Exit(
-        task_id=folder.name, status=status, finished_at=iso(time.time()), attempt=tally.attempt, reason=reason,
-        seconds=round(time.monotonic() - began, 3), usage=tally.usage, brain=tally.brain,
+        task_id=folder.name,
+        status=status,
+        finished_at=iso(time.time()),
+        attempt=tally.attempt,
+        reason=reason,
+        seconds=round(time.monotonic() - began, 3),
+        usage=tally.usage,
+        brain=tally.brain,
         session=tally.session,
-    )  # fmt: skip
+    )
     files.replace(folder / "exit.json", msgspec.json.encode(ended))
     return 0 if status == "done" else 1
 

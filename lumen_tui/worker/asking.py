@@ -55,9 +55,9 @@ class Asking:
             if not settled.allowed or not changed:
                 return settled
             outdated.add(approval.id)
-            why = f"{one_line(changed[0], 200)} was changed after it was asked and allowed"
-            self._events.event("note", f"not begun: {why}; asks again")
-            request = msgspec.structs.replace(request, why=f"{why}: look at it again. {asked}")
+            reason = f"{one_line(changed[0], 200)} was changed after it was asked and allowed"
+            self._events.event("note", f"not begun: {reason}; asks again")
+            request = msgspec.structs.replace(request, why=f"{reason}: look at it again. {asked}")
 
     def _open(self, request: ApprovalRequest, call: str, outdated: set[str]) -> Approval:
         """The question on file: one that still counts from an earlier attempt and is not outdated, else a new one."""
@@ -90,29 +90,46 @@ class Asking:
         redact = self._world.redact
         minutes = load_config(self._layout)[0].approvals.expires_minutes
         return Approval(
-            id=approval_id, task_id=self._spec.id, tool=request.tool, hash=call, role=self._spec.role,
-            asked_at=iso(now), expires_at=iso(now + minutes * 60), arguments=redact_value(request.arguments, redact),
-            summary=brief(redact(request.summary), _SUMMARY), risk=safe(redact(request.risk)), why=safe(request.why),
-            said=one_line(redact(self._events.said), _SAID), diff=safe(redact(request.diff)),
-            rule=request.rule if redact(request.rule) == request.rule else "", folder=request.folder,
+            id=approval_id,
+            task_id=self._spec.id,
+            tool=request.tool,
+            hash=call,
+            role=self._spec.role,
+            asked_at=iso(now),
+            expires_at=iso(now + minutes * 60),
+            arguments=redact_value(request.arguments, redact),
+            summary=brief(redact(request.summary), _SUMMARY),
+            risk=safe(redact(request.risk)),
+            why=safe(request.why),
+            said=one_line(redact(self._events.said), _SAID),
+            diff=safe(redact(request.diff)),
+            rule=request.rule if redact(request.rule) == request.rule else "",
+            folder=request.folder,
             unwalled=request.unsandboxed,
-            files=self._files(request), attempt=self._attempt, host=process.host(), pid=me.pid,
-            start_ticks=me.start_ticks, boot_id=me.boot_id,
-        )  # fmt: skip
+            files=self._files(request),
+            attempt=self._attempt,
+            host=process.host(),
+            pid=me.pid,
+            start_ticks=me.start_ticks,
+            boot_id=me.boot_id,
+        )
 
     def _files(self, request: ApprovalRequest) -> dict[str, str]:
         """What the command runs, as it stands now. A name that holds a secret is not written down."""
         own = self._layout.task(self._spec.id)
         start = own / FILES if (own / FILES).is_dir() else own
-        found = standing(request.tool, request.arguments, start)
-        return {path: text for path, text in found.items() if self._world.redact(path) == path}
+        contents = standing(request.tool, request.arguments, start)
+        return {path: text for path, text in contents.items() if self._world.redact(path) == path}
 
     def _wait(self, approval: Approval) -> Decision:
         """Until there is an answer."""
         self._events.event(
-            "waiting", f"waits for a person: {approval.summary}", tool=approval.tool, approval=approval.id,
+            "waiting",
+            f"waits for a person: {approval.summary}",
+            tool=approval.tool,
+            approval=approval.id,
             until=approval.expires,
-        )  # fmt: skip
+        )
         while True:
             if self._world.stopper.stopped():
                 raise Stopped
@@ -136,8 +153,8 @@ class Asking:
         fits = answer.hash == call or bool(answer.ended)
         allowed = answer.allowed and answer.hash == call
         reason = answer.reason if fits else _OTHER_CALL
-        said = "allowed" if allowed else "refused"
+        verdict = "allowed" if allowed else "refused"
         by = "" if answer.ended else answer.by
-        text = said + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
+        text = verdict + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
         self._events.event("answered", text, tool=approval.tool, ok=allowed, approval=approval.id)
         return ApprovalReply(allowed=allowed, reason=reason, by=by)

@@ -34,10 +34,10 @@ Answer with a JSON array and nothing else, one element for each candidate: {"can
 
 def judge(trial: Trial, store: Store, environ: dict[str, str]) -> Judgement:
     """Ask, and take the answer apart. Whatever goes wrong is said in it."""
-    said = ask(store, SESSION, _job(trial, environ), environ)
-    against = None if said.problem else objections(said.text, len(trial.cases))
-    problem = said.problem or ("" if against is not None else "its answer cannot be used")
-    return Judgement(against or {}, problem, said.brain, said.usd, said.tokens)
+    reply = ask(store, SESSION, _job(trial, environ), environ)
+    against = None if reply.problem else objections(reply.text, len(trial.cases))
+    problem = reply.problem or ("" if against is not None else "its answer cannot be used")
+    return Judgement(against or {}, problem, reply.brain, reply.usd, reply.tokens)
 
 
 def _job(trial: Trial, environ: dict[str, str]) -> Job:
@@ -45,8 +45,9 @@ def _job(trial: Trial, environ: dict[str, str]) -> Job:
     parts = [fence(redact(safe(trial.constitution)), "the constitution", mark)]
     parts += [
         fence(redact(safe(text)), f"what stands in evolved/{target}", mark)
-        for target, text in trial.standing.items() if text and target in TARGETS
-    ]  # fmt: skip
+        for target, text in trial.standing.items()
+        if text and target in TARGETS
+    ]
     rows = [
         msgspec.json.encode({"candidate": number, **msgspec.to_builtins(case)}).decode()
         for number, case in enumerate(trial.cases, start=1)

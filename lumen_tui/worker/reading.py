@@ -87,18 +87,29 @@ class Spender:
             raise NoRoom(kill.words)
         now = time.time()
         hold = Entry(
-            new_call(), HOLD, iso(now), budget.day_of(now, self._config.budget.day_starts), f"{NAME}-{self._session}",
-            1, NAME, one_line(call.model, 100), most.tokens, most.usd, pid=self._me.pid,
-            start_ticks=self._me.start_ticks, boot_id=self._me.boot_id, unsent=call.tells,
-        )  # fmt: skip
+            new_call(),
+            HOLD,
+            iso(now),
+            budget.day_of(now, self._config.budget.day_starts),
+            f"{NAME}-{self._session}",
+            1,
+            NAME,
+            one_line(call.model, 100),
+            most.tokens,
+            most.usd,
+            pid=self._me.pid,
+            start_ticks=self._me.start_ticks,
+            boot_id=self._me.boot_id,
+            unsent=call.tells,
+        )
 
         def decide(book: Book) -> str:
             amount = Amount(most.tokens, most.usd)
             caps = budget.caps(book, self._config.budget, hold, Budget())
-            return next((why for cap in caps if (why := budget.short_of(cap, amount))), "")
+            return next((shortfall for cap in caps if (shortfall := budget.short_of(cap, amount))), "")
 
-        if why := self._ledger.hold(hold, decide):
-            raise NoRoom(why)
+        if shortfall := self._ledger.hold(hold, decide):
+            raise NoRoom(shortfall)
         self._hold = hold
 
     def sent(self) -> None:
@@ -118,10 +129,10 @@ class Spender:
 
 def read(order: Order, store: Store, environ: dict[str, str]) -> Answer:
     """Ask, and take the answer apart. Whatever goes wrong is said in it."""
-    said = ask(store, order.session, _job(order, environ), environ)
-    found = None if said.problem else candidates(said.text)
-    problem = said.problem or ("" if found is not None else "its answer is no JSON array")
-    return Answer(tuple(found or ()), problem, said.brain, said.usd, said.tokens)
+    reply = ask(store, order.session, _job(order, environ), environ)
+    listed = None if reply.problem else candidates(reply.text)
+    problem = reply.problem or ("" if listed is not None else "its answer is no JSON array")
+    return Answer(tuple(listed or ()), problem, reply.brain, reply.usd, reply.tokens)
 
 
 def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> Said:
@@ -143,7 +154,7 @@ def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> Said:
 
 def _job(order: Order, environ: dict[str, str]) -> Job:
     redact, mark = redactor(environ), new_mark()
-    lines = [f"[line {one.line}, {one.who}]\n{redact(safe(one.text))}" for one in order.passages]
+    lines = [f"[line {passage.line}, {passage.who}]\n{redact(safe(passage.text))}" for passage in order.passages]
     material = fence("\n\n".join(lines), f"session {order.session}", mark)
     return Job(system=_SYSTEM, objective="List what is worth remembering.", context=material, now=time.time)
 
@@ -178,21 +189,21 @@ def candidates(text: str) -> list[Candidate] | None:
         raw = msgspec.json.decode(array_in(text))
     except UNDECODABLE:
         return None
-    found = []
-    for one in raw[:MOST_FOUND]:
+    listed = []
+    for item in raw[:MOST_FOUND]:
         try:
-            found.append(msgspec.convert(one, Candidate))
+            listed.append(msgspec.convert(item, Candidate))
         except msgspec.ValidationError:
             continue  # one that is out of form spoils none of the others
-    return found
+    return listed
 
 
 def answer_one(kind: type[_Order], answer: Callable[[_Order, Store, dict[str, str]], msgspec.Struct]) -> int:
     """All of such a process: what is asked on standard input, the answer on standard output."""
     os.umask(0o077)
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=kind)
-    said = answer(order, Store(Path(order.root)), dict(os.environ))
-    sys.stdout.buffer.write(msgspec.json.encode(said))
+    reply = answer(order, Store(Path(order.root)), dict(os.environ))
+    sys.stdout.buffer.write(msgspec.json.encode(reply))
     return 0
 
 

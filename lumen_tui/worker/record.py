@@ -18,9 +18,13 @@ class Recorder:
     """Appends TaskEvent lines."""
 
     def __init__(
-        self, journal: Journal, attempt: int, now: Callable[[], float], redact: Callable[[str], str],
+        self,
+        journal: Journal,
+        attempt: int,
+        now: Callable[[], float],
+        redact: Callable[[str], str],
         guard: Callable[..., AbstractContextManager[None]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._journal, self._attempt, self._now = journal, attempt, now
         self._redact, self._guard = redact, guard
         self.said = ""  # by the model since the last result: the words around the call that it makes

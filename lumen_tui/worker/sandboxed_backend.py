@@ -51,22 +51,22 @@ class Walled:
 def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> Launched:
     """Start a program within the tier that is in force. ProviderError where none may be used, or it does not start."""
     try:
-        found = admission.choose_tier(context)
+        tier_choice = admission.choose_tier(context)
         cwd = ready_workspace(context) if context.rules.write else str(context.folder)
         directories.make_folder(own)
     except (ToolError, OSError) as error:
         raise ProviderError(str(error)) from error
-    if found.tier == REFUSED:
-        raise ProviderError(found.why)
-    context.progress(f"{os.path.basename(argv[0])} runs {_told(found.tier)}")
+    if tier_choice.tier == REFUSED:
+        raise ProviderError(tier_choice.why)
+    context.progress(f"{os.path.basename(argv[0])} runs {_told(tier_choice.tier)}")
     try:
         if context.rules.write:
             context.begins(os.path.basename(argv[0]))
         walls = _walls(context, cwd, argv[0], own)
         with context.guard():
-            if found.tier != sandboxed_command.ASK:
+            if tier_choice.tier != sandboxed_command.ASK:
                 protected_paths.command_begins(context)
-            return Walled(context, _start(found.tier, walls, argv, cwd, env))
+            return Walled(context, _start(tier_choice.tier, walls, argv, cwd, env))
     except ToolError as error:
         raise ProviderError(str(error)) from error
     except StoreError as error:
@@ -92,10 +92,13 @@ def _start(
 
 def _walls(context: Context, cwd: str, program: str, own: str) -> Policy:
     """The task's policy; beyond it the program reaches its model, and what is its own."""
-    found = policy(context, settings(context), cwd)
-    caps = msgspec.structs.replace(found.caps, memory=_MEMORY, cpu_seconds=_CPU_SECONDS, file_size=_FILE_SIZE)
+    base = policy(context, settings(context), cwd)
+    caps = msgspec.structs.replace(base.caps, memory=_MEMORY, cpu_seconds=_CPU_SECONDS, file_size=_FILE_SIZE)
     return msgspec.structs.replace(
-        found, network=True, caps=caps, writable=(*found.writable, own),
-        kept=(*found.kept, os.path.dirname(os.path.realpath(program))),
-        hidden=tuple(path for path in found.hidden if not is_below(own, path) and not is_below(path, own)),
-    )  # fmt: skip
+        base,
+        network=True,
+        caps=caps,
+        writable=(*base.writable, own),
+        kept=(*base.kept, os.path.dirname(os.path.realpath(program))),
+        hidden=tuple(path for path in base.hidden if not is_below(own, path) and not is_below(path, own)),
+    )

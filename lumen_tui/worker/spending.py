@@ -52,11 +52,11 @@ class Spending:
         """
         self._call = None  # nobody told what the last one cost: it counts in full
         worked = self._lap()
-        why, short = self._try(call, worked, 0.0)
-        if why and short:
-            self._wait(why, call, worked)
-        elif why:
-            raise ProviderError(why)
+        reason, short = self._try(call, worked, 0.0)
+        if reason and short:
+            self._wait(reason, call, worked)
+        elif reason:
+            raise ProviderError(reason)
         return self._granted()
 
     def _granted(self) -> int:
@@ -83,8 +83,9 @@ class Spending:
         before, call = self._tally.usage, self._call
         self._tally.usage = Usage(
             input_tokens=before.input_tokens + usage.input_tokens,
-            output_tokens=before.output_tokens + usage.output_tokens, usd=before.usd + usage.usd,
-        )  # fmt: skip
+            output_tokens=before.output_tokens + usage.output_tokens,
+            usd=before.usd + usage.usd,
+        )
         self._call = None
         self._settle(call, usage)
         if usage.tokens or usage.usd:  # a call that was refused costs nothing, and is told of as such
@@ -103,12 +104,12 @@ class Spending:
         short: list[Cap] = []
         try:
             with self._world.stopper.guard():
-                found = self._ledger.draw(lambda book: self._make(book, hold, call, short))
+                drawn = self._ledger.draw(lambda book: self._make(book, hold, call, short))
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
-        if isinstance(found, str):
-            return found, not short[-1].own
-        self._call = found
+        if isinstance(drawn, str):
+            return drawn, not short[-1].own
+        self._call = drawn
         self._mark()
         return "", False
 
@@ -118,16 +119,16 @@ class Spending:
         high, low = Amount(call.usage.tokens, call.usage.usd), Amount(least.tokens, least.usd)
         fits, tight = 1.0, None
         for cap in budget.caps(book, self._settings.value, hold, self._spec.budget):
-            if why := budget.why_short(cap, high, low):
+            if reason := budget.why_short(cap, high, low):
                 short.append(cap)
-                return why
+                return reason
             if (share := budget.share_that_fits(cap, high, low)) < fits:
                 fits, tight = share, cap
         usage = budget.between(least, call.usage, fits)
         self._tight = (tight, usage.output_tokens) if tight else None
         return replace(hold, tokens=usage.tokens, usd=usage.usd) if tight else hold
 
-    def _wait(self, why: str, call: Reserve, worked: float) -> None:
+    def _wait(self, reason: str, call: Reserve, worked: float) -> None:
         """Wait until there is room: a cap was raised, a new day began, or somebody's call cost less than was set aside.
 
         The time limit stands still meanwhile; a reason to stop ends the wait. So does an engine that does not come
@@ -135,28 +136,28 @@ class Spending:
         """
         world = self._world
         began = driven = world.monotonic()
-        self._tell(why, call)
+        self._tell(reason, call)
         with world.stopper.untimed():
             while True:
                 self._sleep_until_news()
                 now = world.monotonic()
                 waited, driven = now - began, now if lease.is_held(world.store.layout) else driven
-                left, may_wait = self._try(call, worked, waited)
-                if not left:
+                still_short, may_wait = self._try(call, worked, waited)
+                if not still_short:
                     break
                 if not may_wait:
-                    raise ProviderError(left)
+                    raise ProviderError(still_short)
                 if given_up := _given_up(waited, now - driven):
-                    raise ProviderError(f"{given_up}; it waited because {why}")
+                    raise ProviderError(f"{given_up}; it waited because {reason}")
         self._mark()
-        self._events.event("note", f"goes on after {span(waited)}: there is room again. It had waited because {why}")
+        self._events.event("note", f"goes on after {span(waited)}: there is room again. It had waited because {reason}")
 
-    def _tell(self, why: str, call: Reserve) -> None:
+    def _tell(self, reason: str, call: Reserve) -> None:
         """What it waits for at least, so that nobody is asked for room that is not needed."""
-        self._events.event("waiting", why, budget=True)
+        self._events.event("waiting", reason, budget=True)
         try:
             with self._world.stopper.guard():
-                self._ledger.append(self._entry(WAIT, call.least or call.usage, call.model, text=why))
+                self._ledger.append(self._entry(WAIT, call.least or call.usage, call.model, text=reason))
         except files.StoreError as error:
             raise ProviderError(f"{_CLOSED}: {error}") from error
 
@@ -215,10 +216,23 @@ class Spending:
         self, kind: str, usage: Usage, model: str, *, seconds: float = 0.0, waited: float = 0.0, text: str = ""
     ) -> Entry:
         return Entry(
-            new_call(), kind, iso(self._world.now()), self._day(), self._spec.id, self._tally.attempt,
-            self._spec.role, one_line(model, 100), usage.tokens, usage.usd, seconds, waited, self._me.pid,
-            self._me.start_ticks, self._me.boot_id, text=text,
-        )  # fmt: skip
+            new_call(),
+            kind,
+            iso(self._world.now()),
+            self._day(),
+            self._spec.id,
+            self._tally.attempt,
+            self._spec.role,
+            one_line(model, 100),
+            usage.tokens,
+            usage.usd,
+            seconds,
+            waited,
+            self._me.pid,
+            self._me.start_ticks,
+            self._me.boot_id,
+            text=text,
+        )
 
 
 def _given_up(waited: float, undriven: float) -> str:

@@ -36,11 +36,11 @@ def again(paths: Iterable[str]) -> dict[str, str]:
 def _hash(path: str) -> str:
     try:
         with os.fdopen(opening.file(os.path.realpath(path)), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 return ""
-            if found.st_size > _MOST_BYTES:
-                return f"{found.st_size} {found.st_mtime_ns}"
+            if status.st_size > _MOST_BYTES:
+                return f"{status.st_size} {status.st_mtime_ns}"
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""

@@ -36,9 +36,7 @@ class Stopper:
     expression engine; it raises Stopped there unless `guard` says that something must not be torn apart.
     """
 
-    def __init__(
-        self, folder: Path, monotonic: Callable[[], float], now: Callable[[], float] = time.time
-    ) -> None:  # fmt: skip
+    def __init__(self, folder: Path, monotonic: Callable[[], float], now: Callable[[], float] = time.time) -> None:
         self.status = ""
         self.reason = ""
         self._file, self._folder = folder / STOP_FILE, folder

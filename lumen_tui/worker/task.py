@@ -119,11 +119,20 @@ class Task:
     def _make_context(self) -> Context:
         world = self._world
         return Context(
-            role=self._role, spec=self.spec, store=world.store, folder=world.folder, now=world.now,
-            monotonic=world.monotonic, stopped=world.stopper.stopped, redact=world.redact, environ=world.environ,
-            guard=world.stopper.guard, progress=lambda text: self._events.event("note", text),
-            begins=self._begins, ask=Asking(world, self.spec, self._events, self._tally.attempt).ask,
-        )  # fmt: skip
+            role=self._role,
+            spec=self.spec,
+            store=world.store,
+            folder=world.folder,
+            now=world.now,
+            monotonic=world.monotonic,
+            stopped=world.stopper.stopped,
+            redact=world.redact,
+            environ=world.environ,
+            guard=world.stopper.guard,
+            progress=lambda text: self._events.event("note", text),
+            begins=self._begins,
+            ask=Asking(world, self.spec, self._events, self._tally.attempt).ask,
+        )
 
     def _begins(self, tool: str) -> None:
         """A call begins that must not be made twice: should this worker die, it is not taken up again by itself."""
@@ -272,11 +281,16 @@ class Task:
     def _job(self) -> Job:
         rules = self._toolbox.rules
         return Job(
-            system=system_prompt(self._role, rules, self._toolbox.mark), objective=self.spec.objective,
+            system=system_prompt(self._role, rules, self._toolbox.mark),
+            objective=self.spec.objective,
             context=self._known(),
-            constraints=self.spec.constraints, advice=rules.advice, tools=tuple(self._toolbox.declarations()),
-            now=self._world.now, sent=self._spending.sent, launch=partial(launch, replace(self._context, rules=rules)),
-        )  # fmt: skip
+            constraints=self.spec.constraints,
+            advice=rules.advice,
+            tools=tuple(self._toolbox.declarations()),
+            now=self._world.now,
+            sent=self._spending.sent,
+            launch=partial(launch, replace(self._context, rules=rules)),
+        )
 
 
 def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) -> Toolbox:

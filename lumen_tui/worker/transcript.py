@@ -29,9 +29,13 @@ class Transcript:
     """Appends the lines of one session."""
 
     def __init__(
-        self, path: Path, cwd: Path, now: Callable[[], float], redact: Callable[[str], str],
+        self,
+        path: Path,
+        cwd: Path,
+        now: Callable[[], float],
+        redact: Callable[[str], str],
         guard: Callable[[], AbstractContextManager[None]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._path, self._cwd, self._now = path, str(cwd), now
         self._redact, self._guard = redact, guard
         self._last: str | None = None  # uuid of the line before
@@ -112,10 +116,18 @@ class Transcript:
     def _line(self, kind: str, *, durable: bool = False, **fields: Any) -> None:
         line_id = shape.new_uuid()
         record = {
-            "parentUuid": self._last, "isSidechain": False, "userType": "external", "cwd": self._cwd,
-            "sessionId": self._path.stem, "version": f"lumen-{__version__}", "gitBranch": "", "type": kind,
-            **self._clean(shape.shortened(fields)), "uuid": line_id, "timestamp": iso(self._now()),
-        }  # fmt: skip
+            "parentUuid": self._last,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": self._cwd,
+            "sessionId": self._path.stem,
+            "version": f"lumen-{__version__}",
+            "gitBranch": "",
+            "type": kind,
+            **self._clean(shape.shortened(fields)),
+            "uuid": line_id,
+            "timestamp": iso(self._now()),
+        }
         line = msgspec.json.encode(record)
         if not shape.fits(line):
             line = msgspec.json.encode(shape.cut_hard(record))

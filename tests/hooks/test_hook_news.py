@@ -31,10 +31,10 @@ def told(store: Store) -> list[tuple[str, str]]:
 def test_a_checkpoint_and_a_failure_are_told_once(store):
     news = HookNews(store, EventLog(store), NOW)
     news.poll(NOW)
-    outcome.note(store, now=NOW + 1, ok=True, said="checkpoint on WU-042", node_id="mem-one")
+    outcome.note(store, now=NOW + 1, ok=True, message="checkpoint on WU-042", node_id="mem-one")
     news.poll(NOW + 2)
     news.poll(NOW + 3)
-    outcome.note(store, now=NOW + 4, ok=False, said="the work session 'x' is gone")
+    outcome.note(store, now=NOW + 4, ok=False, message="the work session 'x' is gone")
     news.poll(NOW + 5)
     assert told(store) == [
         ("hook_checkpoint", "checkpoint on WU-042"), ("hook_failed", "the work session 'x' is gone"),
@@ -42,7 +42,7 @@ def test_a_checkpoint_and_a_failure_are_told_once(store):
 
 
 def test_what_was_there_before_and_what_is_no_outcome_is_not_told(store):
-    outcome.note(store, now=NOW - 9, ok=True, said="an old one")
+    outcome.note(store, now=NOW - 9, ok=True, message="an old one")
     news = HookNews(store, EventLog(store), NOW)
     path = store.root / hook_journal.NAME
     files.append(path, b'{"event":"PostToolUse","said":"outcome"}\n{"event":"outcome"\n"outcome"\n')
@@ -53,9 +53,9 @@ def test_what_was_there_before_and_what_is_no_outcome_is_not_told(store):
 def test_a_journal_that_is_shortened_tells_nothing_again(store):
     news = HookNews(store, EventLog(store), NOW)
     path = store.root / hook_journal.NAME
-    outcome.note(store, now=NOW + 1, ok=True, said="one")
+    outcome.note(store, now=NOW + 1, ok=True, message="one")
     news.poll(NOW + 1)
-    outcome.note(store, now=NOW + 2, ok=True, said="two")
+    outcome.note(store, now=NOW + 2, ok=True, message="two")
     kept = [line for line in path.read_bytes().splitlines() if json.loads(line)["event"] == "outcome"]
     files.replace(path, b"\n".join(kept) + b"\n")
     news.poll(NOW + 3)

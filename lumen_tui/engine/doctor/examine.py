@@ -30,10 +30,10 @@ CHECKS: dict[str, Check] = {
 
 def examine(store: Store, *, now: float, fix: bool = False) -> Report:
     """Look at a state folder; with `fix` mend what can be mended. A check that fails is a finding, not the end."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, check in CHECKS.items():
         try:
-            found += check(store.layout, now, fix)
+            findings += check(store.layout, now, fix)
         except (files.StoreError, OSError) as error:
-            found.append(Finding(name, ".", f"could not be looked at: {error}"))
-    return Report(root=str(store.root), checked=tuple(CHECKS), findings=tuple(found))
+            findings.append(Finding(name, ".", f"could not be looked at: {error}"))
+    return Report(root=str(store.root), checked=tuple(CHECKS), findings=tuple(findings))

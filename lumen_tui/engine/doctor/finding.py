@@ -29,4 +29,4 @@ class Report(Struct, frozen=True):
     @property
     def left(self) -> list[Finding]:
         """Problems that are still there."""
-        return [one for one in self.findings if one.level == PROBLEM and not one.mended]
+        return [finding for finding in self.findings if finding.level == PROBLEM and not finding.mended]

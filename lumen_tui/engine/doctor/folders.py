@@ -23,7 +23,9 @@ def places(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
 
 
 def _folders(layout: Layout) -> list[Problem]:
-    return [one for one in misplaced.problems(layout) if stat.S_ISDIR(os.lstat(layout.root / one.where).st_mode)]
+    return [
+        problem for problem in misplaced.problems(layout) if stat.S_ISDIR(os.lstat(layout.root / problem.where).st_mode)
+    ]
 
 
 def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
@@ -31,16 +33,16 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     shared = frozenset(kinds(layout))
     if above := directories.shared_above(layout.root):
-        what = f"stands in {one_line(above, 200)}, which other users can write: they can put another in its place"
-        yield Finding("modes", ".", what, f"`chmod o-w {one_line(above, 200)}`, or move it")
+        fault = f"stands in {one_line(above, 200)}, which other users can write: they can put another in its place"
+        yield Finding("modes", ".", fault, f"`chmod o-w {one_line(above, 200)}`, or move it")
     for path in _everything(layout.root):
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except FileNotFoundError:
             continue
         if str(path) in elsewhere:
             continue
-        yield from _look(layout, path, found, fix, shared)
+        yield from _look(layout, path, status, fix, shared)
 
 
 def _everything(root: Path) -> Iterator[Path]:
@@ -54,47 +56,45 @@ def _everything(root: Path) -> Iterator[Path]:
             folders.remove(OWN_FILES)
 
 
-def _look(
-    layout: Layout, path: Path, found: os.stat_result, fix: bool, shared: frozenset[Path]
-) -> Iterator[Finding]:  # fmt: skip
+def _look(layout: Layout, path: Path, status: os.stat_result, fix: bool, shared: frozenset[Path]) -> Iterator[Finding]:
     where = str(path.relative_to(layout.root)) if path != layout.root else "."
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         hint = "give it to the user who runs the agent, or move it away"
-        yield Finding("owners", where, f"belongs to user {found.st_uid}", hint)
-    if stat.S_ISLNK(found.st_mode):
+        yield Finding("owners", where, f"belongs to user {status.st_uid}", hint)
+    if stat.S_ISLNK(status.st_mode):
         yield Finding("links", where, f"is a link to {path.readlink()}", "put a plain file or folder in its place")
         return
-    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         yield Finding("links", where, "is neither a file nor a folder", "move it away")
         return
-    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
-        yield Finding("links", where, f"has {found.st_nlink} hard links", "copy it, so that it has one")
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        yield Finding("links", where, f"has {status.st_nlink} hard links", "copy it, so that it has one")
         return
-    if found.st_mode & 0o077:
-        yield _open_to_others(path, where, found, fix)
-    if (stat.S_ISDIR(found.st_mode) or path in shared) and not os.access(path, os.W_OK):
+    if status.st_mode & 0o077:
+        yield _open_to_others(path, where, status, fix)
+    if (stat.S_ISDIR(status.st_mode) or path in shared) and not os.access(path, os.W_OK):
         hint = f"`chmod u+rwx {one_line(str(path), 200)}`, or have what it stands on mounted writable"
         yield Finding("modes", where, "cannot be written to: no verb and no engine can keep anything there", hint)
 
 
-def _open_to_others(path: Path, where: str, found: os.stat_result, fix: bool) -> Finding:
-    mode = stat.S_IMODE(found.st_mode)
-    wanted = mode & 0o700
-    what = f"mode {mode:04o}: other users can use it"
+def _open_to_others(path: Path, where: str, status: os.stat_result, fix: bool) -> Finding:
+    mode = stat.S_IMODE(status.st_mode)
+    private = mode & 0o700
+    fault = f"mode {mode:04o}: other users can use it"
     if not fix:
-        return Finding("modes", where, what, "doctor --fix closes it", mendable=True)
+        return Finding("modes", where, fault, "doctor --fix closes it", mendable=True)
     try:
-        repair.make_private(path, wanted)
+        repair.make_private(path, private)
     except OSError as error:
-        return Finding("modes", where, what, f"could not be closed: {error.strerror}", mendable=True)
-    return Finding("modes", where, what, mendable=True, mended=f"mode is {wanted:04o} now")
+        return Finding("modes", where, fault, f"could not be closed: {error.strerror}", mendable=True)
+    return Finding("modes", where, fault, mendable=True, mended=f"mode is {private:04o} now")
 
 
 def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Temporary files and half-made task folders of writers that were killed: in nobody's way, so notes."""
     for path in list(repair.leftovers(layout.root, now - sweeping.OLD_SECONDS)):
-        what = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
+        kind = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
         if fix:
             repair.sweep(path)
         where = str(path.relative_to(layout.root))
-        yield Finding("leftovers", where, what, level=NOTE, mendable=True, mended="removed" if fix else "")
+        yield Finding("leftovers", where, kind, level=NOTE, mendable=True, mended="removed" if fix else "")

@@ -58,14 +58,27 @@ def judge(kind: Any) -> Judge:
 def kinds(layout: Layout) -> dict[Path, Any]:
     """The shared journals, each with what a line of it is."""
     return {
-        layout.memory: _HasId, layout.signals: _HasId, archive_path(layout): _HasId, layout.receipts: Receipt,
-        layout.relationships: Relationship, layout.touches: Touch, layout.actions: Action,
-        layout.events: EngineEvent, layout.commands: Command, layout.command_receipts: CommandReceipt,
-        layout.personnel: dict[str, Any], layout.packets: Packet, layout.spend: Entry,
-        layout.confirmations: Confirmation, layout.observations: Observation, layout.rejections: Rejection,
-        layout.block_history: BlockStep, layout.read_sessions: Place, layout.versions_log: Version,
+        layout.memory: _HasId,
+        layout.signals: _HasId,
+        archive_path(layout): _HasId,
+        layout.receipts: Receipt,
+        layout.relationships: Relationship,
+        layout.touches: Touch,
+        layout.actions: Action,
+        layout.events: EngineEvent,
+        layout.commands: Command,
+        layout.command_receipts: CommandReceipt,
+        layout.personnel: dict[str, Any],
+        layout.packets: Packet,
+        layout.spend: Entry,
+        layout.confirmations: Confirmation,
+        layout.observations: Observation,
+        layout.rejections: Rejection,
+        layout.block_history: BlockStep,
+        layout.read_sessions: Place,
+        layout.versions_log: Version,
         layout.archival: Passage,
-    }  # fmt: skip
+    }
 
 
 def _journals(layout: Layout) -> Iterator[tuple[Path, Any]]:
@@ -93,28 +106,30 @@ def _torn(path: Path, name: str, fix: bool) -> Iterator[Finding]:
         return
     if fix:
         repair.close_tail(path)
-    what = "the last line was cut off"
-    yield Finding("torn ends", name, what, mendable=True, mended="closed, so that it stands alone" if fix else "")
+    fault = "the last line was cut off"
+    yield Finding("torn ends", name, fault, mendable=True, mended="closed, so that it stands alone" if fix else "")
 
 
-def _damaged(layout: Layout, path: Path, name: str, why: Judge, now: float, fix: bool) -> Iterator[Finding]:
-    found = repair.damaged_lines(path, why)
-    if not found:
+def _damaged(layout: Layout, path: Path, name: str, judge_line: Judge, now: float, fix: bool) -> Iterator[Finding]:
+    damaged = repair.damaged_lines(path, judge_line)
+    if not damaged:
         return
-    moved = repair.quarantine(layout, path, why, iso(now)) if fix else 0
+    moved = repair.quarantine(layout, path, judge_line, iso(now)) if fix else 0
     if moved and path == layout.signals:
         receipts.tidy(layout, moved=True)
     mended = "moved to quarantine/quarantine.jsonl" if moved else ""
-    for one in found[:_MOST_NAMED]:
-        yield _named(name, one, mended)
-    if len(found) > _MOST_NAMED:
-        what = f"{len(found) - _MOST_NAMED} further damaged lines"
-        yield Finding("damaged lines", name, what, mendable=True, mended=mended)
+    for damage in damaged[:_MOST_NAMED]:
+        yield _named(name, damage, mended)
+    if len(damaged) > _MOST_NAMED:
+        fault = f"{len(damaged) - _MOST_NAMED} further damaged lines"
+        yield Finding("damaged lines", name, fault, mendable=True, mended=mended)
 
 
-def _named(name: str, one: Damaged, mended: str) -> Finding:
-    what = f"damaged line of {one.size:,} bytes: {one.reason}"
-    return Finding("damaged lines", f"{name}:{one.number}", what, "the other lines are in use", "problem", True, mended)
+def _named(name: str, damage: Damaged, mended: str) -> Finding:
+    fault = f"damaged line of {damage.size:,} bytes: {damage.reason}"
+    return Finding(
+        "damaged lines", f"{name}:{damage.number}", fault, "the other lines are in use", "problem", True, mended
+    )
 
 
 def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
@@ -122,15 +137,15 @@ def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     nobody = [receipt for line in Journal(layout.receipts).lines() if (receipt := decode_receipt(line))]
     count = sum(receipt.reader == EVERYONE for receipt in nobody)
     if count:
-        what = f"{count} receipt(s) name no reader: they count for everybody"
-        yield Finding("legacy records", "memory/signal-receipts.jsonl", what, level=NOTE)
+        note = f"{count} receipt(s) name no reader: they count for everybody"
+        yield Finding("legacy records", "memory/signal-receipts.jsonl", note, level=NOTE)
     inline = 0
     for line in Journal(layout.signals).lines():
         if b'"read"' in line and (signal := slim(line)) and signal.read:
             inline += 1
     if inline:
-        what = f"{inline} signal(s) say inside that they were read: they are read for everybody"
-        yield Finding("legacy records", "memory/signals.jsonl", what, level=NOTE)
+        note = f"{inline} signal(s) say inside that they were read: they are read for everybody"
+        yield Finding("legacy records", "memory/signals.jsonl", note, level=NOTE)
 
 
 def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
@@ -138,8 +153,11 @@ def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     count = receipts.orphans(layout)
     if not count:
         return
-    gone = receipts.tidy(layout, moved=False) if fix else 0
+    removed = receipts.tidy(layout, moved=False) if fix else 0
     yield Finding(
-        "orphaned receipts", "memory/signal-receipts.jsonl", f"{count} receipt(s) belong to no signal",
-        mendable=True, mended=f"{gone} removed" if fix else "",
-    )  # fmt: skip
+        "orphaned receipts",
+        "memory/signal-receipts.jsonl",
+        f"{count} receipt(s) belong to no signal",
+        mendable=True,
+        mended=f"{removed} removed" if fix else "",
+    )

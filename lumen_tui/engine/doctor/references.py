@@ -29,11 +29,11 @@ def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         if isinstance(wu_id, str) and wu_id and wu_id not in units:
             unknown[wu_id] += 1
     for wu_id, count in unknown.most_common(_MOST_NAMED):
-        what = f"{count} node(s) are about {one_line(wu_id, 40)}, which has no file in work/"
-        yield Finding("work units", "memory/memory.jsonl", what, "`wu new --id` makes it", NOTE)
+        fault = f"{count} node(s) are about {one_line(wu_id, 40)}, which has no file in work/"
+        yield Finding("work units", "memory/memory.jsonl", fault, "`wu new --id` makes it", NOTE)
     if len(unknown) > _MOST_NAMED:
-        what = f"{len(unknown) - _MOST_NAMED} further work units have nodes and no file"
-        yield Finding("work units", "memory/memory.jsonl", what, level=NOTE)
+        fault = f"{len(unknown) - _MOST_NAMED} further work units have nodes and no file"
+        yield Finding("work units", "memory/memory.jsonl", fault, level=NOTE)
     yield from _edges(layout, known)
 
 
@@ -43,7 +43,7 @@ def _edges(layout: Layout, known: set[str]) -> Iterator[Finding]:
             edge = _edge(line)
         except UNDECODABLE:
             continue
-        missing = [one for one in (edge.from_id, edge.to_id) if one not in known]
+        missing = [node_id for node_id in (edge.from_id, edge.to_id) if node_id not in known]
         if missing:
-            what = f"{one_line(edge.type, 40)} leads to nothing: {one_line(', '.join(missing), 100)} is not there"
-            yield Finding("relationships", f"memory/relationships.jsonl:{number}", what, level=NOTE)
+            fault = f"{one_line(edge.type, 40)} leads to nothing: {one_line(', '.join(missing), 100)} is not there"
+            yield Finding("relationships", f"memory/relationships.jsonl:{number}", fault, level=NOTE)

@@ -63,20 +63,20 @@ def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     held = lease.is_held(layout)
     if beat is None:
         return
-    mine = ProcessId(beat.pid, beat.start_ticks, beat.boot_id)
+    recorded = ProcessId(beat.pid, beat.start_ticks, beat.boot_id)
     if not held and beat.phase != "stopped":
-        alive = process.is_same(mine)
-        what = (
+        alive = process.is_same(recorded)
+        fault = (
             f"nobody holds the lock; {'its process lives all the same' if alive else 'the engine ended without a word'}"
         )
         hint = f"end process {beat.pid}, then start an engine" if alive else "the next engine recovers"
-        yield Finding("engine", "heartbeat.json", what, hint, PROBLEM if alive else NOTE)
+        yield Finding("engine", "heartbeat.json", fault, hint, PROBLEM if alive else NOTE)
     if not held:
         return
     holder = lease.read_lease(layout)
     if holder.epoch > beat.epoch > 0 or (holder.pid and beat.pid and holder.pid != beat.pid):
-        what = f"process {holder.pid} holds the lock, the heartbeat is of process {beat.pid}"
-        yield Finding("engine", "engine.lock", what, "wait for a beat; if it stays, stop that process")
+        fault = f"process {holder.pid} holds the lock, the heartbeat is of process {beat.pid}"
+        yield Finding("engine", "engine.lock", fault, "wait for a beat; if it stays, stop that process")
     view = derive_engine(lock_held=True, heartbeat=beat, process_state=process.state_letter(beat.pid), now=now)
     if view.life in (EngineLife.LATE, EngineLife.HUNG):
         yield Finding("engine", "heartbeat.json", f"{view.life.value}: {view.why}", "stop it and start another")
@@ -86,15 +86,15 @@ def indexes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Derived files that are not what their name says; they are made anew when they are missing."""
     for path in sorted(layout.index.glob("[!.]*")):
         try:
-            why = _why_bad(path)
+            fault = _why_bad(path)
         except (files.StoreError, OSError) as error:
             yield Finding("index", f"index/{path.name}", str(error))
             continue
-        if why:
+        if fault:
             if fix:
                 directories.remove(path)
             mended = "removed; it is made anew" if fix else ""
-            yield Finding("index", f"index/{path.name}", why, mendable=True, mended=mended)
+            yield Finding("index", f"index/{path.name}", fault, mendable=True, mended=mended)
 
 
 def _why_bad(path: Path) -> str:

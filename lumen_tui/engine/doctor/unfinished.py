@@ -22,11 +22,11 @@ def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     """Each is done as a whole, or it is taken back."""
     store = Store(layout.root)
     for entry in journal.open_entries(layout):
-        said = one_line(entry.first.summary or entry.first.verb, 80)
-        what = f"an action of {one_line(entry.first.by, 40)} was cut off: {said}"
+        summary = one_line(entry.first.summary or entry.first.verb, 80)
+        fault = f"an action of {one_line(entry.first.by, 40)} was cut off: {summary}"
         hint = f"`undo {entry.first.id}` takes back what stands of it, doctor --fix finishes or clears it"
         mended = _mend(store, entry, now) if fix else ""
-        yield Finding("unfinished actions", "actions.jsonl", what, hint, mendable=True, mended=mended)
+        yield Finding("unfinished actions", "actions.jsonl", fault, hint, mendable=True, mended=mended)
 
 
 def _mend(store: Store, entry: Entry, now: float) -> str:
@@ -46,7 +46,7 @@ def _mend_one(store: Store, action: Action, now: float) -> str:
         journal.tell_end(store.layout, lines, Stage.DONE)
         return "all of it stands: it counts as done"
     if any(stands):
-        turned = [Change(one.kind, one.key, one.after, one.before) for one in reversed(action.changes)]
+        turned = [Change(change.kind, change.key, change.after, change.before) for change in reversed(action.changes)]
         turning.put_back(store, turned, by=action.by, now=now)
     journal.tell_end(store.layout, lines, Stage.DROPPED)
     return "taken back" if any(stands) else "nothing of it stands: it does not count"

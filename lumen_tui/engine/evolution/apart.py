@@ -28,9 +28,14 @@ def asked(module: str, config: Config, order: msgspec.Struct, kind: type[_T], ov
     models = config.models
     keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")
     child = subprocess.Popen(
-        [sys.executable, "-P", "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, start_new_session=True, env=worker_env(keys), umask=0o077,
-    )  # fmt: skip
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=worker_env(keys),
+        umask=0o077,
+    )
     ends = time.monotonic() + _PATIENCE
     order_bytes: bytes | None = msgspec.json.encode(order)
     try:

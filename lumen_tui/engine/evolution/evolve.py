@@ -37,12 +37,12 @@ class Outcome(msgspec.Struct):
     def summary(self) -> str:
         """One plain sentence."""
         counts = [(self.total(name), word) for name, word in _COUNTS]
-        said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing new"
+        counted = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing new"
         unread = sum(bool(report.problem) for report in self.reports)
         count = len(self.reports) - unread
-        said += f"; {unread} not read" if unread else ""
+        counted += f"; {unread} not read" if unread else ""
         version = f"; version {self.written.version.version}" if self.written and self.written.version else ""
-        return f"{count} session{'' if count == 1 else 's'} read: {said}{version}"
+        return f"{count} session{'' if count == 1 else 's'} read: {counted}{version}"
 
 
 _COUNTS = (
@@ -53,8 +53,10 @@ _COUNTS = (
 
 def check_constitution(layout: Layout) -> None:
     """ActionError where nothing may be learnt."""
-    if why := read_standing(layout).why:
-        raise ActionError(f"{why}: nothing is learnt until `lumen-tui constitution approve` (see `constitution diff`)")
+    if fault := read_standing(layout).why:
+        raise ActionError(
+            f"{fault}: nothing is learnt until `lumen-tui constitution approve` (see `constitution diff`)"
+        )
 
 
 def evolve(layout: Layout, evolving: Evolving, paths: Iterable[Path], *, now: float) -> Outcome:
@@ -75,9 +77,11 @@ def write(layout: Layout, outcome: Outcome, config: EvolutionConfig, *, now: flo
         known = evolved.observations(layout)
         before = dict(known)
         learnt = outcome.total("accepted")
-        why = f"{learnt} learnt from {len(outcome.reports)} session{'' if len(outcome.reports) == 1 else 's'}"
-        outcome.written = writing.rebuild(layout, known, config, now=now, by=by, why=why)
-        with learning(layout, [(before.get(one.id), one) for one in outcome.written.put_off], now=now):
+        reason = f"{learnt} learnt from {len(outcome.reports)} session{'' if len(outcome.reports) == 1 else 's'}"
+        outcome.written = writing.rebuild(layout, known, config, now=now, by=by, why=reason)
+        with learning(
+            layout, [(before.get(observation.id), observation) for observation in outcome.written.put_off], now=now
+        ):
             pass  # it is written: had it no room, it waits
 
 
@@ -88,13 +92,13 @@ def link_facts(store: Store, now: float, tried: set[str], *, probe: bool = True)
     """
     config = load_config(store.layout)[0]
     fresh = config.freshness
-    done = factual.link(
+    linked = factual.link(
         store, now, tried, seconds=fresh.seconds, each=fresh.each_seconds, probe=probe and fresh.enabled
     )
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         if evolved.observations(store.layout):
             claude_md.write(store.layout, config.evolution, now)
-    return done
+    return linked
 
 
 def is_own(layout: Layout, path: Path) -> bool:

@@ -48,6 +48,14 @@ def _answers(entry: Entry) -> Iterator[Found]:
             continue
         text = statement(f"{hit['question'].rstrip('? ')}? {hit['answer']}")
         yield Found(
-            Kind.DECISION, text, DOMAIN, hit.group(), entry.text, entry.source, Trust.PERSON, 0.9,
-            f"question:{' '.join(hit['question'].lower().split())[:120]}", hit["answer"].lower(),
-        )  # fmt: skip
+            Kind.DECISION,
+            text,
+            DOMAIN,
+            hit.group(),
+            entry.text,
+            entry.source,
+            Trust.PERSON,
+            0.9,
+            f"question:{' '.join(hit['question'].lower().split())[:120]}",
+            hit["answer"].lower(),
+        )

@@ -40,8 +40,8 @@ class Linked(Struct):
     def summary(self) -> str:
         """One plain sentence, empty where nothing was done."""
         counts = ((self.made, "noted"), (self.retired, "put away"))
-        said = [f"{len(found)} fact{'s' if len(found) > 1 else ''} {word}" for found, word in counts if found]
-        return ", ".join(said)
+        parts = [f"{len(names)} fact{'s' if len(names) > 1 else ''} {word}" for names, word in counts if names]
+        return ", ".join(parts)
 
 
 def link(store: Store, now: float, tried: set[str], *, seconds: float, each: float, probe: bool = True) -> Linked:
@@ -50,28 +50,28 @@ def link(store: Store, now: float, tried: set[str], *, seconds: float, each: flo
     A probe that does not hold at the first look was a wrong guess, not a drift: it is left out.
     """
     known = evolved.observations(store.layout)
-    done = Linked()
+    linked = Linked()
     with closing(FactIndex(store.layout)) as index:
         index.refresh()
-        _retire(store, index, known, done, now)
+        _retire(store, index, known, linked, now)
         index.refresh()
-    wanted = list(_candidates(index, known, tried)) if probe else []
-    done.again = len(wanted) > _MOST
-    jobs = [ProbeJob(one.id, probe) for one, probes in wanted[:_MOST] for probe in probes]
-    held: dict[str, list[tuple[Probe, Reading]]] = {one.id: [] for one, _ in wanted[:_MOST]}
+    candidates = list(_candidates(index, known, tried)) if probe else []
+    linked.again = len(candidates) > _MOST
+    jobs = [ProbeJob(observation.id, probe) for observation, probes in candidates[:_MOST] for probe in probes]
+    held: dict[str, list[tuple[Probe, Reading]]] = {observation.id: [] for observation, _ in candidates[:_MOST]}
     for job, reading in batch.run(store.root, jobs, seconds=seconds, each=each):
         if reading.outcome is Outcome.HOLDS:
             held[job.fact_id].append((job.probe, reading))
-    tried.update(_key(one) for one, _ in wanted[:_MOST] if not held[one.id])
-    for one, _ in wanted[:_MOST]:
-        if held[one.id]:
-            _note(store, one, held[one.id], done, now)
-    return done
+    tried.update(_key(observation) for observation, _ in candidates[:_MOST] if not held[observation.id])
+    for observation, _ in candidates[:_MOST]:
+        if held[observation.id]:
+            _note(store, observation, held[observation.id], linked, now)
+    return linked
 
 
-def _key(one: Observation) -> str:
+def _key(observation: Observation) -> str:
     """The same observation in other words is another claim."""
-    return f"{one.id}:{one.text}"
+    return f"{observation.id}:{observation.text}"
 
 
 def _root(index: FactIndex, fact: Fact) -> Fact:
@@ -88,74 +88,87 @@ def _candidates(
 ) -> Iterable[tuple[Observation, list[Probe]]]:
     """Accepted observations that suggest probes and are no fact yet, not even a dropped one."""
     states = index.states()
-    there = {f"{one.fact.observation}:{_root(index, one.fact).claim}" for one in states if one.fact.observation}
-    claims = {normal(one.fact.claim) for one in states}
-    looked_at = [{_place(probe) for probe in one.fact.probes} for one in states if one.current]
-    for one in reversed(known.values()):
-        if one.status is not Status.ACCEPTED or one.kind not in _KINDS or _key(one) in tried | there:
+    claimed = {
+        f"{state.fact.observation}:{_root(index, state.fact).claim}" for state in states if state.fact.observation
+    }
+    claims = {normal(state.fact.claim) for state in states}
+    looked_at = [{_place(probe) for probe in state.fact.probes} for state in states if state.current]
+    for observation in reversed(known.values()):
+        if (
+            observation.status is not Status.ACCEPTED
+            or observation.kind not in _KINDS
+            or _key(observation) in tried | claimed
+        ):
             continue
-        probes = [probe for probe in suggest(one.text) if one.trust is Trust.PERSON or probe.kind != "http"]
+        probes = [
+            probe for probe in suggest(observation.text) if observation.trust is Trust.PERSON or probe.kind != "http"
+        ]
         places = {_place(probe) for probe in probes}
-        if probes and normal(one.text) not in claims and not any(places <= other for other in looked_at):
+        if probes and normal(observation.text) not in claims and not any(places <= other for other in looked_at):
             looked_at.append(places)
-            yield one, probes
+            yield observation, probes
 
 
 def _place(probe: Probe) -> tuple[str, ...]:
     return (probe.kind, probe.target, probe.at, probe.pattern, probe.expected)
 
 
-def _note(store: Store, one: Observation, held: list[tuple[Probe, Reading]], done: Linked, now: float) -> None:
+def _note(
+    store: Store, observation: Observation, held: list[tuple[Probe, Reading]], linked: Linked, now: float
+) -> None:
     """Append the node; its id is that of the observation and its words, so that two of us make one."""
-    source = f"{one.id}, session {one.sources[0].session}, line {one.sources[0].line}"
-    meta = facts.metadata("steady", source, tuple(probe for probe, _ in held), observation=one.id)
-    record = verbs.node(one.text, meta, by=BY, now=now)
-    record["id"] = f"mem-{short_hash(_key(one))}"
-    record["metadata"]["trust"] = str(one.trust)
+    source = f"{observation.id}, session {observation.sources[0].session}, line {observation.sources[0].line}"
+    meta = facts.metadata("steady", source, tuple(probe for probe, _ in held), observation=observation.id)
+    record = verbs.node(observation.text, meta, by=BY, now=now)
+    record["id"] = f"mem-{short_hash(_key(observation))}"
+    record["metadata"]["trust"] = str(observation.trust)
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        if record["id"] in found:
+    def edit(current: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        if record["id"] in current:
             return [], b""
-        done.made.append(record["id"])
+        linked.made.append(record["id"])
         return [record], b""
 
     nodes.change(store.layout, [record["id"]], edit)
-    if record["id"] in done.made:
+    if record["id"] in linked.made:
         at = times.iso(now)
-        kept.record(store.layout, [
-            Confirmation(record["id"], at, Outcome.HOLDS, probe.id, evidence=reading.evidence, by="probe")
-            for probe, reading in held
-        ])  # fmt: skip
+        kept.record(
+            store.layout,
+            [
+                Confirmation(record["id"], at, Outcome.HOLDS, probe.id, evidence=reading.evidence, by="probe")
+                for probe, reading in held
+            ],
+        )
 
 
-def _retire(store: Store, index: FactIndex, known: dict[str, Observation], done: Linked, now: float) -> None:
+def _retire(store: Store, index: FactIndex, known: dict[str, Observation], linked: Linked, now: float) -> None:
     """Put away facts whose observation does not stand any more; bring back what was put away so and stands again.
 
     What a person dropped stays dropped.
     """
     stands: dict[str, bool] = {}
     for state in index.states():
-        one = known.get(state.fact.observation)
-        if one is not None and state.fact.status in ("open", "archived"):
-            holds = one.status is Status.ACCEPTED and one.text == _root(index, state.fact).claim
+        observation = known.get(state.fact.observation)
+        if observation is not None and state.fact.status in ("open", "archived"):
+            holds = observation.status is Status.ACCEPTED and observation.text == _root(index, state.fact).claim
             if holds is not state.current:
                 stands[state.fact.id] = holds
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        return [node for node in found.values() if _turned(node, stands[str(node["id"])], done, now)], b""
+    def edit(current: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        return [node for node in current.values() if _turned(node, stands[str(node["id"])], linked, now)], b""
 
     if stands:
         nodes.change(store.layout, stands, edit)
 
 
-def _turned(node: Raw, holds: bool, done: Linked, now: float) -> bool:
+def _turned(node: Raw, holds: bool, linked: Linked, now: float) -> bool:
     """Whether the node was changed."""
     if holds and nodes.get_field(node, "metadata.archived_by") == BY:
         edits.patch(node, BACK_TO_OPEN, by=BY, now=now)
-        done.made.append(str(node["id"]))
+        linked.made.append(str(node["id"]))
         return True
     if not holds and edits.status_of(node) == "open":
         edits.patch(node, fields.archived("what it was learnt from stands no more", by=BY, now=now), by=BY, now=now)
-        done.retired.append(str(node["id"]))
+        linked.retired.append(str(node["id"]))
         return True
     return False

@@ -47,7 +47,7 @@ class Judging:
         self.turned_away: list[Rejection] = []
 
     def take(
-        self, found: Iterable[Found], held: Open, report: Report, now: float, weighs: Weighs = opinion.NOBODY
+        self, candidates: Iterable[Found], held: Open, report: Report, now: float, weighs: Weighs = opinion.NOBODY
     ) -> None:
         """Judge candidates of one session, count them in its report, and write what came of them.
 
@@ -57,17 +57,17 @@ class Judging:
         self._refresh()
         changed: dict[str, Observation] = {}
         before: dict[str, Observation | None] = {}
-        for one in found:
-            made = self._one(one, sitting)
-            if made is not None:
-                before.setdefault(made.id, self._known.by_id.get(made.id))
-                self._known.add(made)
-                changed[made.id] = made
+        for candidate in candidates:
+            observation = self._one(candidate, sitting)
+            if observation is not None:
+                before.setdefault(observation.id, self._known.by_id.get(observation.id))
+                self._known.add(observation)
+                changed[observation.id] = observation
         self.seen += changed.values()
         self.turned_away += sitting.away
         if self._dry:
             return
-        with learning(self._layout, [(before[name], made) for name, made in changed.items()], now=now):
+        with learning(self._layout, [(before[name], observation) for name, observation in changed.items()], now=now):
             evolved.add(self._layout, changed.values())
             evolved.reject(self._layout, sitting.away)
         self._stamp = stamp(self._layout.observations)
@@ -75,79 +75,86 @@ class Judging:
     def _refresh(self) -> None:
         if self._dry and self._stamp != (-1, -1, -1):
             return
-        now = stamp(self._layout.observations)
-        if now != self._stamp:
+        current = stamp(self._layout.observations)
+        if current != self._stamp:
             self._known = Known(evolved.observations(self._layout).values(), self._config.merge_at)
-            self._stamp = now
+            self._stamp = current
 
-    def _one(self, found: Found, sitting: _Sitting) -> Observation | None:
+    def _one(self, candidate: Found, sitting: _Sitting) -> Observation | None:
         """The record to write for one candidate; None where there is nothing to write."""
         held, report = sitting.held, sitting.report
         if held.new >= self._config.per_session:
-            known = self._known.exactly(found.text)
+            known = self._known.exactly(candidate.text)
             report.left_out += known is None
         else:
-            known = self._known.same(found)
+            known = self._known.same(candidate)
         if known is not None or held.new >= self._config.per_session:
-            return self._again(known, found, sitting) if known else None
-        other = self._known.contrary(found)
-        made = _record(found, iso(sitting.now), other.id if other else "")
-        verdict = gate.judge(made, found.evidence, sitting.rules)
+            return self._again(known, candidate, sitting) if known else None
+        other = self._known.contrary(candidate)
+        observation = _record(candidate, iso(sitting.now), other.id if other else "")
+        verdict = gate.judge(observation, candidate.evidence, sitting.rules)
         if verdict.status is Status.REJECTED:
             report.rejected += 1
-            self._turn_away(made, verdict.reasons, sitting)
+            self._turn_away(observation, verdict.reasons, sitting)
             return None
         held.new += 1
-        made = self._weighed(msgspec.structs.replace(made, status=verdict.status, reasons=verdict.reasons), sitting)
-        _count(report, made.status)
-        return made
+        observation = self._weighed(
+            msgspec.structs.replace(observation, status=verdict.status, reasons=verdict.reasons), sitting
+        )
+        _count(report, observation.status)
+        return observation
 
-    def _weighed(self, made: Observation, sitting: _Sitting) -> Observation:
+    def _weighed(self, observation: Observation, sitting: _Sitting) -> Observation:
         """The same, or turned away by who weighs it. A person's own words wait for that person instead."""
-        why = sitting.weighs.objection(made)
-        if not why:
-            return made
-        by, reasons = sitting.weighs.by, (OBJECTION + why,)
-        if made.trust is Trust.PERSON:
-            return msgspec.structs.replace(made, status=Status.PROPOSED, reasons=reasons, by=by)
-        made = msgspec.structs.replace(made, status=Status.REJECTED, reasons=reasons, by=by)
-        self._turn_away(made, reasons, sitting)
-        return made
+        objection = sitting.weighs.objection(observation)
+        if not objection:
+            return observation
+        by, reasons = sitting.weighs.by, (OBJECTION + objection,)
+        if observation.trust is Trust.PERSON:
+            return msgspec.structs.replace(observation, status=Status.PROPOSED, reasons=reasons, by=by)
+        observation = msgspec.structs.replace(observation, status=Status.REJECTED, reasons=reasons, by=by)
+        self._turn_away(observation, reasons, sitting)
+        return observation
 
-    def _again(self, known: Observation, found: Found, sitting: _Sitting) -> Observation | None:
-        made = merge.joined(known, found, iso(sitting.now))
-        if made is None:
+    def _again(self, known: Observation, candidate: Found, sitting: _Sitting) -> Observation | None:
+        merged = merge.joined(known, candidate, iso(sitting.now))
+        if merged is None:
             if objected(known):  # a kill may have come between the two files
                 self._turn_away(known, known.reasons, sitting)
             return None
         sitting.report.merged += 1
-        if not merge.rises(known, found):
-            return made
-        verdict = gate.judge(made, found.evidence, sitting.rules)
+        if not merge.rises(known, candidate):
+            return merged
+        verdict = gate.judge(merged, candidate.evidence, sitting.rules)
         if verdict.status is Status.REJECTED:
             return None
         if objected(known):  # what a model turned away waits, once a person says it
-            return msgspec.structs.replace(made, status=Status.PROPOSED) if made.trust is Trust.PERSON else made
-        return self._risen(msgspec.structs.replace(made, status=verdict.status, reasons=verdict.reasons), sitting)
+            return msgspec.structs.replace(merged, status=Status.PROPOSED) if merged.trust is Trust.PERSON else merged
+        return self._risen(msgspec.structs.replace(merged, status=verdict.status, reasons=verdict.reasons), sitting)
 
-    def _risen(self, made: Observation, sitting: _Sitting) -> Observation:
+    def _risen(self, observation: Observation, sitting: _Sitting) -> Observation:
         """One that waited and would get in now; where something is held against it, it waits on."""
-        why = sitting.weighs.objection(made) if made.status is Status.ACCEPTED else ""
-        if not why:
-            return made
-        return msgspec.structs.replace(made, status=Status.PROPOSED, reasons=(OBJECTION + why,), by=sitting.weighs.by)
+        objection = sitting.weighs.objection(observation) if observation.status is Status.ACCEPTED else ""
+        if not objection:
+            return observation
+        return msgspec.structs.replace(
+            observation, status=Status.PROPOSED, reasons=(OBJECTION + objection,), by=sitting.weighs.by
+        )
 
-    def _turn_away(self, made: Observation, reasons: tuple[str, ...], sitting: _Sitting) -> None:
+    def _turn_away(self, observation: Observation, reasons: tuple[str, ...], sitting: _Sitting) -> None:
         """Note it in rejections.jsonl, once. One of a model has a record of its own, so that it can be brought back."""
-        redact, source = sitting.rules.redact, made.sources[0]
+        redact, source = sitting.rules.redact, observation.sources[0]
         if self._rejected is None:
-            self._rejected = {_mark(one.session, one.line, one.text) for one in evolved.rejections(self._layout)}
-        text, quote = (one_line(redact(safe(words)), 300) for words in (made.text, made.quote))
+            self._rejected = {
+                _mark(rejection.session, rejection.line, rejection.text)
+                for rejection in evolved.rejections(self._layout)
+            }
+        text, quote = (one_line(redact(safe(words)), 300) for words in (observation.text, observation.quote))
         if (mark := _mark(source.session, source.line, text)) in self._rejected:
             return
         self._rejected.add(mark)
-        name, by = (made.id, made.by) if objected(made) else ("", evolved.GATE)
-        at, kind = iso(sitting.now), str(made.kind)
+        name, by = (observation.id, observation.by) if objected(observation) else ("", evolved.GATE)
+        at, kind = iso(sitting.now), str(observation.kind)
         sitting.away.append(Rejection(at, text, quote, source.session, source.line, kind, reasons, name, by))
 
 
@@ -155,11 +162,21 @@ def _mark(session: str, line: int, text: str) -> str:
     return f"{session}:{line}:{text}"
 
 
-def _record(found: Found, at: str, contradicts: str) -> Observation:
+def _record(candidate: Found, at: str, contradicts: str) -> Observation:
     return Observation(
-        ids.new_id("evo"), at, found.kind, found.text, found.target, found.quote, (found.source,), found.trust,
-        found.confidence, subject=found.subject, value=found.value, contradicts=contradicts,
-    )  # fmt: skip
+        ids.new_id("evo"),
+        at,
+        candidate.kind,
+        candidate.text,
+        candidate.target,
+        candidate.quote,
+        (candidate.source,),
+        candidate.trust,
+        candidate.confidence,
+        subject=candidate.subject,
+        value=candidate.value,
+        contradicts=contradicts,
+    )
 
 
 def _count(report: Report, status: Status) -> None:

@@ -84,13 +84,13 @@ class Learning:
         return (*map(stamp, (layout.transcripts, layout.observations, layout.confirmations)), now // 3600)
 
     def _constitution_holds(self, now: float) -> bool:
-        why = self._standing.value.why
-        if why and why != self._told:
-            self._log.add("constitution", f"{why}: nothing is learnt until it is approved", now)
-        elif self._told and not why:
+        fault = self._standing.value.why
+        if fault and fault != self._told:
+            self._log.add("constitution", f"{fault}: nothing is learnt until it is approved", now)
+        elif self._told and not fault:
             self._log.add("constitution", "the constitution is approved: learning goes on", now)
-        self._told = why
-        return not why
+        self._told = fault
+        return not fault
 
     async def _run(self, config: EvolutionConfig, now: float) -> None:
         try:
@@ -118,11 +118,11 @@ class Learning:
         try:
             paths = [path for path in own_sessions(self._layout) if not evolving.known_as(path)]
             in_time = itertools.takewhile(lambda _: not over(), paths)
-            done = evolve.evolve(self._layout, evolving, in_time, now=now)
-            if _matters(done):
-                evolve.write(self._layout, done, config, now=now, by=acting.LEARNING)
-            ended = _Pass(done.summary, _matters(done))
-            if len(done.reports) < len(paths) or not all(report.finished for report in done.reports):
+            outcome = evolve.evolve(self._layout, evolving, in_time, now=now)
+            if _matters(outcome):
+                evolve.write(self._layout, outcome, config, now=now, by=acting.LEARNING)
+            ended = _Pass(outcome.summary, _matters(outcome))
+            if len(outcome.reports) < len(paths) or not all(report.finished for report in outcome.reports):
                 ended.again = True
             else:
                 self._go_on(ended, config, judge, now)
@@ -181,13 +181,13 @@ class Learning:
         if ended.facts:
             self._log.add("evolution", f"{ended.facts} from what was learnt", now)
 
-    def _tell_of(self, model: str, said: str, failed: bool, now: float) -> None:
+    def _tell_of(self, model: str, summary: str, failed: bool, now: float) -> None:
         """A failure that stays the same is told once."""
-        if not said:
+        if not summary:
             return
-        if not failed or said != self._models_told.get(model):
-            self._log.add("evolution", said, now)
-        self._models_told[model] = said
+        if not failed or summary != self._models_told.get(model):
+            self._log.add("evolution", summary, now)
+        self._models_told[model] = summary
 
     async def settled(self) -> None:
         """Return when no pass is under way."""
@@ -201,7 +201,7 @@ class Learning:
             await asyncio.wait([self._job], timeout=_STOPS_WITHIN)
 
 
-def _matters(done: object) -> bool:
+def _matters(outcome: object) -> bool:
     from lumen_tui.engine.evolution.evolve import Outcome
 
-    return isinstance(done, Outcome) and any(done.total(name) for name in ("accepted", "proposed", "merged"))
+    return isinstance(outcome, Outcome) and any(outcome.total(name) for name in ("accepted", "proposed", "merged"))

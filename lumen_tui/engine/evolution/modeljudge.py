@@ -43,16 +43,18 @@ class Judged(msgspec.Struct):
     @property
     def summary(self) -> str:
         """One plain sentence; empty where there was nothing to judge."""
-        said = []
+        sentences = []
         if self.asked:
             count = f"{self.asked} candidate{'' if self.asked == 1 else 's'}"
-            said.append(
+            sentences.append(
                 f"{self.brain} judged {count} that the rules let pass: {self.against or 'none'} objected to "
                 f"({self.tokens:,} tokens, ${self.usd:.4f})"
             )
         if self.problem:
-            said.append(f"no model judges, the rules alone have judged{' the rest' * bool(said)}: {self.problem}")
-        return "; ".join(said)
+            sentences.append(
+                f"no model judges, the rules alone have judged{' the rest' * bool(sentences)}: {self.problem}"
+            )
+        return "; ".join(sentences)
 
 
 class ModelJudge:
@@ -61,9 +63,7 @@ class ModelJudge:
     `refusal` says why no question is asked at all.
     """
 
-    def __init__(
-        self, store: Store, config: EvolutionConfig, *, over: Callable[[], bool], refusal: str = ""
-    ) -> None:  # fmt: skip
+    def __init__(self, store: Store, config: EvolutionConfig, *, over: Callable[[], bool], refusal: str = "") -> None:
         self._store, self._config, self._over, self._refusal = store, config, over, refusal
         self.done = Judged()
 
@@ -88,10 +88,10 @@ class ModelJudge:
 
     def _passed(self, batches: Iterable[Batch], now: float) -> list[Observation]:
         """What would get in by the rules alone; nothing is written."""
-        look = Judging(self._store.layout, self._config, dry_run=True)
+        judging = Judging(self._store.layout, self._config, dry_run=True)
         noted = Passed([])
-        for found, held in batches:
-            look.take(found, Open(new=held.new), Report(""), now, noted)
+        for candidates, held in batches:
+            judging.take(candidates, Open(new=held.new), Report(""), now, noted)
         return noted.seen
 
     def _ask(self, cases: list[Observation], config: Config, against: dict[Key, str]) -> None:
@@ -104,20 +104,21 @@ class ModelJudge:
             done.problem = one_line(answer.problem, 300)
             return
         redact = gate_rules(self._store.layout).redact
-        found = {key_of(cases[number - 1]): redact(reason) for number, reason in answer.against.items()}
-        done.asked, done.against = done.asked + len(cases), done.against + len(found)
-        against |= found
+        objections = {key_of(cases[number - 1]): redact(reason) for number, reason in answer.against.items()}
+        done.asked, done.against = done.asked + len(cases), done.against + len(objections)
+        against |= objections
 
     def _trial(self, cases: list[Observation]) -> Trial:
         layout = self._store.layout
         redact = gate_rules(layout).redact
-        files = dict.fromkeys(one.target for one in cases)
+        files = dict.fromkeys(case.target for case in cases)
         standing = {file: redact(_newest(evolved.read_text(evolved.path_of(layout, file)) or "")) for file in files}
         return Trial(
             str(self._store.root),
-            tuple(Case(str(one.kind), one.text, one.quote, str(one.trust), one.target) for one in cases),
-            standing, redact(read_standing(layout).approved)[: opinions.MOST_CONSTITUTION],
-        )  # fmt: skip
+            tuple(Case(str(case.kind), case.text, case.quote, str(case.trust), case.target) for case in cases),
+            standing,
+            redact(read_standing(layout).approved)[: opinions.MOST_CONSTITUTION],
+        )
 
 
 def _newest(text: str) -> str:

@@ -57,22 +57,27 @@ class Read(msgspec.Struct):
         if not self.stretches:
             return ""
         cost = f"{self.tokens:,} tokens, ${self.usd:.4f}"
-        found = f"{self.report.proposed + self.report.accepted} proposed, {self.report.rejected} turned away"
-        return f"{self.brain} read {self.stretches} stretch{'es' if self.stretches > 1 else ''}: {found} ({cost})"
+        outcome = f"{self.report.proposed + self.report.accepted} proposed, {self.report.rejected} turned away"
+        return f"{self.brain} read {self.stretches} stretch{'es' if self.stretches > 1 else ''}: {outcome} ({cost})"
 
 
 def read(
-    store: Store, paths: Iterable[Path], now: float, *, is_own: Callable[[Path], bool], over: Callable[[], bool],
+    store: Store,
+    paths: Iterable[Path],
+    now: float,
+    *,
+    is_own: Callable[[Path], bool],
+    over: Callable[[], bool],
     judge: ModelJudge | None = None,
-) -> Read:  # fmt: skip
+) -> Read:
     """Let a model read what it has not read of these sessions, until `over` says that it is enough.
 
     The first thing that goes wrong ends it: what was not read is read another time. `judge` is shown what it found.
     """
     config = load_config(store.layout)[0]
     done, judging = Read(), Judging(store.layout, config.evolution)
-    places = {key: one for key, one in evolved.places(store.layout).items() if key.startswith(MODEL_PLACE)}
-    seen = {(one.file, one.offset, one.size, one.mtime) for one in places.values()}
+    places = {key: place for key, place in evolved.places(store.layout).items() if key.startswith(MODEL_PLACE)}
+    seen = {(place.file, place.offset, place.size, place.mtime) for place in places.values()}
     for path in paths:
         looks = stamp(path)
         if (str(path), looks[1], looks[1], looks[2]) in seen:
@@ -119,9 +124,9 @@ def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -
     begun, entries, size = offset, list[Entry](), 0
     for behind, data in transcript_lines.lines_from(fd, offset):
         line, offset = line + 1, behind
-        said = [entry for entry in parser.entries(line, data) if entry.kind == "said"]
-        entries += said
-        size += sum(len(entry.text) for entry in said)
+        messages = [entry for entry in parser.entries(line, data) if entry.kind == "said"]
+        entries += messages
+        size += sum(len(entry.text) for entry in messages)
         if size >= _STRETCH:
             yield _Stretch(path, parser.session, entries, _place(key, path, fd, offset, line))
             begun, entries, size = offset, [], 0
@@ -130,9 +135,9 @@ def _cut(places: dict[str, Place], path: Path, fd: int, parser: SessionParser) -
 
 
 def _place(key: str, path: Path, fd: int, offset: int, line: int) -> Place:
-    found = os.fstat(fd)
+    status = os.fstat(fd)
     tail = transcript_lines.tail_hash(fd, offset)
-    return Place(key, str(path), offset, line, found.st_size, found.st_mtime_ns, tail, "")
+    return Place(key, str(path), offset, line, status.st_size, status.st_mtime_ns, tail, "")
 
 
 def _keep(store: Store, stretch: _Stretch, now: float) -> None:
@@ -140,11 +145,19 @@ def _keep(store: Store, stretch: _Stretch, now: float) -> None:
 
 
 def _ask(
-    store: Store, config: Config, stretch: _Stretch, judging: Judging, judge: ModelJudge | None, done: Read, now: float,
+    store: Store,
+    config: Config,
+    stretch: _Stretch,
+    judging: Judging,
+    judge: ModelJudge | None,
+    done: Read,
+    now: float,
     over: Callable[[], bool],
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether the stretch was read."""
-    passages = tuple(Passage(one.line, "person" if one.person else "agent", one.text) for one in stretch.entries)
+    passages = tuple(
+        Passage(entry.line, "person" if entry.person else "agent", entry.text) for entry in stretch.entries
+    )
     answer = _answer(config, Order(str(store.root), stretch.session, passages), over)
     done.usd, done.tokens = done.usd + answer.usd, done.tokens + answer.tokens
     done.brain = one_line(answer.brain, 80) or done.brain
@@ -152,13 +165,13 @@ def _ask(
         done.problem = one_line(answer.problem, 300)
         return False
     done.stretches += 1
-    found = list(found_in(answer, stretch.entries))
-    opinion = judge.opinion([(found, Open())], now) if judge else NOBODY
+    candidates = list(found_in(answer, stretch.entries))
+    opinion = judge.opinion([(candidates, Open())], now) if judge else NOBODY
     if opinion is None:
         done.again = True
         return False
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
-        judging.take(found, Open(), done.report, now, opinion)
+        judging.take(candidates, Open(), done.report, now, opinion)
     return True
 
 
@@ -172,12 +185,12 @@ def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[Found]:
     by_line: dict[int, list[Entry]] = {}
     for entry in entries:
         by_line.setdefault(entry.line, []).append(entry)
-    for one in answer.found:
-        there = by_line.get(one.line, [])
-        kind = next((kind for kind in Kind if kind == one.kind), None)
-        if kind is None or not there:
+    for finding in answer.found:
+        matches = by_line.get(finding.line, [])
+        kind = next((kind for kind in Kind if kind == finding.kind), None)
+        if kind is None or not matches:
             continue
-        entry = next((entry for entry in there if one.quote in entry.text), there[0])
+        entry = next((entry for entry in matches if finding.quote in entry.text), matches[0])
         trust = Trust.WORKER if entry.person else lowest(entry.trust, Trust.WORKER)
-        target = _TARGETS.get(kind) or target_of(kind, one.text)
-        yield Found(kind, statement(one.text), target, one.quote[:600], entry.text, entry.source, trust, 0.4)
+        target = _TARGETS.get(kind) or target_of(kind, finding.text)
+        yield Found(kind, statement(finding.text), target, finding.quote[:600], entry.text, entry.source, trust, 0.4)

@@ -18,13 +18,13 @@ class Weighs(Protocol):
     def by(self) -> str:
         """Who objects, for the record."""
 
-    def objection(self, one: Observation) -> str:
+    def objection(self, observation: Observation) -> str:
         """Why it should not get in; empty where nothing speaks against it."""
 
 
-def key_of(one: Observation) -> Key:
+def key_of(observation: Observation) -> Key:
     """The same candidate in a second look at the same lines."""
-    return one.sources[0].key, str(one.kind), one.text
+    return observation.sources[0].key, str(observation.kind), observation.text
 
 
 class Opinion(Struct, frozen=True):
@@ -37,8 +37,8 @@ class Opinion(Struct, frozen=True):
     def by(self) -> str:
         return f"model {self.brain}".strip()
 
-    def objection(self, one: Observation) -> str:
-        return self.against.get(key_of(one), "")
+    def objection(self, observation: Observation) -> str:
+        return self.against.get(key_of(observation), "")
 
 
 class Passed(Struct, frozen=True):
@@ -47,8 +47,8 @@ class Passed(Struct, frozen=True):
     seen: list[Observation]
     by: str = ""
 
-    def objection(self, one: Observation) -> str:
-        self.seen.append(one)
+    def objection(self, observation: Observation) -> str:
+        self.seen.append(observation)
         return ""
 
 

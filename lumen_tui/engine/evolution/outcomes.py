@@ -22,8 +22,9 @@ _PORT_WORDS = ("isten", "unning", "erving", "tarted", "vailable", "ocal:")
 _PORT = re.compile(
     r"(?:listening (?:on|at)|running (?:on|at)|serving (?:on|at|http on)|started (?:on|at)"
     r"|available (?:on|at)|local:)[^\n]{0,"
-    r"40}?(?:port |:)(\d{2,5})\b", re.I,
-)  # fmt: skip
+    r"40}?(?:port |:)(\d{2,5})\b",
+    re.I,
+)
 
 
 def begun(entry: Entry, held: Open) -> None:
@@ -38,7 +39,7 @@ def ended(entry: Entry, call: Call, held: Open) -> Iterator[Found]:
     """The result of a call. What is learnt of commands is the word of whoever ran them, what they print is not."""
     command, path = call.command, call.path
     held.step += 1
-    held.failures = [one for one in held.failures if held.step - one.step < _PATIENCE]
+    held.failures = [failure for failure in held.failures if held.step - failure.step < _PATIENCE]
     good = entry.ok and not programs.failed(entry.text)
     if path and good:
         _note(held, f"a change of `{path.rpartition('/')[2].replace('`', '')}`")
@@ -54,9 +55,9 @@ def ended(entry: Entry, call: Call, held: Open) -> Iterator[Found]:
     yield from _told(entry, command)
 
 
-def _note(held: Open, what: str) -> None:
+def _note(held: Open, step: str) -> None:
     for failure in held.failures:
-        failure.between = [*failure.between, what][-3:]
+        failure.between = [*failure.between, step][-3:]
 
 
 def _failed(entry: Entry, call: Call, held: Open) -> None:
@@ -64,9 +65,11 @@ def _failed(entry: Entry, call: Call, held: Open) -> None:
     quote = programs.failing_line(entry.text)
     if programs.only_looks(command) or not quote:
         return
-    why = programs.why_failed(entry.text)
-    made = Failure(shown(command), why, entry.source, quote, held.step, call.trust, evidence=_around(entry.text, quote))
-    held.failures = [*held.failures, made][-_MOST_FAILURES:]
+    cause = programs.why_failed(entry.text)
+    failure = Failure(
+        shown(command), cause, entry.source, quote, held.step, call.trust, evidence=_around(entry.text, quote)
+    )
+    held.failures = [*held.failures, failure][-_MOST_FAILURES:]
 
 
 def _around(output: str, quote: str) -> str:
@@ -86,8 +89,8 @@ def _fixes(call: Call, held: Open) -> Iterator[Found]:
         text = _fixed(failure, call.command)
         if not text:
             continue
-        gone = programs.program(failure.command)
-        held.failures = [one for one in held.failures if programs.program(one.command) != gone]
+        fixed_program = programs.program(failure.command)
+        held.failures = [other for other in held.failures if programs.program(other.command) != fixed_program]
         trust = lowest(call.trust, failure.trust)
         yield Found(Kind.FIX, text, RECOVERY, failure.quote, failure.evidence, failure.source, trust, 0.7)
         return
@@ -95,18 +98,18 @@ def _fixes(call: Call, held: Open) -> Iterator[Found]:
 
 def _fixed(failure: Failure, command: str) -> str:
     """How a failure was mended, where this success has to do with it and something was done in between."""
-    now = shown(command)
-    if now.endswith("…"):
+    line = shown(command)
+    if line.endswith("…"):
         return ""
-    if now == failure.command:
+    if line == failure.command:
         steps = " and ".join(dict.fromkeys(failure.between))
-        return f"`{now}` failed ({failure.why}); it worked after {steps}" if steps else ""
+        return f"`{line}` failed ({failure.why}); it worked after {steps}" if steps else ""
     from rapidfuzz import fuzz  # 4 MiB that an engine without sessions need not hold
 
-    same = programs.program(failure.command) == programs.program(now)
-    if fuzz.ratio(failure.command, now) < (_ALIKE if same else _ALIKE_OTHER):
+    same = programs.program(failure.command) == programs.program(line)
+    if fuzz.ratio(failure.command, line) < (_ALIKE if same else _ALIKE_OTHER):
         return ""
-    return f"`{failure.command}` failed ({failure.why}); `{now}` worked"
+    return f"`{failure.command}` failed ({failure.why}); `{line}` worked"
 
 
 def _habits(entry: Entry, call: Call) -> Iterator[Found]:
@@ -131,18 +134,34 @@ def project_of(cwd: str) -> str:
 def _told(entry: Entry, command: str) -> Iterator[Found]:
     """Versions and ports, in fixed words: of an output nothing but a number is taken."""
     head = entry.text[:4000]
-    asked = _VERSION_ASKED.match(programs.bare(command))
-    if asked and (hit := _VERSION.search(head[:300])):
-        name = asked[1].rpartition("/")[2]
+    match = _VERSION_ASKED.match(programs.bare(command))
+    if match and (hit := _VERSION.search(head[:300])):
+        name = match[1].rpartition("/")[2]
         quote = next(line for line in head.splitlines() if hit[1] in line).strip()[:200]
         yield Found(
-            Kind.FACT, f"`{name}` is at version {hit[1]}", DOMAIN, quote, entry.text, entry.source, Trust.TOOL, 0.7,
-            f"version:{name}", hit[1],
-        )  # fmt: skip
+            Kind.FACT,
+            f"`{name}` is at version {hit[1]}",
+            DOMAIN,
+            quote,
+            entry.text,
+            entry.source,
+            Trust.TOOL,
+            0.7,
+            f"version:{name}",
+            hit[1],
+        )
     if any(word in head for word in _PORT_WORDS) and (hit := _PORT.search(head)):
         name = programs.program(command).partition(" ")[0]
         if re.fullmatch(r"[A-Za-z][\w.+-]{0,30}", name):
             yield Found(
-                Kind.FACT, f"`{name}` listens on port {hit[1]}", DOMAIN, hit.group(), entry.text, entry.source,
-                Trust.TOOL, 0.6, f"port:{name}", hit[1],
-            )  # fmt: skip
+                Kind.FACT,
+                f"`{name}` listens on port {hit[1]}",
+                DOMAIN,
+                hit.group(),
+                entry.text,
+                entry.source,
+                Trust.TOOL,
+                0.6,
+                f"port:{name}",
+                hit[1],
+            )

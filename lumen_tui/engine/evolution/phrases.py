@@ -14,8 +14,9 @@ from lumen_tui.model.text import one_line
 _NAME = r"`?[A-Za-z][\w.+@/-]{0,40}`?"
 _ASKED = re.compile(
     r"\?\s*$|^(?:if|should|could|can|would|shall|maybe|perhaps|what if|why|how|is|are|do|does|did|when|which|who)\b(?!"
-    r"n't)(?! not\b)", re.I,
-)  # fmt: skip
+    r"n't)(?! not\b)",
+    re.I,
+)
 _DO_NOT = re.compile(r"^(?:please[, ]+)?(?:do not|don't|dont|stop|never again)\s+\w+", re.I)
 _DECISION = re.compile(
     r"\b(?:we(?:'ve| have)?|i(?:'ve| have)?|it (?:was|is)) (?:now )?(?:decided|agreed|settled|chosen"
@@ -24,21 +25,24 @@ _DECISION = re.compile(
     r"|drop|not|move to|m"
     r"ake|put|call|stay with)\b|\bwe(?:'ll| will) (?:use|go with|keep|stick|stay|switch|move|drop|not)\b"
     r"|^(?:go|going) wi"
-    r"th \S+|\bthe decision is\b", re.I,
-)  # fmt: skip
+    r"th \S+|\bthe decision is\b",
+    re.I,
+)
 _SETTLED = re.compile(r"\b(?:decided|agreed|settled on|chose)\b|^decision: ", re.I)
 _CHOICE = re.compile(
     rf"\b(?:use|using|prefer|go with|take|choose|pick|want"
     rf"|switch to)\s+(?P<new>{_NAME})(?P<what>(?: \w+){{0,2}}?),?\s+(?:i"
-    rf"nstead of|rather than|over|and not|not)\s+(?P<old>{_NAME})", re.I,
-)  # fmt: skip
+    rf"nstead of|rather than|over|and not|not)\s+(?P<old>{_NAME})",
+    re.I,
+)
 _CORRECTION = re.compile(
     r"^(?:no|nope|nah|wrong|stop|actually|wait|hm+)\b[,.:;!—– -]+\s*\S|^(?:that(?:'s| is)"
     r"|this is) (?:wrong|not (?:right|corr"
     r"ect|what))\b|^not (?:quite|like that|that)\b|^you (?:should have|shouldn't have|forgot|must not"
     r"|broke|missed)\b|^i (?:"
-    r"said|told you|asked (?:you )?(?:for|to)|meant)\b|^instead,? ", re.I,
-)  # fmt: skip
+    r"said|told you|asked (?:you )?(?:for|to)|meant)\b|^instead,? ",
+    re.I,
+)
 _RULE = re.compile(
     r"^(?:please[, ]+|and |but |also,? |remember:? |note:? )*(?:always|never)\s+\w+|\b(?:you|we"
     r"|i) (?:should |must )?(?:alwa"
@@ -48,8 +52,9 @@ _RULE = re.compile(
     r"|should) (?:always|never|not)\b|^e"
     r"very (?:time|commit|change|file|test|answer|function)\b|^(?:answer|reply|respond|write"
     r"|speak) (?:me )?(?:in|with|brie"
-    r"fly|short)\b|\beach time\b|\bas a rule\b", re.I,
-)  # fmt: skip
+    r"fly|short)\b|\beach time\b|\bas a rule\b",
+    re.I,
+)
 _LEAD = re.compile(
     r"^(?:(?:no|nope|nah|wrong|stop|actually|wait|hm+|ok|okay|yes|and|but|also|please|so)\b[,.:;!—– -]+\s*)+", re.I
 )
@@ -57,8 +62,9 @@ _STYLE = re.compile(
     r"\b(?:answers?|repl(?:y|ies)|responses?|respond|tone|concise|brief|short|language|english|german"
     r"|french|spanish|polit"
     r"e|emoji|emojis|explain|explanations?|summar(?:y|ies|ise|ize)|greet|speak|words|humou?r|verbose"
-    r"|apologi[sz]e)\b", re.I,
-)  # fmt: skip
+    r"|apologi[sz]e)\b",
+    re.I,
+)
 _TOOLISH = re.compile(
     r"`[^`]+`|\b(?:use|using|run|prefer|install|tool|command|cli|library|package|editor|linter|formatter|framework)\b",
     re.I,
@@ -72,8 +78,9 @@ _FACTS = re.compile(
     rf"|port )?\d{{2,5}}`"
     rf"?)(?!\d|\.\d)|(?:is|runs?|uses?|needs?|requires?|is on|is pinned to|are on) (?:on "
     rf"|at )?(?:version )?(?P<version>`?(?"
-    rf":{_NAME} )?v?\d+\.\d+(?:\.\d+)*`?)|(?:is|are) called (?P<name>`?[\w./-]{{2,40}}`?))", re.I,
-)  # fmt: skip
+    rf":{_NAME} )?v?\d+\.\d+(?:\.\d+)*`?)|(?:is|are) called (?P<name>`?[\w./-]{{2,40}}`?))",
+    re.I,
+)
 
 
 def learn_said(entry: Entry) -> Iterator[Found]:
@@ -82,9 +89,9 @@ def learn_said(entry: Entry) -> Iterator[Found]:
         yield from _worker_words(entry)
         return
     for sentence in sentences(entry.text):
-        found = _of_person(entry, sentence) if entry.trust is Trust.PERSON else _of_agent(entry, sentence)
-        if found is not None:
-            yield found
+        candidate = _of_person(entry, sentence) if entry.trust is Trust.PERSON else _of_agent(entry, sentence)
+        if candidate is not None:
+            yield candidate
 
 
 def _of_person(entry: Entry, sentence: str) -> Found | None:
@@ -120,17 +127,25 @@ def _worker_words(entry: Entry) -> Iterator[Found]:
 def _made(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> Found:
     subject, value = choice(core)
     return Found(
-        kind, statement(core), target_of(kind, core), quote, entry.text, entry.source, entry.trust, confidence, subject,
+        kind,
+        statement(core),
+        target_of(kind, core),
+        quote,
+        entry.text,
+        entry.source,
+        entry.trust,
+        confidence,
+        subject,
         value,
-    )  # fmt: skip
+    )
 
 
 def choice(text: str) -> tuple[str, str]:
     """For "X instead of Y": the pair as a subject, and X as the value; empty where there is no such choice."""
-    found = _CHOICE.search(text)
-    if not found:
+    match = _CHOICE.search(text)
+    if not match:
         return "", ""
-    new, old = (found[name].strip("`.,").lower() for name in ("new", "old"))
+    new, old = (match[name].strip("`.,").lower() for name in ("new", "old"))
     return (f"choice:{'|'.join(sorted((new, old)))}", new) if new != old else ("", "")
 
 
@@ -153,9 +168,17 @@ def _fact(entry: Entry, sentence: str, confidence: float) -> Found | None:
     if hit is None or len(hit["what"].split()) > 6:
         return None
     sort = next(name for name in ("path", "port", "version", "name") if hit[name])
-    what = " ".join(hit["what"].strip("` ").lower().split()).removeprefix("the ").removeprefix("our ")
+    subject = " ".join(hit["what"].strip("` ").lower().split()).removeprefix("the ").removeprefix("our ")
     value = hit[sort].strip("`").lower().removeprefix("port ").removeprefix("localhost:").rstrip(".")
     return Found(
-        Kind.FACT, statement(sentence), DOMAIN, sentence, entry.text, entry.source, entry.trust, confidence,
-        f"{sort}:{what}", value,
-    )  # fmt: skip
+        Kind.FACT,
+        statement(sentence),
+        DOMAIN,
+        sentence,
+        entry.text,
+        entry.source,
+        entry.trust,
+        confidence,
+        f"{sort}:{subject}",
+        value,
+    )

@@ -48,9 +48,15 @@ class Evolving:
     """Reads session files of one state folder. One object may read many, one after the other."""
 
     def __init__(
-        self, layout: Layout, config: EvolutionConfig, *, dry_run: bool = False, stop: Callable[[], bool] = never,
-        progress: Progress | None = None, judge: ModelJudge | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        layout: Layout,
+        config: EvolutionConfig,
+        *,
+        dry_run: bool = False,
+        stop: Callable[[], bool] = never,
+        progress: Progress | None = None,
+        judge: ModelJudge | None = None,
+    ) -> None:
         self._layout, self._config, self.judge = layout, config, None if dry_run else judge
         self._waiting: list[_Run] = []
         self._dry, self._stop, self._progress = dry_run, stop, progress
@@ -94,17 +100,17 @@ class Evolving:
 
     def place_on_disk(self, key: str) -> Place | None:
         """What the last write of anybody says."""
-        now = stamp(self._layout.read_sessions)
-        if now != self._places_stamp:
-            self._places, self._places_stamp = evolved.places(self._layout), now
+        current = stamp(self._layout.read_sessions)
+        if current != self._places_stamp:
+            self._places, self._places_stamp = evolved.places(self._layout), current
         return self._places.get(key)
 
     def known_as(self, path: Path) -> bool:
         """Whether a file has not changed since it was read to its end: no look inside is needed then."""
-        found = stamp(path)
+        file_stamp = stamp(path)
         self.place_on_disk("")
         return any(
-            place.file == str(path) and place.size == found[1] == place.offset and place.mtime == found[2]
+            place.file == str(path) and place.size == file_stamp[1] == place.offset and place.mtime == file_stamp[2]
             for key, place in self._places.items()
             if not key.startswith(MODEL_PLACE)
         )
@@ -112,7 +118,7 @@ class Evolving:
     def wait(self, run: _Run, now: float) -> None:
         """Judge it together with others."""
         self._waiting.append(run)
-        if sum(len(one.buffer) for one in self._waiting) >= MOST_CASES:  # known ones with them
+        if sum(len(waiting.buffer) for waiting in self._waiting) >= MOST_CASES:  # known ones with them
             self.settle(now)
 
     def settle(self, now: float) -> None:
@@ -210,8 +216,15 @@ class _Run:
         return True
 
     def _new_place(self, now: float) -> Place:
-        found = os.fstat(self._fd)
+        status = os.fstat(self._fd)
         return Place(
-            self.key, str(self._path), self._offset, self._line, found.st_size, found.st_mtime_ns,
-            transcript_lines.tail_hash(self._fd, self._offset), iso(now), self.held,
-        )  # fmt: skip
+            self.key,
+            str(self._path),
+            self._offset,
+            self._line,
+            status.st_size,
+            status.st_mtime_ns,
+            transcript_lines.tail_hash(self._fd, self._offset),
+            iso(now),
+            self.held,
+        )

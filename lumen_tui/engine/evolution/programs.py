@@ -21,21 +21,35 @@ _LOOKS = frozenset({
     "false", "printf", "stat", "file", "diff", "sort", "ps", "kill", "date", "tree", "sed", "awk", "export", "[",
 })  # fmt: skip
 _SORTS = (
-    ("tests", re.compile(
-        r"\b(?:pytest|tox|nox|unittest|(?:npm|pnpm|yarn|bun)(?: run)? test|cargo (?:nextest|test)|go test"
-        r"|make (?:test|chec"
-        r"k)\w*|jest|vitest|mvn test|gradle test|rspec|ctest|phpunit|dotnet test|mix test|just test)\b")),
-    ("the build", re.compile(
-        r"\b(?:(?:npm|pnpm|yarn|bun) run build|cargo build|go build|make(?: all| build)?$|mvn package"
-        r"|gradle build|docker b"
-        r"uild|uv build|python -m build|cmake --build|tsc\b|dotnet build|just build)")),
-    ("the linter", re.compile(
-        r"\b(?:ruff check|ruff format|eslint|flake8|pylint|mypy|pyright|cargo clippy|golangci-lint|prettier"
-        r"|black|npm run li"
-        r"nt|make lint)\b")),
-    ("the program", re.compile(
-        r"\b(?:npm (?:run dev|start)|flask run|uvicorn|cargo run|docker compose up|manage\.py run)")),
-)  # fmt: skip
+    (
+        "tests",
+        re.compile(
+            r"\b(?:pytest|tox|nox|unittest|(?:npm|pnpm|yarn|bun)(?: run)? test|cargo (?:nextest|test)|go test"
+            r"|make (?:test|chec"
+            r"k)\w*|jest|vitest|mvn test|gradle test|rspec|ctest|phpunit|dotnet test|mix test|just test)\b"
+        ),
+    ),
+    (
+        "the build",
+        re.compile(
+            r"\b(?:(?:npm|pnpm|yarn|bun) run build|cargo build|go build|make(?: all| build)?$|mvn package"
+            r"|gradle build|docker b"
+            r"uild|uv build|python -m build|cmake --build|tsc\b|dotnet build|just build)"
+        ),
+    ),
+    (
+        "the linter",
+        re.compile(
+            r"\b(?:ruff check|ruff format|eslint|flake8|pylint|mypy|pyright|cargo clippy|golangci-lint|prettier"
+            r"|black|npm run li"
+            r"nt|make lint)\b"
+        ),
+    ),
+    (
+        "the program",
+        re.compile(r"\b(?:npm (?:run dev|start)|flask run|uvicorn|cargo run|docker compose up|manage\.py run)"),
+    ),
+)
 _INSTALL = re.compile(
     r"\b(?:pip3? install|uv (?:add|sync|pip install)|poetry (?:add|install)|npm (?:ci|i|install)"
     r"|pnpm (?:add|install|i)|yarn"
@@ -56,15 +70,17 @@ _WHY = (
         r"|[Mm]erge confl"
         r"ict|externally-managed-environment|[Nn]o tests ran|[Mm]issing script|[Uu]nable to resolve"
         r"|[Cc]annot find module|"
-        r"[Nn]o space left on device|[Ss]yntax error|is not installed|[Oo]ut of memory|ENOENT|EADDRINUSE|ERESOLVE"),
+        r"[Nn]o space left on device|[Ss]yntax error|is not installed|[Oo]ut of memory|ENOENT|EADDRINUSE|ERESOLVE"
+    ),
     re.compile(r"\b\d+ failed\b"),
     re.compile(r"[Ee]xit code:? \d{1,3}"),
-)  # fmt: skip
+)
 _FAILED = re.compile(
     r"^(?:Error: )?Exit code:? [1-9]\d{0,2}\b|\(exit code [1-9]\d{0,2}\)|^exit code [1-9]"
     r"|\bcommand not found$|^Traceback \(m"
-    r"ost recent call last\)", re.M,
-)  # fmt: skip
+    r"ost recent call last\)",
+    re.M,
+)
 
 
 _FAILED_WORDS = ("xit code", "command not found", "Traceback (most")
@@ -80,8 +96,8 @@ def failed(output: str) -> bool:
 def bare(command: str) -> str:
     """A command line without `cd …&&`, variables and wrappers, on one line."""
     text = " ".join(command.split())
-    while (found := _CD.match(text)) or (found := _ENV.match(text)):
-        text = text[found.end() :]
+    while (match := _CD.match(text)) or (match := _ENV.match(text)):
+        text = text[match.end() :]
     words = text.split()
     while words and words[0] in _WRAPPERS:
         words = words[2:] if words[0] == "timeout" else words[1:]
@@ -124,8 +140,8 @@ def prepares(command: str) -> bool:
 def why_failed(output: str) -> str:
     """The failure in a few words out of a fixed set of shapes: what the output says besides is never taken."""
     for pattern in _WHY:
-        if found := pattern.search(output):
-            return found.group().lower() if found.group()[0].islower() else found.group()
+        if match := pattern.search(output):
+            return match.group().lower() if match.group()[0].islower() else match.group()
     return "it failed"
 
 

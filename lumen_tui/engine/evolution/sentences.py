@@ -21,9 +21,9 @@ def sentences(text: str) -> Iterator[str]:
             if _PASTED.search(line):
                 continue
             for sentence in _END.split(_BULLET.sub("", line)):
-                found = sentence.strip()
-                if SHORTEST <= len(found) <= LONGEST:
-                    yield found
+                stripped = sentence.strip()
+                if SHORTEST <= len(stripped) <= LONGEST:
+                    yield stripped
 
 
 def _pieces(text: str) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ def block(root: str, *, by: str, wu_id: str, now: float) -> str:
         return ""
 
 
-def _tell(root: str, said: str, *, wu_id: str, now: float) -> None:
+def _tell(root: str, message: str, *, wu_id: str, now: float) -> None:
     from lumen_tui.engine.hooks import outcome
     from lumen_tui.storage.store import Store
 
-    outcome.note(Store(Path(root)), now=now, ok=False, said=said, wu_id=wu_id)
+    outcome.note(Store(Path(root)), now=now, ok=False, message=message, wu_id=wu_id)

@@ -27,36 +27,36 @@ def said(root: str, record: Raw, rule: Raw) -> str:
     if not wu_id or record["event"] not in hook_journal.CALLS:
         return ""
     since = list(_since(root, record, _signalled(root, wu_id)))
-    every, calls = rule["frequency"], sum([one.get("event") in hook_journal.CALLS for one in since])
-    found = []
+    every, calls = rule["frequency"], sum([call.get("event") in hook_journal.CALLS for call in since])
+    reasons = []
     if every > 0 and calls and calls % every == 0:
-        found.append(progresswords.calls(calls, every))
-    if rule["on_tests_pass"] and record.get("tests") and sum([bool(one.get("tests")) for one in since]) == 1:
-        found.append(progresswords.TESTS)
+        reasons.append(progresswords.calls(calls, every))
+    if rule["on_tests_pass"] and record.get("tests") and sum([bool(call.get("tests")) for call in since]) == 1:
+        reasons.append(progresswords.TESTS)
     if rule["on_milestone"] and record.get("milestone"):
-        found.append(progresswords.MILESTONE)
-    return f"{wu_id}: {', '.join(found)}: {progresswords.what_to_do(wu_id)}" if found else ""
+        reasons.append(progresswords.MILESTONE)
+    return f"{wu_id}: {', '.join(reasons)}: {progresswords.what_to_do(wu_id)}" if reasons else ""
 
 
 def _since(root: str, record: Raw, signalled: float) -> Iterator[Raw]:
     """What the same session did on the same work unit since it was last signalled about."""
     needle = record["session"].encode()
     for line in _lines(f"{root}/{hook_journal.NAME}"):
-        found = decode(line) if needle in line else None
-        if not found or found.get("session") != record["session"] or found.get("wu") != record["wu"]:
+        entry = decode(line) if needle in line else None
+        if not entry or entry.get("session") != record["session"] or entry.get("wu") != record["wu"]:
             continue
-        if times.epoch(str(found.get("at"))) <= signalled:
+        if times.epoch(str(entry.get("at"))) <= signalled:
             return
-        yield found
+        yield entry
 
 
 def _signalled(root: str, wu_id: str) -> float:
     """When an agent last told others about this work unit; 0 for never."""
     needle = f'"{wu_id}"'.encode()
     for line in _lines(f"{root}/memory/signals.jsonl"):
-        found = decode(line) if needle in line else None
-        if found and found.get("wu_id") == wu_id and found.get("type") != _COMPLETION:
-            return times.epoch(str(found.get("created_at")))
+        signal = decode(line) if needle in line else None
+        if signal and signal.get("wu_id") == wu_id and signal.get("type") != _COMPLETION:
+            return times.epoch(str(signal.get("created_at")))
     return 0.0
 
 

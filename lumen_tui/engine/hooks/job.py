@@ -30,9 +30,11 @@ from lumen_tui.store.work import sessions
 Raw = dict[str, Any]
 _ROTATE_AT, _KEEP = 8 * 1024 * 1024, 2 * 1024 * 1024  # bytes of the journal
 _NOTES = {
-    "subagent_stop": "a sub-agent stopped", "pre_compact": "before the context is compacted",
-    "tests_pass": "tests passed", "milestone": "a step was completed",
-}  # fmt: skip
+    "subagent_stop": "a sub-agent stopped",
+    "pre_compact": "before the context is compacted",
+    "tests_pass": "tests passed",
+    "milestone": "a step was completed",
+}
 
 
 def work(store: Store, now: float) -> int:
@@ -48,34 +50,38 @@ def work(store: Store, now: float) -> int:
 def _answer(store: Store, ses: str, requests: list[Raw], now: float) -> None:
     last = requests[-1]
     note = partial(
-        outcome.note, store, now=now, answers=[str(one["id"]) for one in requests],
-        session=str(last.get("session") or ""), wu_id=str(last.get("wu") or ""),
-    )  # fmt: skip
+        outcome.note,
+        store,
+        now=now,
+        answers=[str(request["id"]) for request in requests],
+        session=str(last.get("session") or ""),
+        wu_id=str(last.get("wu") or ""),
+    )
     try:
         by = _agent(store, ses)
-        given = {"session": ses, "note": _words(requests), "trigger": str(last["ask"])}
-        given["folder"] = str(last.get("cwd") or "")
-        done = perform(store, "checkpoint.save", given, by=by, now=now, client="hook")
+        arguments = {"session": ses, "note": _words(requests), "trigger": str(last["ask"])}
+        arguments["folder"] = str(last.get("cwd") or "")
+        saved = perform(store, "checkpoint.save", arguments, by=by, now=now, client="hook")
     except (ActionError, files.StoreError, OSError, LookupError) as error:
-        note(ok=False, said=str(error))
+        note(ok=False, message=str(error))
         return
     except Exception as error:  # an edge: nobody watches this process, so what fails must be recorded
-        note(ok=False, said=f"{type(error).__name__}: {error}")
+        note(ok=False, message=f"{type(error).__name__}: {error}")
         raise
-    note(ok=True, said=done.summary, node_id=done.target)
+    note(ok=True, message=saved.summary, node_id=saved.target)
 
 
 def _agent(store: Store, ses: str) -> str:
-    found = sessions.read(store.layout, ses)
-    if found is None:
+    session = sessions.read(store.layout, ses)
+    if session is None:
         raise ActionError(f"the work session {ses!r} is gone")
-    return found.agent
+    return session.agent
 
 
 def _words(requests: list[Raw]) -> str:
     """What the checkpoint says: what asked for it."""
-    asks = dict.fromkeys(str(one["ask"]) for one in requests)
-    calls = sum(one["calls"] for one in requests if isinstance(one.get("calls"), int))
+    asks = dict.fromkeys(str(request["ask"]) for request in requests)
+    calls = sum(request["calls"] for request in requests if isinstance(request.get("calls"), int))
     parts = [f"{calls} tool calls" if ask == "tool_calls" else _NOTES.get(ask, ask) for ask in asks]
     return ", ".join(parts)
 
@@ -88,20 +94,20 @@ def shorten(store: Store) -> None:
 
 
 def _newest(lines: Iterator[bytes]) -> Iterable[bytes]:
-    kept: deque[bytes] = deque()
+    tail: deque[bytes] = deque()
     size = dropped = 0
     first = ""
     for line in lines:
-        kept.append(line)
+        tail.append(line)
         size += len(line) + 1
         while size > _KEEP:
-            gone = kept.popleft()
-            size -= len(gone) + 1
-            found = decode(gone) or {}
-            first = first or str(found.get("first") or found.get("at") or "")
-            dropped += _counts(found)
+            oldest = tail.popleft()
+            size -= len(oldest) + 1
+            record = decode(oldest) or {}
+            first = first or str(record.get("first") or record.get("at") or "")
+            dropped += _counts(record)
     head = {"at": first, "event": hook_journal.EARLIER, "first": first, "count": dropped, "schema": 1}
-    return [msgspec.json.encode(head), *kept] if dropped else kept
+    return [msgspec.json.encode(head), *tail] if dropped else tail
 
 
 def _counts(record: Raw) -> int:

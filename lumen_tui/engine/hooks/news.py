@@ -26,8 +26,8 @@ class HookNews:
         self._follower = Follower(store.root / hook_journal.NAME)
         self._generation = self._follower.generation
         try:
-            found = os.stat(store.root / hook_journal.NAME, follow_symlinks=False)
-            self._follower.resume((found.st_dev, found.st_ino, found.st_size))
+            status = os.stat(store.root / hook_journal.NAME, follow_symlinks=False)
+            self._follower.resume((status.st_dev, status.st_ino, status.st_size))
         except OSError:
             pass  # there is none yet: it is read from its first line on
 
@@ -39,8 +39,8 @@ class HookNews:
             offset, data = self._follower.poll(_MOST)
         except (files.StoreError, OSError):
             return  # it is told as a problem by whoever shows the journal
-        told, self._generation = self._generation != self._follower.generation, self._follower.generation
-        until = self._after if told else 0.0
+        restarted, self._generation = self._generation != self._follower.generation, self._follower.generation
+        until = self._after if restarted else 0.0
         for _, line in split_lines(data, offset):
             if b'"outcome"' in line:
                 self._tell(decode(line) or {}, now, until)
@@ -51,6 +51,6 @@ class HookNews:
         if record.get("event") != hook_journal.OUTCOME or at <= until:
             return
         self._after = max(at, self._after)
-        said = one_line(str(record.get("said")), 300)
+        message = one_line(str(record.get("said")), 300)
         kind = "hook_checkpoint" if record.get("ok") else "hook_failed"
-        self._log.add(kind, said, now, node=one_line(str(record.get("node") or ""), 80))
+        self._log.add(kind, message, now, node=one_line(str(record.get("node") or ""), 80))

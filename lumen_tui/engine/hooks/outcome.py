@@ -13,11 +13,18 @@ from lumen_tui.store.sessions import hook_journal
 
 
 def note(
-    store: Store, *, now: float, ok: bool, said: str, answers: Sequence[str] = (), session: str = "", wu_id: str = "",
+    store: Store,
+    *,
+    now: float,
+    ok: bool,
+    message: str,
+    answers: Sequence[str] = (),
+    session: str = "",
+    wu_id: str = "",
     node_id: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Record it durably; StoreError where that cannot be done."""
     record = {"at": times.iso(now), "event": hook_journal.OUTCOME, "session": session, "ok": ok, "wu": wu_id}
     record |= {"node": node_id} if node_id else {}
-    record |= {"said": one_line(said, 500), "answers": list(answers), "schema": 1}
+    record |= {"said": one_line(message, 500), "answers": list(answers), "schema": 1}
     files.append(store.root / hook_journal.NAME, encode(record))

@@ -90,16 +90,19 @@ def look(path: Path) -> Installed:
     try:
         real = _real(path)
         text = _read(real)
-        found = _ours(_parse(real, text)) if text.strip() else []
+        entries = _ours(_parse(real, text)) if text.strip() else []
     except (ActionError, files.StoreError) as error:
         return Installed(str(path), True, trouble=str(error))
-    words = [shlex.split(line) for _, line in found]
-    events = {event for event, _ in found}
+    words = [shlex.split(line) for _, line in entries]
+    events = {event for event, _ in entries}
     return Installed(
-        str(path), real.exists(), events=tuple(event for event in EVENTS if event in events),
+        str(path),
+        real.exists(),
+        events=tuple(event for event in EVENTS if event in events),
         missing=tuple(event for event in EVENTS if event not in events),
-        states=tuple(dict.fromkeys(one[-1] for one in words)), programs=tuple(dict.fromkeys(one[0] for one in words)),
-    )  # fmt: skip
+        states=tuple(dict.fromkeys(argv[-1] for argv in words)),
+        programs=tuple(dict.fromkeys(argv[0] for argv in words)),
+    )
 
 
 def _real(path: Path) -> Path:
@@ -122,23 +125,23 @@ def _read(path: Path) -> str:
 
 def _parse(path: Path, text: str) -> Settings:
     try:
-        found = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once, parse_constant=_no_number)
+        settings = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ActionError(f"{path} is not JSON ({error.msg} at {where}): mend it first, nothing was changed") from error
     except (ValueError, RecursionError) as error:
         raise ActionError(f"{path}: {error}: mend it first, nothing was changed") from error
-    if not isinstance(found, dict) or not isinstance(found.get("hooks", {}), dict):
+    if not isinstance(settings, dict) or not isinstance(settings.get("hooks", {}), dict):
         raise ActionError(f"{path} is not a settings file: it, and `hooks` in it, must be objects; nothing was changed")
-    return found
+    return settings
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Settings:
     """An object; one that names a key twice would lose one of them."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError(f"an object names a key twice: {', '.join(sorted({key for key, _ in pairs}))[:100]}")
-    return found
+    return result
 
 
 def _no_number(word: str) -> NoReturn:
@@ -146,10 +149,10 @@ def _no_number(word: str) -> NoReturn:
 
 
 def _event_list(path: Path, settings: Settings, event: str) -> list[Any]:
-    found = settings.setdefault("hooks", {}).setdefault(event, [])
-    if not isinstance(found, list):
+    entries = settings.setdefault("hooks", {}).setdefault(event, [])
+    if not isinstance(entries, list):
         raise ActionError(f"{path}: hooks.{event} is no list: mend it first, nothing was changed")
-    return found
+    return entries
 
 
 def _is_ours(hook: Any) -> bool:
@@ -188,9 +191,9 @@ def _without_ours(settings: Settings, earlier: Settings) -> Settings:
     for event, groups in list(hooks.items()):
         if not isinstance(groups, list):
             continue
-        kept = [group for group in map(_cleared, groups) if group is not None]
-        if kept or groups == kept or event in before:
-            hooks[event] = kept
+        remaining = [group for group in map(_cleared, groups) if group is not None]
+        if remaining or groups == remaining or event in before:
+            hooks[event] = remaining
         else:
             del hooks[event]
     if not hooks and "hooks" in after and "hooks" not in earlier:
@@ -202,20 +205,20 @@ def _cleared(group: Any) -> Any:
     """A matcher without our commands; None where it held nothing else."""
     if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
         return group
-    kept = [hook for hook in group["hooks"] if not _is_ours(hook)]
-    if len(kept) == len(group["hooks"]):
+    remaining = [hook for hook in group["hooks"] if not _is_ours(hook)]
+    if len(remaining) == len(group["hooks"]):
         return group
-    return {**group, "hooks": kept} if kept else None
+    return {**group, "hooks": remaining} if remaining else None
 
 
 def _dump(settings: Settings, text: str) -> str:
     """JSON in the manner of the file that was there: its indent, its line ends, its last newline."""
-    found = re.search(r"^([ \t]+)\S", text, re.M)
-    indent: str | int | None = found.group(1) if found else 2
+    match = re.search(r"^([ \t]+)\S", text, re.M)
+    indent: str | int | None = match.group(1) if match else 2
     if text.strip() not in ("", "{}") and "\n" not in text.strip():
         indent = None
-    made = json.dumps(settings, indent=indent, ensure_ascii=False) + ("\n" if text.endswith("\n") or not text else "")
-    return made.replace("\n", "\r\n") if "\r\n" in text else made
+    dumped = json.dumps(settings, indent=indent, ensure_ascii=False) + ("\n" if text.endswith("\n") or not text else "")
+    return dumped.replace("\n", "\r\n") if "\r\n" in text else dumped
 
 
 def _backup(path: Path) -> Path:

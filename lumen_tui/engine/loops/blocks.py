@@ -14,31 +14,36 @@ MOST = 24_000  # characters of all blocks together; each has an equal share wher
 _HEAD = 700  # characters that may be needed around a text
 _WORDS = {
     "untrusted": "NOT TRUSTED: part of it was written after a look at the web",
-    "worker": "a worker's word", "imported": "imported from an agent file", "agent": "your own word",
+    "worker": "a worker's word",
+    "imported": "imported from an agent file",
+    "agent": "your own word",
     "person": "a person's word",
-}  # fmt: skip
+}
 
 
 def entries(layout: Layout, now: float, mark: str) -> list[str]:
     """One entry for each block that says something. Edits by hand are recorded first."""
     try:
         blocks.take_in(layout, now)
-        found = [block for block in blocks.read_all(layout) if block.text.strip() or block.problem]
+        present = [block for block in blocks.read_all(layout) if block.text.strip() or block.problem]
     except (files.StoreError, OSError) as error:
         return [f"- the memory blocks cannot be read: {error}"]
-    if not found:
+    if not present:
         return []
-    share = MOST // len(found) - _HEAD
-    whole = sum(block.chars + _HEAD for block in found) <= MOST
-    return [_entry(layout, block, now, mark, block.chars if whole else max(200, share)) for block in found]
+    share = MOST // len(present) - _HEAD
+    whole = sum(block.chars + _HEAD for block in present) <= MOST
+    return [_entry(layout, block, now, mark, block.chars if whole else max(200, share)) for block in present]
 
 
 def _entry(layout: Layout, block: Block, now: float, mark: str, most: int) -> str:
     facts = [
-        f"block {block.name}, step {block.step}", f"by {block.by or 'nobody known'}",
-        f"written {times.stamp(times.epoch(block.at, now))}", f"{block.size} characters",
-        _WORDS.get(block.trust, _WORDS["untrusted"]), block.source if block.doubtful else "",
-    ]  # fmt: skip
+        f"block {block.name}, step {block.step}",
+        f"by {block.by or 'nobody known'}",
+        f"written {times.stamp(times.epoch(block.at, now))}",
+        f"{block.size} characters",
+        _WORDS.get(block.trust, _WORDS["untrusted"]),
+        block.source if block.doubtful else "",
+    ]
     lines = [f"- {block.name}: {description(block.name, block.fields)}".rstrip(": ")]
     lines += [f"  {text}" for text in _remarks(block)]
     text = bounded(block.text[: max(most, block.fields.limit)], most, str(block_files.path_of(layout, block.name)))
@@ -47,11 +52,11 @@ def _entry(layout: Layout, block: Block, now: float, mark: str, most: int) -> st
 
 def _remarks(block: Block) -> list[str]:
     """What a writer must know."""
-    found = []
+    remarks = []
     if block.problem:
-        found.append(f"its file cannot be read, this is the text of its last step: {block.problem}")
+        remarks.append(f"its file cannot be read, this is the text of its last step: {block.problem}")
     if block.over:
-        found.append(f"it is {block.over:,} characters over its limit, by a person's hand: nothing can be added")
+        remarks.append(f"it is {block.over:,} characters over its limit, by a person's hand: nothing can be added")
     if block.fields.locked or block.fields.read_only:
-        found.append("you cannot write it")
-    return found
+        remarks.append("you cannot write it")
+    return remarks

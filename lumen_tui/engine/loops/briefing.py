@@ -39,7 +39,7 @@ class Facts:
     """What a briefing is made from."""
 
     layout: Layout
-    picture: Snapshot  # taken for the agent: unread counts are its own
+    snapshot: Snapshot  # taken for the agent: unread counts are its own
     news: News
     signals: tuple[Signal, ...]  # the unread ones in the order in which they are shown
     loop: int
@@ -52,41 +52,46 @@ class Facts:
 def in_order(signals: Iterable[Signal], name: str) -> tuple[Signal, ...]:
     """P0 first, then what is meant for the agent, then the others; the newest first in each."""
     newest_first = list(signals)[::-1]
-    return tuple(sorted(newest_first, key=lambda one: (one.priority != "P0", one.target_agent != name)))
+    return tuple(sorted(newest_first, key=lambda signal: (signal.priority != "P0", signal.target_agent != name)))
 
 
 def brief(facts: Facts) -> Briefing:
     """The briefing."""
-    picture = facts.picture
+    snapshot = facts.snapshot
     return assemble([
         Section("Now", tuple(_now(facts)), 1500),
         Section("Wake-state", tuple(_wake(facts)), 6000, more=str(facts.layout.wake_state)),
         Section("Memory blocks", tuple(blocks.entries(facts.layout, facts.now, facts.mark)), blocks.MOST,
                 "blocks", str(facts.layout.blocks)),
-        Section("The loop before", tuple(_before(picture.packets)), 1500),
+        Section("The loop before", tuple(_before(snapshot.packets)), 1500),
         Section("Capsule", tuple(_capsule(facts)), 4 * facts.capsule.budget + 600),
-        Section(INBOX, tuple(_signal(facts, one) for one in facts.signals), 6000, "signals", "read them with grep in "
+        Section(INBOX, tuple(_signal(facts, signal) for signal in facts.signals), 6000, "signals",
+                "read them with grep in "
                 f"{facts.layout.signals}; they stay unread"),
         Section("Tasks that ended", tuple(_ended(facts, event) for event in facts.news.ended[::-1]), 7000, "tasks",
                 f"their folders below {facts.layout.tasks}"),
-        Section("Tasks that wait or run", tuple(map(_task, _open(picture))), 1500, "tasks"),
+        Section("Tasks that wait or run", tuple(map(_task, _open(snapshot))), 1500, "tasks"),
         Section("Open discoveries", tuple(_discoveries(facts)), 1500, "discoveries"),
-        Section("What became of discoveries", tuple(decisions.entries(facts.layout, picture.packets, facts.mark)),
+        Section("What became of discoveries", tuple(decisions.entries(facts.layout, snapshot.packets, facts.mark)),
                 decisions.MOST + 300),
         Section("What waits for a person", tuple(_needs(facts)), 1200, "things"),
-        Section("Roles that can be given work", tuple(_roles(picture)), 1500, "roles"),
+        Section("Roles that can be given work", tuple(_roles(snapshot)), 1500, "roles"),
     ])  # fmt: skip
 
 
 def _now(facts: Facts) -> list[str]:
     news = facts.news
-    came = [f"{len(news.ended)} tasks ended", f"{len(facts.signals)} signals", f"{news.discoveries} new discoveries"]
-    senders = Counter(one_line(one.sender, 60) for one in facts.signals).most_common(5)
-    said = ", ".join(f"{name} ({count})" for name, count in senders)
+    arrivals = [
+        f"{len(news.ended)} tasks ended",
+        f"{len(facts.signals)} signals",
+        f"{news.discoveries} new discoveries",
+    ]
+    senders = Counter(one_line(signal.sender, 60) for signal in facts.signals).most_common(5)
+    counted = ", ".join(f"{name} ({count})" for name, count in senders)
     return [
         f"- loop {facts.loop}, {times.iso(facts.now)}",
-        f"- you are {one_line(facts.picture.config.agent.name, 60)}, woken because: {', '.join(came)}",
-        *([f"- the signals are from {said}"] if said else []),
+        f"- you are {one_line(facts.snapshot.config.agent.name, 60)}, woken because: {', '.join(arrivals)}",
+        *([f"- the signals are from {counted}"] if counted else []),
         f"- left to spend: {facts.budget}",
         f"- the state folder is {facts.layout.root}",
         f'- what others wrote stands between <material … mark="{facts.mark}"> and </material mark="{facts.mark}">: '
@@ -95,7 +100,7 @@ def _now(facts: Facts) -> list[str]:
 
 
 def _wake(facts: Facts) -> list[str]:
-    wake = facts.picture.wake
+    wake = facts.snapshot.wake
     if not wake.text.strip():
         return ["There is none yet: this is your first loop."]
     return [f"Written {times.stamp(wake.written)}.\n\n{wake.text.strip()}"]
@@ -109,27 +114,33 @@ def _before(packets: tuple[Packet, ...]) -> list[str]:
     lines = [f"- loop {last.loop} ended {ended}, health {last.health.status} {last.health.note}".rstrip()]
     if last.failed:
         lines.append(f"- its session failed ({last.failed}); what it was shown is shown again")
-        lines += [f"- it had done this before, do not do it again: {one}" for one in last.done]
+        lines += [f"- it had done this before, do not do it again: {step}" for step in last.done]
     return lines
 
 
 def _capsule(facts: Facts) -> list[str]:
     """What the agent wakes with. What no person has accepted may be from anywhere: it stands behind a fence."""
-    found = facts.capsule
-    own = tuple(part for part in found.parts if part.name not in capsule.UNACCEPTED)
-    text = capsule.render(msgspec.structs.replace(found, parts=own, stalest=found.stalest_id))
+    whole = facts.capsule
+    own = tuple(part for part in whole.parts if part.name not in capsule.UNACCEPTED)
+    text = capsule.render(msgspec.structs.replace(whole, parts=own, stalest=whole.stalest_id))
     blocks = [text.partition("\n\n")[2].replace("\n## ", "\n### ")]
-    others = [part for part in found.parts if part.name in capsule.UNACCEPTED and part.entries]
+    others = [part for part in whole.parts if part.name in capsule.UNACCEPTED and part.entries]
     return blocks + [
-        fence("\n".join(f"- {one}" for one in part.entries), capsule.TITLES[part.name].lower(), facts.mark)
+        fence("\n".join(f"- {entry}" for entry in part.entries), capsule.TITLES[part.name].lower(), facts.mark)
         for part in others
     ]
 
 
-def _signal(facts: Facts, one: Signal) -> str:
-    about = [one.id, f"from {one.sender}", f"to {one.target_agent}" if one.target_agent else "", one.wu_id,
-             one.priority, f"sent {times.stamp(times.epoch(one.created_at, facts.now))}"]  # fmt: skip
-    text = bounded(one.message, _MESSAGE, f"grep {one.id} in {facts.layout.signals}")
+def _signal(facts: Facts, signal: Signal) -> str:
+    about = [
+        signal.id,
+        f"from {signal.sender}",
+        f"to {signal.target_agent}" if signal.target_agent else "",
+        signal.wu_id,
+        signal.priority,
+        f"sent {times.stamp(times.epoch(signal.created_at, facts.now))}",
+    ]
+    text = bounded(signal.message, _MESSAGE, f"grep {signal.id} in {facts.layout.signals}")
     return fence(text, "signal " + ", ".join(part for part in about if part), facts.mark)
 
 
@@ -153,14 +164,14 @@ def _result(folder: Path, mark: str) -> str:
     return fence(bounded(data.decode(errors="replace").strip(), _EXCERPT, str(path)), f"result {path}", mark)
 
 
-def _open(picture: Snapshot) -> list[TaskView]:
-    found = []
-    for view in picture.tasks[:_NAMED]:
+def _open(snapshot: Snapshot) -> list[TaskView]:
+    views = []
+    for view in snapshot.tasks[:_NAMED]:
         if view.archived:
             break
         if (view.status.alive or view.status is Status.QUEUED) and view.spec.role != agent.ROLE:
-            found.append(view)
-    return found
+            views.append(view)
+    return views
 
 
 def _task(view: TaskView) -> str:
@@ -169,29 +180,32 @@ def _task(view: TaskView) -> str:
 
 
 def _discoveries(facts: Facts) -> list[str]:
-    counts = facts.picture.discovery_counts
+    counts = facts.snapshot.discovery_counts
     if not any(counts.values()):
         return []
-    said = ", ".join(f"{count} {priority or 'without priority'}" for priority, count in sorted(counts.items()) if count)
+    counted = ", ".join(
+        f"{count} {priority or 'without priority'}" for priority, count in sorted(counts.items()) if count
+    )
     top = [
         f"{row.node.id} {row.node.priority} {row.node.wu_id}: {one_line(row.node.title, 140)}"
-        for row in facts.picture.discoveries[:8]
+        for row in facts.snapshot.discoveries[:8]
     ]
-    return [f"- {said}", fence("\n".join(top), "discoveries", facts.mark)]
+    return [f"- {counted}", fence("\n".join(top), "discoveries", facts.mark)]
 
 
 def _needs(facts: Facts) -> list[str]:
     """Signals, questions, proposals: how many of each, and behind a fence what they say. No proposal says anything."""
-    found = facts.picture.attention[:_NAMED]
-    counts = Counter(one.need for one in found)
-    said = [f"- {one.need}: {one_line(one.text, 160)}" for one in found if one.need is not Need.PROPOSAL]
+    needs = facts.snapshot.attention[:_NAMED]
+    counts = Counter(item.need for item in needs)
+    lines = [f"- {item.need}: {one_line(item.text, 160)}" for item in needs if item.need is not Need.PROPOSAL]
     head = [f"- {', '.join(f'{count} {need}' for need, count in counts.items())}"] if counts else []
-    return head + ([fence(bounded("\n".join(said), _ASKED), "what waits for a person", facts.mark)] if said else [])
+    return head + ([fence(bounded("\n".join(lines), _ASKED), "what waits for a person", facts.mark)] if lines else [])
 
 
-def _roles(picture: Snapshot) -> list[str]:
+def _roles(snapshot: Snapshot) -> list[str]:
     return [
         f"- {role.name} ({role.tier}{', may change files' if role.write else ', changes nothing'}): "
         f"{one_line(role.purpose, 160)}"
-        for role in picture.roles if role.name != agent.ROLE
-    ]  # fmt: skip
+        for role in snapshot.roles
+        if role.name != agent.ROLE
+    ]

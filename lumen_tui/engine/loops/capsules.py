@@ -57,17 +57,20 @@ class Capsules:
             Part("threads", tuple(self._threads(packets, now))),
             Part("projects", tuple(_projects(self._units.value, config))),
             Part("decided", tuple(_decided(packets))),
-            Part("loops", tuple(_loop_line(one, now) for one in reversed(packets))),
+            Part("loops", tuple(_loop_line(packet, now) for packet in reversed(packets))),
         ]
         return capsule.assemble(
-            loop, parts, _claims(_tried(self._states), parts, self._wake_text(), now), now=now,
+            loop,
+            parts,
+            _claims(_tried(self._states), parts, self._wake_text(), now),
+            now=now,
             budget=budget or config.capsule.tokens,
             loops=(packets[0].loop, packets[-1].loop) if packets else (0, 0),
-        )  # fmt: skip
+        )
 
     def _bound_by(self, packets: Sequence[Packet], config: Config, now: float) -> tuple[str, ...]:
         """What the last loop that told of constraints noted, then what holds it up now."""
-        noted = next((one.constraints for one in reversed(packets) if not one.failed), ())
+        noted = next((packet.constraints for packet in reversed(packets) if not packet.failed), ())
         return tuple(dict.fromkeys((*noted, *self.constraints.passing(config, now))))
 
     def _states(self) -> tuple[FactState, ...]:
@@ -81,25 +84,27 @@ class Capsules:
 
     def wake(self, loop: int, config: Config, now: float) -> Capsule:
         """Build the capsule of a loop that begins and keep it; the one before goes only once this one is durable."""
-        made = self.build(loop, config, now)
-        capsules.write(self._layout, made, config.capsule.keep)
-        return made
+        built = self.build(loop, config, now)
+        capsules.write(self._layout, built, config.capsule.keep)
+        return built
 
     def _threads(self, packets: Sequence[Packet], now: float) -> Iterator[str]:
         """What is under way: open sessions, then what the last loop meant to do."""
-        yield from (_session(one, now) for one in _tried(lambda: sessions.live(self._layout))[:_SESSIONS])
-        yield from (f"next, said loop {packets[-1].loop}: {one}" for one in (packets[-1].next if packets else ()))
+        yield from (_session(session, now) for session in _tried(lambda: sessions.live(self._layout))[:_SESSIONS])
+        yield from (f"next, said loop {packets[-1].loop}: {step}" for step in (packets[-1].next if packets else ()))
 
     def _asked(self, now: float) -> Iterator[str]:
         """What a person is to decide. Of proposals only how many: their words are nobody's before they are accepted."""
-        for one in _tried(lambda: approvals.undecided(self._layout)):
-            if now < one.expires:
-                yield f"{one.role} asks {one.summary}"
+        for approval in _tried(lambda: approvals.undecided(self._layout)):
+            if now < approval.expires:
+                yield f"{approval.role} asks {approval.summary}"
         if count := self._learnt.value.proposals:
             yield "1 proposal of what to learn" if count == 1 else f"{count} proposals of what to learn"
         for session in _tried(lambda: sessions.live(self._layout))[:_SESSIONS]:
             yield from (
-                f"to decide in {session.session_id}: {one.question}" for one in session.decisions if not one.answer
+                f"to decide in {session.session_id}: {decision.question}"
+                for decision in session.decisions
+                if not decision.answer
             )
 
 
@@ -124,21 +129,21 @@ def _left_out(packets: Sequence[Packet]) -> Iterator[str]:
         for how, item in ((how, item) for how, items in both for item in items):
             if item not in seen and len(seen) < _LISTED:
                 seen.add(item)
-                why = f", because {item.why}" if item.why else ""
-                yield f"{how} in loop {packet.loop}: {item.what}{why}"
+                reason = f", because {item.why}" if item.why else ""
+                yield f"{how} in loop {packet.loop}: {item.what}{reason}"
 
 
 def _decided(packets: Sequence[Packet]) -> list[str]:
-    found = {text: packet.loop for packet in packets for text in packet.decided}
-    newest_first = sorted(found.items(), key=lambda pair: -pair[1])
+    loops = {text: packet.loop for packet in packets for text in packet.decided}
+    newest_first = sorted(loops.items(), key=lambda pair: -pair[1])
     return [f"loop {loop}: {text}" for text, loop in newest_first[:_LISTED]]
 
 
-def _session(one: WorkSession, now: float) -> str:
-    touched = f", {len(one.files_touched)} files, last {one.files_touched[-1]}" if one.files_touched else ""
-    active = times.stamp(times.epoch(one.last_activity or one.started_at, now))
-    place = " ".join(part for part in (one.active_wu, one.lane) if part) or "no work unit"
-    return f"{one.agent or one.session_id} on {place}, last active {active}{touched}"
+def _session(session: WorkSession, now: float) -> str:
+    touched = f", {len(session.files_touched)} files, last {session.files_touched[-1]}" if session.files_touched else ""
+    active = times.stamp(times.epoch(session.last_activity or session.started_at, now))
+    place = " ".join(part for part in (session.active_wu, session.lane) if part) or "no work unit"
+    return f"{session.agent or session.session_id} on {place}, last active {active}{touched}"
 
 
 def _projects(units: Iterable[WorkUnit], config: Config) -> list[str]:
@@ -147,13 +152,13 @@ def _projects(units: Iterable[WorkUnit], config: Config) -> list[str]:
     units.sort(key=lambda unit: (_RANK[unit.status], unit.priority, unit.id))
     counts = Counter((unit.lane, unit.status) for unit in units)
     lanes = sorted({unit.lane for unit in units})
-    found = [_lane(lane, counts, config) for lane in lanes]
+    lane_lines = [_lane(lane, counts, config) for lane in lanes]
     lines = [
         f"{unit.id} {unit.status} {unit.priority} {unit.lane or 'no lane'}: {one_line(unit.title, 100)}"
         + (f" (accepted when: {one_line('; '.join(unit.acceptance), 90)})" if unit.acceptance else "")
         for unit in units[:_LISTED]
     ]
-    return [*found, *lines]
+    return [*lane_lines, *lines]
 
 
 def _lane(lane: str, counts: Counter[tuple[str, str]], config: Config) -> str:
@@ -164,18 +169,22 @@ def _lane(lane: str, counts: Counter[tuple[str, str]], config: Config) -> str:
 def _loop_line(packet: Packet, now: float) -> str:
     """One loop: how it went, what it left, what it cost."""
     when = times.stamp(times.epoch(packet.completed_at, now))
-    said = [f"failed: {packet.failed}"] if packet.failed else []
-    said += [f"made {one_line(', '.join(one.title or one.path for one in packet.made), 90)}"] if packet.made else []
-    said += packet_words.changes(packet, but=("artifacts",))
-    said += [dollars(packet.usage.usd, packet.usage.usd)] if packet.usage.usd else []
+    parts = [f"failed: {packet.failed}"] if packet.failed else []
+    parts += (
+        [f"made {one_line(', '.join(artifact.title or artifact.path for artifact in packet.made), 90)}"]
+        if packet.made
+        else []
+    )
+    parts += packet_words.changes(packet, but=("artifacts",))
+    parts += [dollars(packet.usage.usd, packet.usage.usd)] if packet.usage.usd else []
     health = f" {packet.health.status}" if packet.health.status != "ok" else ""
-    return f"loop {packet.loop}, {when}{health}: {'; '.join(said) or 'changed nothing'}"
+    return f"loop {packet.loop}, {when}{health}: {'; '.join(parts) or 'changed nothing'}"
 
 
 def _claims(states: Sequence[FactState], parts: Sequence[Part], wake: str, now: float) -> Claims:
     """The facts behind the capsule: its stalest, the marks that go beside entries, and those that are to be listed."""
-    entries = [one for part in parts for one in part.entries]
-    text = "\n".join(" ".join(one.split()).casefold() for one in [*entries, wake])
+    entries = [entry for part in parts for entry in part.entries]
+    text = "\n".join(" ".join(entry.split()).casefold() for entry in [*entries, wake])
     marks: dict[str, str] = {}
     listed = []
     for state in states:
@@ -183,9 +192,9 @@ def _claims(states: Sequence[FactState], parts: Sequence[Part], wake: str, now: 
         if not words:
             continue
         names = list(filter(None, (state.fact.id, freshness.claim_of(state.fact.title))))
-        found = {name: words for name in names if name in text}
-        marks.update(found)
-        if found or state.uses or set(state.used_by) - {"capsule"}:
+        named = {name: words for name in names if name in text}
+        marks.update(named)
+        if named or state.uses or set(state.used_by) - {"capsule"}:
             listed.append((state.confirmed, f"{one_line(state.fact.title, 160)} {words}"))
     oldest = freshness.stalest(states)
     count = sum(state.current for state in states)
@@ -201,7 +210,7 @@ def _drifted(state: FactState, now: float) -> bool:
 
 def next_loop(layout: Layout) -> int:
     """The number of the loop that comes next, from the newest packet."""
-    return max((one.loop for one in capsules.recent_packets(layout, 1)), default=0) + 1
+    return max((packet.loop for packet in capsules.recent_packets(layout, 1)), default=0) + 1
 
 
 def loop_named(name: str) -> int:

@@ -43,12 +43,17 @@ def receipts(packet: Packet, reader: str) -> list[Receipt]:
 def wake_text(packet: Packet) -> str:
     """wake-state.md for the loop after `packet`."""
     body = _told(packet) if packet.wake_state else _found(packet)
-    left = [f"- {item.what}: {item.why}" for item in (*packet.abandoned, *packet.decided_against)]
-    if left:
-        body += ["## Left out", *left, ""]
+    left_out = [f"- {item.what}: {item.why}" for item in (*packet.abandoned, *packet.decided_against)]
+    if left_out:
+        body += ["## Left out", *left_out, ""]
     if packet.ordered:
-        body += ["## Ordered", "Their results come in with a later loop.", *(f"- {one}" for one in packet.ordered), ""]
-    body += ["## Constraints", *([f"- {one}" for one in bound_by(packet)] or ["None."]), ""]
+        body += [
+            "## Ordered",
+            "Their results come in with a later loop.",
+            *(f"- {entry}" for entry in packet.ordered),
+            "",
+        ]
+    body += ["## Constraints", *([f"- {entry}" for entry in bound_by(packet)] or ["None."]), ""]
     nothing = "Nothing but what was ordered." if packet.ordered else "Nothing is waiting."
     body += ["## Next", *([f"- {item}" for item in packet.next] or [nothing]), ""]
     return "\n".join([f"# Wake-state for loop {packet.loop + 1}", "", *body])
@@ -56,20 +61,20 @@ def wake_text(packet: Packet) -> str:
 
 def _told(packet: Packet) -> list[str]:
     """What the agent wrote for itself, and what it made."""
-    made = [f"- {item.title}: `{item.path}`" if item.path else f"- {item.title}" for item in packet.made]
-    return [packet.wake_state, "", *(["## Made", *made, ""] if made else [])]
+    artifacts = [f"- {item.title}: `{item.path}`" if item.path else f"- {item.title}" for item in packet.made]
+    return [packet.wake_state, "", *(["## Made", *artifacts, ""] if artifacts else [])]
 
 
 def _found(packet: Packet) -> list[str]:
     """What the engine's records say."""
-    made = [f"- {item.title}: `{item.path}`" for item in packet.made]
-    made += [f"- {item}" for item in packet.done[len(packet.made) :]]
+    artifacts = [f"- {item.title}: `{item.path}`" for item in packet.made]
+    artifacts += [f"- {item}" for item in packet.done[len(packet.made) :]]
     came_in = [f"- {item}" for item in packet.came_in]
     return [
         OFFLINE_NOTE,
         "",
         "## Made",
-        *(made or ["Nothing."]),
+        *(artifacts or ["Nothing."]),
         "",
         "## Mail and signals",
         *(came_in or ["None."]),
@@ -91,21 +96,33 @@ def next_state(before: LoopState | None, packet: Packet, config: Config, today: 
     failed = (before.failed_loops if before else 0) + 1 if packet.failed else 0
     empty = (before.empty_loops if before else 0) + 1 if not packet.failed and is_empty(packet) else 0
     every = config.heartbeat.every_minutes * 60
-    rest, why = _rest(packet, failed, empty, every)
+    pause, reason = _rest(packet, failed, empty, every)
     return LoopState(
-        loop=packet.loop, completed_at=packet.completed_at, sleep_seconds=rest or every,
+        loop=packet.loop,
+        completed_at=packet.completed_at,
+        sleep_seconds=pause or every,
         last_artifact=packet.made[-1] if packet.made else (before.last_artifact if before else Artifact()),
-        health=packet.health, abandoned=packet.abandoned, decided_against=packet.decided_against, token_budget=tokens,
-        packet=packet.id, seconds=packet.seconds, cursor=packet.cursor, day=day, day_usd=usd, empty_loops=empty,
-        failed_loops=failed, rests_until=times.iso(ended + rest) if rest else "", rests_why=why,
+        health=packet.health,
+        abandoned=packet.abandoned,
+        decided_against=packet.decided_against,
+        token_budget=tokens,
+        packet=packet.id,
+        seconds=packet.seconds,
+        cursor=packet.cursor,
+        day=day,
+        day_usd=usd,
+        empty_loops=empty,
+        failed_loops=failed,
+        rests_until=times.iso(ended + pause) if pause else "",
+        rests_why=reason,
         rev=(before.rev if before else 0) + 1,
-    )  # fmt: skip
+    )
 
 
 def _rest(packet: Packet, failed: int, empty: int, every: float) -> tuple[float, str]:
     """How long only urgent news brings the next loop, and why."""
     if failed:
         return agent.rest_after(failed, 1, every), f"its last {failed} sessions failed" if failed > 1 else "it failed"
-    if rest := agent.rest_after(empty, agent.EMPTY_LOOPS, every) if packet.brain != "offline" else 0.0:
-        return max(rest, packet.sleep_seconds), f"its last {empty} loops changed nothing"
+    if seconds := agent.rest_after(empty, agent.EMPTY_LOOPS, every) if packet.brain != "offline" else 0.0:
+        return max(seconds, packet.sleep_seconds), f"its last {empty} loops changed nothing"
     return packet.sleep_seconds, packet.sleep_why

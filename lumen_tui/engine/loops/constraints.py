@@ -48,9 +48,12 @@ class Constraints:
     def passing(self, config: Config, now: float) -> tuple[str, ...]:
         """Of these what comes and goes; the others are the same for every loop, and a capsule is short."""
         return _lines(
-            self._killed, lambda: self._paused(now), lambda: self._spent(config, now), lambda: self._lanes(config),
+            self._killed,
+            lambda: self._paused(now),
+            lambda: self._spent(config, now),
+            lambda: self._lanes(config),
             self._stated,
-        )  # fmt: skip
+        )
 
     def _killed(self) -> Iterator[str]:
         if (kill := read_kill(self._layout)) is not None:
@@ -90,13 +93,13 @@ class Constraints:
             yield "no role may use the network"
 
 
-def _lines(*looks: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-    return tuple(one_line(words, _WIDEST) for look in looks for words in _tried(look))[:_MOST]
+def _lines(*reads: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+    return tuple(one_line(words, _WIDEST) for read in reads for words in _tried(read))[:_MOST]
 
 
-def _tried(look: Callable[[], Iterable[str]]) -> list[str]:
+def _tried(read: Callable[[], Iterable[str]]) -> list[str]:
     """What cannot be read is left out; the room's problems tell of it."""
     try:
-        return list(look())
+        return list(read())
     except (StoreError, OSError):
         return []

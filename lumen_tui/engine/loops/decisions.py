@@ -21,16 +21,16 @@ _LOOKED_AT = 500  # acts of persons
 
 def entries(layout: Layout, packets: Sequence[Packet], mark: str) -> list[str]:
     """Tell who decided what, and why; behind a fence, as a title may be anybody's words."""
-    before = next((one for one in reversed(packets) if not one.failed), None)
+    before = next((packet for packet in reversed(packets) if not packet.failed), None)
     if before is None:
         return []
     since = times.epoch(before.completed_at)
     acts = (entry.first for entry in islice(journal.standing(layout, lambda _: True), _LOOKED_AT))
     newer = takewhile(lambda act: times.epoch(act.at) > since, acts)
-    said = [_said(act) for act in newer if act.verb in _VERBS]
-    return [fence(bounded("\n".join(said[::-1]), MOST), "what persons decided of discoveries", mark)] if said else []
+    lines = [_said(act) for act in newer if act.verb in _VERBS]
+    return [fence(bounded("\n".join(lines[::-1]), MOST), "what persons decided of discoveries", mark)] if lines else []
 
 
 def _said(act: Action) -> str:
-    why = f", because: {one_line(act.reason, 200)}" if act.reason else ""
-    return f"{one_line(act.by, 60)}: {one_line(act.summary, 200)}{why}"
+    reason = f", because: {one_line(act.reason, 200)}" if act.reason else ""
+    return f"{one_line(act.by, 60)}: {one_line(act.summary, 200)}{reason}"

@@ -36,11 +36,13 @@ class News:
 
     def without(self, tasks: Container[str]) -> News:
         """The same but for what these tasks said."""
-        return replace(self, signals=[(at, one) for at, one in self.signals if one.task_id not in tasks])
+        return replace(self, signals=[(at, signal) for at, signal in self.signals if signal.task_id not in tasks])
 
     def urgent(self, name: str) -> bool:
         """Whether something is there for which the agent is woken from its rest."""
-        return bool(self.ended) or any(one.priority == "P0" or one.target_agent == name for _, one in self.signals)
+        return bool(self.ended) or any(
+            signal.priority == "P0" or signal.target_agent == name for _, signal in self.signals
+        )
 
 
 def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> News:
@@ -49,10 +51,10 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     signal_lines, signals_at = cursor.lines_after(store.layout.signals, before.get("signals", {}))
     node_lines, nodes_at = cursor.lines_after(store.layout.memory, before.get("memory", {}))
     own = (name, agent.ROLE)
-    found = [(offset, signal) for offset, line in signal_lines if (signal := _signal(line))]
+    signals = [(offset, signal) for offset, line in signal_lines if (signal := _signal(line))]
     return News(
         ended=[event for event in events if event.kind == "task_ended" and not agent.loop_of(event.task_id)],
-        signals=[(offset, one) for offset, one in found if not one.read and _concerns(one, own)],
+        signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
         discoveries=sum(_is_new_discovery(line, own) for _, line in node_lines),
         by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
         cursor={"events": log.seq, "signals": signals_at, "memory": nodes_at},

@@ -116,13 +116,13 @@ class MainLoop:
         if not self._has_model(config):
             self._session.capsules.wake(self._next(), config, now)
             return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
-        if why := self._rests(news, config, now) or self._waits(news) if not asked else "":
-            return Turn(skipped=why)
-        if why := self._supervisor.dispatcher.held_back(agent.ROLE):
-            return Turn(skipped=why)
+        if reason := self._rests(news, config, now) or self._waits(news) if not asked else "":
+            return Turn(skipped=reason)
+        if reason := self._supervisor.dispatcher.held_back(agent.ROLE):
+            return Turn(skipped=reason)
         begins()
         begun = self._session.begin(self._next(), news, config, now)
-        self._woke |= {one.task_id: now for _, one in news.signals if one.task_id}
+        self._woke |= {signal.task_id: now for _, signal in news.signals if signal.task_id}
         self._log.add("loop_started", f"loop {begun.loop}: {_came_in(news)}", now, loop=begun.loop)
         return Turn(begun.loop)
 
@@ -145,7 +145,7 @@ class MainLoop:
         """Why the agent is not woken by what is there, or the empty string."""
         if news.without(self._woke):
             return ""
-        names = sorted({one.task_id for _, one in news.signals})
+        names = sorted({signal.task_id for _, signal in news.signals})
         return f"{', '.join(names[:3])} woke the agent a moment ago: what it says now waits for the next regular beat"
 
     def _has_model(self, config: Config) -> bool:
@@ -156,19 +156,19 @@ class MainLoop:
         role = role_or_why(layout, agent.ROLE)
         known = role if isinstance(role, Role) else Role(agent.ROLE, "")
         try:
-            found = targets(config.models, known, Spec(id="", objective=""), os.environ)
+            choices = targets(config.models, known, Spec(id="", objective=""), os.environ)
         except ProviderError:
             return True
-        return found[0].endpoint.name != "offline"
+        return choices[0].endpoint.name != "offline"
 
     def _commit(self, packet: Packet, config: Config, now: float) -> Packet:
         """Packet, wake-state, receipts, loop-state, in that order."""
         packet = msgspec.structs.replace(packet, in_force=self._session.capsules.constraints.in_force(config, now))
         self._store.packets.append(packet)
         self._settle(packet, config)
-        made = f"{len(packet.done)} done, {len(packet.made)} made"
-        said = f"failed: {packet.failed}" if packet.failed else made
-        self._log.add("loop", f"loop {packet.loop}: {said}", now, task_id=packet.task_id, loop=packet.loop)
+        counts = f"{len(packet.done)} done, {len(packet.made)} made"
+        outcome = f"failed: {packet.failed}" if packet.failed else counts
+        self._log.add("loop", f"loop {packet.loop}: {outcome}", now, task_id=packet.task_id, loop=packet.loop)
         return packet
 
     def _settle(self, packet: Packet, config: Config) -> None:
@@ -176,8 +176,9 @@ class MainLoop:
 
 
 def _came_in(news: News) -> str:
-    found = (
-        (len(news.ended), "task ended", "tasks ended"), (len(news.signals), "signal", "signals"),
+    counts = (
+        (len(news.ended), "task ended", "tasks ended"),
+        (len(news.signals), "signal", "signals"),
         (news.discoveries, "discovery", "discoveries"),
-    )  # fmt: skip
-    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in found)
+    )
+    return ", ".join(f"{count} {singular if count == 1 else plural}" for count, singular, plural in counts)

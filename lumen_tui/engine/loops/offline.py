@@ -22,23 +22,35 @@ def story(store: Store, news: News, loop: int, now: float, finished: float) -> P
     done, bad = by_end(news.ended)
     offset, newest = news.signals[-1] if news.signals else (-1, Signal("", "", ""))
     return Packet(
-        id=ids.new_id("pkt"), loop=loop, started_at=times.iso(now), completed_at=times.iso(finished),
+        id=ids.new_id("pkt"),
+        loop=loop,
+        started_at=times.iso(now),
+        completed_at=times.iso(finished),
         came_in=shown([signal_words(signal) for _, signal in news.signals], "signals"),
         came_ids=came_ids([signal for _, signal in news.signals], news.ended),
         done=shown([one_line(event.text, 120) for event in done], "tasks"),
         made=results(store, done)[-SHOWN:],
-        abandoned=tuple(_left_out(event) for event in bad[:SHOWN]), next=_next(news, failed(bad)),
+        abandoned=tuple(_left_out(event) for event in bad[:SHOWN]),
+        next=_next(news, failed(bad)),
         health=_health(failed(bad)),
-        changed={"tasks_done": len(done), "tasks_failed": len(failed(bad)), "signals_read": len(news.signals),
-                 "discoveries_read": news.discoveries, **news.by_workers},
-        cursor=news.cursor, usage=usage_of(news.ended), seconds=round(max(0.0, finished - now), 3),
-        read_upto=newest.id, read_offset=offset,
-    )  # fmt: skip
+        changed={
+            "tasks_done": len(done),
+            "tasks_failed": len(failed(bad)),
+            "signals_read": len(news.signals),
+            "discoveries_read": news.discoveries,
+            **news.by_workers,
+        },
+        cursor=news.cursor,
+        usage=usage_of(news.ended),
+        seconds=round(max(0.0, finished - now), 3),
+        read_upto=newest.id,
+        read_offset=offset,
+    )
 
 
 def came_ids(signals: Sequence[Signal], ended: Sequence[EngineEvent]) -> tuple[str, ...]:
     """What a loop was told of, by id: the newest where there are many."""
-    return (*[one.id for one in signals[-_IDS:]], *[event.task_id for event in ended[-_IDS:]])
+    return (*[signal.id for signal in signals[-_IDS:]], *[event.task_id for event in ended[-_IDS:]])
 
 
 def by_end(ended: Sequence[EngineEvent]) -> tuple[list[EngineEvent], list[EngineEvent]]:
@@ -79,8 +91,8 @@ def signal_words(signal: Signal) -> str:
 
 
 def _left_out(event: EngineEvent) -> LeftOut:
-    why = event.data.get("reason") or event.data.get("status", "")
-    return LeftOut(what=one_line(event.text, 120), why=one_line(str(why), 160))
+    reason = event.data.get("reason") or event.data.get("status", "")
+    return LeftOut(what=one_line(event.text, 120), why=one_line(str(reason), 160))
 
 
 def _next(news: News, bad: list[EngineEvent]) -> tuple[str, ...]:

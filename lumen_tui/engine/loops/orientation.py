@@ -46,13 +46,13 @@ def acts(tool: str) -> bool:
 
 def orientation(layout: Layout, folder: Path, ended: Exit) -> Orientation:
     """What the session of the last attempt took in before it acted; all zeros where it never began."""
-    found = _from_events(folder, ended.attempt)
-    if not found.seconds and not found.spent:
-        return found
+    result = _from_events(folder, ended.attempt)
+    if not result.seconds and not result.spent:
+        return result
     spec = read_json(folder / "spec.json", Spec)
     briefing = len(f"{spec.objective}{spec.context}".encode()) if spec else 0
-    size = briefing + (_read_before(layout.transcript(ended.session), found.first) if ended.session else 0)
-    return msgspec.structs.replace(found, size=size, tokens=tokens_in(size))
+    size = briefing + (_read_before(layout.transcript(ended.session), result.first) if ended.session else 0)
+    return msgspec.structs.replace(result, size=size, tokens=tokens_in(size))
 
 
 def _from_events(folder: Path, attempt: int) -> Orientation:

@@ -30,29 +30,40 @@ _SHARES = (
 )  # entries, characters of one, of the wake
 _ROUNDED = 60.0  # seconds by which the clocks of files may be behind ours
 _COUNTED = {
-    "task": "tasks_created", "signal": "signals_sent", "proposal": "proposals", "discovery": "discoveries_added",
-}  # fmt: skip
+    "task": "tasks_created",
+    "signal": "signals_sent",
+    "proposal": "proposals",
+    "discovery": "discoveries_added",
+}
 
 
 def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopState | None, now: float) -> Packet:
     """The packet of a session whose task has ended, or is gone (`folder` is None then)."""
     ended = (task_files.read_exit(folder) if folder else None) or _gone(begun, now)
-    left = read_json(folder / DEPOSIT_FILE, Deposit) if folder else None
+    deposit = read_json(folder / DEPOSIT_FILE, Deposit) if folder else None
     acts = _acts(folder)
     since = times.epoch(state.completed_at if state else begun.started_at)
-    changed = _changed(begun, left, acts, counted=left is not None or not _again(state))
+    changed = _changed(begun, deposit, acts, counted=deposit is not None or not _again(state))
     changed |= defects_fixed(layout, since, now)
     base = Packet(
-        id=ids.new_id("pkt"), loop=begun.loop, started_at=begun.started_at, completed_at=times.iso(now),
-        brain=safe(ended.brain) or "none", task_id=agent.task_id(begun.loop),
-        session=ended.session, came_in=begun.came_in, came_ids=begun.came_ids, cut=begun.cut, cursor=begun.cursor,
+        id=ids.new_id("pkt"),
+        loop=begun.loop,
+        started_at=begun.started_at,
+        completed_at=times.iso(now),
+        brain=safe(ended.brain) or "none",
+        task_id=agent.task_id(begun.loop),
+        session=ended.session,
+        came_in=begun.came_in,
+        came_ids=begun.came_ids,
+        cut=begun.cut,
+        cursor=begun.cursor,
         changed=changed,
         ordered=tuple(one_line(f"{act.id}: {act.text}", 160) for act in acts if act.kind == "task"),
         orientation=orientation(layout, folder, ended) if folder else Orientation(),
         seconds=round(max(0.0, times.epoch(ended.finished_at, now) - times.epoch(begun.started_at, now)), 3),
-    )  # fmt: skip
+    )
     done = tuple(one_line(f"{act.kind} {act.id}: {act.text}", 120) for act in acts)
-    packet = _good(base, begun, left, ended, folder) if left else _bad(base, begun, ended, state, done)
+    packet = _good(base, begun, deposit, ended, folder) if deposit else _bad(base, begun, ended, state, done)
     return fitted(packet)
 
 
@@ -61,27 +72,42 @@ def _gone(begun: OpenLoop, now: float) -> Exit:
     return Exit(task_id=name, status="lost", finished_at=times.iso(now), reason=f"the folder of {name} is gone")
 
 
-def _good(base: Packet, begun: OpenLoop, left: Deposit, ended: Exit, folder: Path | None) -> Packet:
+def _good(base: Packet, begun: OpenLoop, deposit: Deposit, ended: Exit, folder: Path | None) -> Packet:
     nap = (read_json(folder / SLEEP_FILE, Nap) if folder else None) or Nap(0.0)
     return msgspec.structs.replace(
-        base, done=begun.done, made=left.made or begun.made, decided=left.decided, abandoned=left.abandoned,
-        decided_against=left.decided_against, constraints=left.constraints, next=left.next, health=left.health,
-        wake_state=left.wake_state, sleep_seconds=nap.seconds, sleep_why=nap.reason, read=begun.read,
-        read_upto=begun.read_upto, read_offset=begun.read_offset, usage=_with(ended.usage, begun),
-    )  # fmt: skip
+        base,
+        done=begun.done,
+        made=deposit.made or begun.made,
+        decided=deposit.decided,
+        abandoned=deposit.abandoned,
+        decided_against=deposit.decided_against,
+        constraints=deposit.constraints,
+        next=deposit.next,
+        health=deposit.health,
+        wake_state=deposit.wake_state,
+        sleep_seconds=nap.seconds,
+        sleep_why=nap.reason,
+        read=begun.read,
+        read_upto=begun.read_upto,
+        read_offset=begun.read_offset,
+        usage=_with(ended.usage, begun),
+    )
 
 
 def _bad(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None, done: tuple[str, ...]) -> Packet:
     """Nothing counts as read, and the same news comes again; in the end it is left to a person."""
-    why = safe(ended.reason) or f"it ended as {ended.status} without a deposit"
+    reason = safe(ended.reason) or f"it ended as {ended.status} without a deposit"
     again = _again(state)
     words = "its news is shown again" if again else "its news is not shown again: the signals stay unread"
     return msgspec.structs.replace(
-        base, failed=why, done=done, health=Health("degraded", f"the session failed: {why}"),
-        abandoned=(LeftOut(f"loop {begun.loop}; {words}", why),),
+        base,
+        failed=reason,
+        done=done,
+        health=Health("degraded", f"the session failed: {reason}"),
+        abandoned=(LeftOut(f"loop {begun.loop}; {words}", reason),),
         cursor=(state.cursor if state else {}) if again else begun.cursor,
         usage=ended.usage if again else _with(ended.usage, begun),
-    )  # fmt: skip
+    )
 
 
 def _again(state: LoopState | None) -> bool:
@@ -95,16 +121,16 @@ def _with(usage: Usage, begun: OpenLoop) -> Usage:
 
 
 def _acts(folder: Path | None) -> list[Act]:
-    found = []
+    acts = []
     for line in (files.read(folder / ACTS_FILE) or b"").splitlines() if folder else ():
         try:
-            found.append(msgspec.json.decode(line, type=Act))
+            acts.append(msgspec.json.decode(line, type=Act))
         except UNDECODABLE:
             continue
-    return found
+    return acts
 
 
-def _changed(begun: OpenLoop, left: Deposit | None, done: list[Act], *, counted: bool) -> dict[str, int]:
+def _changed(begun: OpenLoop, deposit: Deposit | None, done: list[Act], *, counted: bool) -> dict[str, int]:
     """What the loop and its workers changed, never what a person did meanwhile.
 
     What came in counts where it is dealt with (`counted`): a loop that failed leaves it to the next one.
@@ -112,11 +138,14 @@ def _changed(begun: OpenLoop, left: Deposit | None, done: list[Act], *, counted:
     counts = Counter({"tasks_done": 0, "tasks_failed": 0, "signals_read": 0, "discoveries_read": 0})
     if counted:
         counts.update(
-            tasks_done=begun.tasks_done, tasks_failed=begun.tasks_failed, signals_read=begun.signals,
-            discoveries_read=begun.discoveries, **begun.by_workers,
-        )  # fmt: skip
+            tasks_done=begun.tasks_done,
+            tasks_failed=begun.tasks_failed,
+            signals_read=begun.signals,
+            discoveries_read=begun.discoveries,
+            **begun.by_workers,
+        )
     counts.update(_COUNTED.get(act.kind, "memory_added") for act in done)
-    counts.update(artifacts=len(left.made) if left else 0, decisions=len(left.decided) if left else 0)
+    counts.update(artifacts=len(deposit.made) if deposit else 0, decisions=len(deposit.decided) if deposit else 0)
     return {name: count for name, count in counts.items() if count}
 
 
@@ -128,8 +157,8 @@ def defects_fixed(layout: Layout, since: float, until: float) -> dict[str, int]:
             if path.stat().st_mtime < since - _ROUNDED:
                 continue
             stamp = raw_json.read(path) or {}
-            done, by = times.epoch(str(stamp.get("done_at", ""))), str(stamp.get("done_by", ""))
-            own = since < done <= until and is_agent(layout, by)
+            finished, by = times.epoch(str(stamp.get("done_at", ""))), str(stamp.get("done_by", ""))
+            own = since < finished <= until and is_agent(layout, by)
             unit = unit_views.read(layout.root, path.stem) if own else None
         except (files.StoreError, ValueError, OSError):
             continue
@@ -150,15 +179,24 @@ def _shorter(packet: Packet, entries: int, words: int, wake: int) -> Packet:
     def cut(text: str, most: int = words) -> str:
         return text if len(text) <= most else f"{text[: most - 1]}…"
 
-    def left(items: tuple[LeftOut, ...]) -> tuple[LeftOut, ...]:
-        return tuple(LeftOut(cut(one.what), cut(one.why)) for one in items[:entries])
+    def cut_items(items: tuple[LeftOut, ...]) -> tuple[LeftOut, ...]:
+        return tuple(LeftOut(cut(item.what), cut(item.why)) for item in items[:entries])
 
-    made = tuple(Artifact(cut(one.kind), cut(one.path), cut(one.title)) for one in packet.made[:entries])
+    artifacts = tuple(
+        Artifact(cut(artifact.kind), cut(artifact.path), cut(artifact.title)) for artifact in packet.made[:entries]
+    )
     return msgspec.structs.replace(
-        packet, came_in=tuple(map(cut, packet.came_in[:entries])), came_ids=packet.came_ids[: 5 * entries],
-        done=tuple(map(cut, packet.done[:entries])), ordered=tuple(map(cut, packet.ordered[:entries])),
-        made=made, decided=tuple(map(cut, packet.decided[:entries])), abandoned=left(packet.abandoned),
-        decided_against=left(packet.decided_against), next=tuple(map(cut, packet.next[:entries])),
+        packet,
+        came_in=tuple(map(cut, packet.came_in[:entries])),
+        came_ids=packet.came_ids[: 5 * entries],
+        done=tuple(map(cut, packet.done[:entries])),
+        ordered=tuple(map(cut, packet.ordered[:entries])),
+        made=artifacts,
+        decided=tuple(map(cut, packet.decided[:entries])),
+        abandoned=cut_items(packet.abandoned),
+        decided_against=cut_items(packet.decided_against),
+        next=tuple(map(cut, packet.next[:entries])),
         constraints=tuple(map(cut, packet.constraints[:entries])),
-        wake_state=cut(packet.wake_state, wake), cut=(*packet.cut[:entries], "the deposit was too long and was cut"),
-    )  # fmt: skip
+        wake_state=cut(packet.wake_state, wake),
+        cut=(*packet.cut[:entries], "the deposit was too long and was cut"),
+    )

@@ -52,12 +52,18 @@ class LoopSession:
         while task_files.folder_of(layout, agent.task_id(loop)) is not None:
             loop += 1
         with closing(Reader(self._store.root, config.agent.name)) as reader:
-            picture = reader.snapshot(now)
+            snapshot = reader.snapshot(now)
         facts = Facts(
-            layout=layout, picture=picture, news=news, loop=loop, now=now, mark=new_mark(), budget=_left(picture.spend),
-            signals=in_order((one for _, one in news.signals), config.agent.name),
+            layout=layout,
+            snapshot=snapshot,
+            news=news,
+            loop=loop,
+            now=now,
+            mark=new_mark(),
+            budget=_left(snapshot.spend),
+            signals=in_order((signal for _, signal in news.signals), config.agent.name),
             capsule=self.capsules.wake(loop, config, now),
-        )  # fmt: skip
+        )
         briefing = brief(facts)
         self.open = self._record(facts, briefing)
         files.replace(layout.open_loop, clean_line(msgspec.json.encode(self.open)))
@@ -73,15 +79,25 @@ class LoopSession:
         offset, newest = news.signals[-1] if news.signals and len(seen) == len(facts.signals) else (-1, None)
         spent = usage_of(news.ended)
         return OpenLoop(
-            loop=facts.loop, started_at=times.iso(facts.now),
-            came_in=shown([signal_words(one) for one in seen[::-1]], "signals"), came_ids=came_ids(seen, news.ended),
+            loop=facts.loop,
+            started_at=times.iso(facts.now),
+            came_in=shown([signal_words(signal) for signal in seen[::-1]], "signals"),
+            came_ids=came_ids(seen, news.ended),
             done=shown([one_line(event.text, 120) for event in done], "tasks"),
-            made=results(self._store, done), tasks_done=len(done), tasks_failed=len(failed(bad)),
-            discoveries=news.discoveries, by_workers=news.by_workers,
-            read=() if newest else tuple(one.id for one in seen), read_upto=newest.id if newest else "",
-            read_offset=offset, signals=len(seen), cut=briefing.cut, cursor=news.cursor, tokens=spent.tokens,
+            made=results(self._store, done),
+            tasks_done=len(done),
+            tasks_failed=len(failed(bad)),
+            discoveries=news.discoveries,
+            by_workers=news.by_workers,
+            read=() if newest else tuple(signal.id for signal in seen),
+            read_upto=newest.id if newest else "",
+            read_offset=offset,
+            signals=len(seen),
+            cut=briefing.cut,
+            cursor=news.cursor,
+            tokens=spent.tokens,
             usd=spent.usd,
-        )  # fmt: skip
+        )
 
     def has_task(self) -> bool:
         """Whether the session came so far that it has a task. One that was killed before leaves nothing."""
@@ -119,16 +135,21 @@ class LoopSession:
 
 def _spec(loop: int, briefing: Briefing, now: float) -> Spec:
     return Spec(
-        id=agent.task_id(loop), objective=_OBJECTIVE.format(loop), role=agent.ROLE, context=clean(briefing.text),
-        priority="P1", created_by="engine", created_at=times.iso(now),
-    )  # fmt: skip
+        id=agent.task_id(loop),
+        objective=_OBJECTIVE.format(loop),
+        role=agent.ROLE,
+        context=clean(briefing.text),
+        priority="P1",
+        created_by="engine",
+        created_at=times.iso(now),
+    )
 
 
 def _left(spend: SpendView) -> str:
     """What may still be spent today, in words."""
-    said = []
+    parts = []
     if spend.tokens_cap:
-        said.append(f"{max(0, spend.tokens_cap - spend.tokens):,} of {spend.tokens_cap:,} tokens")
+        parts.append(f"{max(0, spend.tokens_cap - spend.tokens):,} of {spend.tokens_cap:,} tokens")
     if spend.usd_cap:
-        said.append(f"{dollars(max(0.0, spend.usd_cap - spend.usd), spend.usd_cap)} of {dollars(spend.usd_cap)}")
-    return f"{' and '.join(said)} today" if said else "no limit is set"
+        parts.append(f"{dollars(max(0.0, spend.usd_cap - spend.usd), spend.usd_cap)} of {dollars(spend.usd_cap)}")
+    return f"{' and '.join(parts)} today" if parts else "no limit is set"

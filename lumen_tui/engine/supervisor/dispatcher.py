@@ -189,9 +189,9 @@ class Dispatcher:
     def _dead_dependency(self, view: TaskView) -> str:
         """Why a task can never start: something it depends on did not end well."""
         for name in view.spec.depends_on:
-            found = self._index.find(name)
-            if found is None:
+            dependency = self._index.find(name)
+            if dependency is None:
                 return f"it depends on {name}, which does not exist"
-            if found.status in (Status.FAILED, Status.CANCELLED, Status.LOST) and found.finished:
-                return f"it depends on {name}, which ended as {found.status}"
+            if dependency.status in (Status.FAILED, Status.CANCELLED, Status.LOST) and dependency.finished:
+                return f"it depends on {name}, which ended as {dependency.status}"
         return ""

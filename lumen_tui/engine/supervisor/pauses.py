@@ -113,16 +113,16 @@ class PauseControl:
         if pause is not None and pause.over(now):
             self._end_pause_of_all()  # what is paused by itself has a time of its own
             self._tell("everything", pause, now)
-        named = [(LOOP, parts.loop)] + [(ROLE + name, one) for name, one in parts.roles.items()]
-        for name, one in named:
-            if one is not None and one.over(now):
+        named = [(LOOP, parts.loop)] + [(ROLE + name, part) for name, part in parts.roles.items()]
+        for name, part in named:
+            if part is not None and part.over(now):
                 self.resume(name)
-                self._tell(name, one, now)
+                self._tell(name, part, now)
         for task_id in self._index.running():
             folder = self._layout.task(task_id)
             if (hold := pauses.held(folder)) and hold.over(now):
                 pauses.let_go(folder)
                 self._tell(task_id, hold, now)
 
-    def _tell(self, what: str, pause: Pause, now: float) -> None:
-        self._log.add("resumed", f"{what} goes on: it was {pause.words}", now)
+    def _tell(self, name: str, pause: Pause, now: float) -> None:
+        self._log.add("resumed", f"{name} goes on: it was {pause.words}", now)

@@ -26,8 +26,8 @@ class RoleExpiry:
         return [folder, *sorted(folder.glob("*.md"))]
 
     def _read(self) -> list[tuple[float, str]]:
-        found = [role for role in list_roles(self._store.layout)[0] if role.until and role.source == "hired"]
-        return [(times.epoch(role.until), role.name) for role in found]
+        hired = [role for role in list_roles(self._store.layout)[0] if role.until and role.source == "hired"]
+        return [(times.epoch(role.until), role.name) for role in hired]
 
     def beat(self, now: float) -> None:
         """Fire whose time is over."""

@@ -54,11 +54,11 @@ class Stop(msgspec.Struct, frozen=True):
 
 def told_ends(store: Store) -> set[Attempt]:
     """The attempts whose end stands in the newest part of events.jsonl."""
-    found: set[Attempt] = set()
+    reported: set[Attempt] = set()
     for journal in (store.layout.earlier_events, store.layout.events):
         ended = _TOLD.findall(backwards.read_tail(journal, _REMEMBERED))
-        found.update((name.decode(), int(attempt)) for name, attempt in ended)
-    return found
+        reported.update((name.decode(), int(attempt)) for name, attempt in ended)
+    return reported
 
 
 @dataclass
@@ -153,8 +153,8 @@ class TaskSupervisor:
             text = f"attempt {view.attempt} ended without a word{how}; trying again"
             self._log.add("lost", text, now, task_id=view.id)
         else:
-            why = "; it may have changed something, so it is not begun again by itself" if again else ""
-            reason = f"the worker ended without a word in attempt {view.attempt}{how}{why}"
+            warning = "; it may have changed something, so it is not begun again by itself" if again else ""
+            reason = f"the worker ended without a word in attempt {view.attempt}{how}{warning}"
             task_end.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
             self._log.add("lost", reason, now, task_id=view.id)
 
@@ -184,10 +184,17 @@ class TaskSupervisor:
             self._told = told_ends(self._store)
         if (view.id, view.attempt) not in self._told:
             self._log.add(
-                "task_ended", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id,
-                status=str(view.status), reason=view.reason, tokens=view.usage.tokens, usd=view.usage.usd,
-                brain=view.brain, attempt=view.attempt,
-            )  # fmt: skip
+                "task_ended",
+                f"{view.spec.role}: {view.spec.objective}",
+                now,
+                task_id=view.id,
+                status=str(view.status),
+                reason=view.reason,
+                tokens=view.usage.tokens,
+                usd=view.usage.usd,
+                brain=view.brain,
+                attempt=view.attempt,
+            )
 
     def _archive(self, view: TaskView, folder: Path, now: float) -> None:
         """Move the folder out of the way, unless a worker is still on its way out of it: the next look does."""

@@ -60,7 +60,7 @@ class NoProcess(Exception):
 
 def start(
     folder: Path, *, env: dict[str, str], kind: str, epoch: int, now: float, zygote: Zygote | None = None
-) -> Started | None:  # fmt: skip
+) -> Started | None:
     """Start a worker on the task in `folder`; None where one is alive already. NoProcess.
 
     `kind` is the kind of provider (see providers.preload) that a zygote must have at hand to be of use.
@@ -123,9 +123,14 @@ def _cold(folder: Path, lock: int, log: int, env: dict[str, str]) -> Started:
     try:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "lumen_tui.worker", str(folder)],
-            cwd=folder, env=env | {"LUMEN_LOCK_FD": str(lock)}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            pass_fds=(lock,), start_new_session=True,
-        )  # fmt: skip
+            cwd=folder,
+            env=env | {"LUMEN_LOCK_FD": str(lock)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(lock,),
+            start_new_session=True,
+        )
     except OSError as error:
         raise NoProcess(error.strerror or str(error)) from error
     return Started(pid=child.pid, child=child)

@@ -32,14 +32,14 @@ def code_stamp() -> int:
 
 
 def _stamps(folder: str) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
+    stamps: list[tuple[str, int]] = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
-                found.append((entry.path, entry.stat().st_mtime_ns))
+                stamps.append((entry.path, entry.stat().st_mtime_ns))
             elif folder != str(_CODE) and entry.name[0] not in "_." and entry.is_dir():
-                found += _stamps(entry.path)
-    return found
+                stamps += _stamps(entry.path)
+    return stamps
 
 
 class ZygoteGone(Exception):
@@ -77,19 +77,24 @@ class Zygote:
         if self._child is not None:
             return
         self._made_for = (kind, code_stamp())
-        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         log = files.open_append(self._log)
         try:
             self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "lumen_tui.worker.zygote", str(its.fileno()), kind, str(idle)],
-                cwd="/", env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(its.fileno(),),
+                [sys.executable, "-P", "-m", "lumen_tui.worker.zygote", str(theirs.fileno()), kind, str(idle)],
+                cwd="/",
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
                 start_new_session=True,
-            )  # fmt: skip
-            self._channel = mine
+            )
+            self._channel = ours
         except OSError:
-            mine.close()  # no process to be had: workers start cold
+            ours.close()  # no process to be had: workers start cold
         finally:
-            its.close()
+            theirs.close()
             os.close(log)
 
     def usable(self, kind: str) -> bool:
@@ -121,16 +126,16 @@ class Zygote:
             data = self._channel.recv(spawning.MOST)
             if not data:
                 raise ConnectionResetError("it has ended")
-            found = spawning.answer(data)
-            if isinstance(found, spawning.Born) and found.number == self._orders:
-                return found
-            self._take(found)
+            reply = spawning.answer(data)
+            if isinstance(reply, spawning.Born) and reply.number == self._orders:
+                return reply
+            self._take(reply)
 
-    def _take(self, found: spawning.Answer) -> None:
-        if isinstance(found, spawning.Ended):
-            self._ended.append(found)
-        elif isinstance(found, spawning.Ready):
-            self._ready = found
+    def _take(self, reply: spawning.Answer) -> None:
+        if isinstance(reply, spawning.Ended):
+            self._ended.append(reply)
+        elif isinstance(reply, spawning.Ready):
+            self._ready = reply
 
     def hear(self) -> None:
         """Take in what it said meanwhile, without waiting."""
