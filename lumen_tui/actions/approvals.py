@@ -204,7 +204,7 @@ def _decide(store: Store, request: Approval, answer: Decision, now: float) -> No
         approvals.decide(store.layout, request, answer, now)
     except approvals.Answered as error:
         raise _answered(request, error.decision, now) from error
-    except approvals.Overdue as error:
+    except approvals.DeadlinePassed as error:
         raise _over(request) from error
 
 

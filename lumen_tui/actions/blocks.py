@@ -235,10 +235,10 @@ def told(
 
     def begin(before: Block, step: Step) -> None:
         action = edits.new_action(verb, [change_of(before, step)], summary=said, by=by, now=now)
-        begun.tell(action)
+        transaction.announce(action)
         ids_made.append(action.id)
 
-    with journal.Begun(store.layout) as begun:
+    with journal.Transaction(store.layout) as transaction:
         blocks.write(store.layout, name, decide, now=now, base=base, begin=begin)
     return next(iter(ids_made), "")
 

@@ -21,9 +21,9 @@ from lumen_tui.store.audit import journal
 from lumen_tui.store.memory.age_index import AgeIndex
 from lumen_tui.store.memory.node_scan import newest_nodes
 from lumen_tui.store.memory.nodes import Ambiguous, Raw
-from lumen_tui.store.signals import cleanups, compaction, judging
-from lumen_tui.store.signals.cleanups import Keeping
-from lumen_tui.store.signals.judging import Counts, Watch, unwatched
+from lumen_tui.store.signals import cleanups, compaction, retention
+from lumen_tui.store.signals.cleanups import CleanupRecorder
+from lumen_tui.store.signals.retention import CleanupCounts, Watch, unwatched
 from lumen_tui.store.work import sessions, work_units
 
 SIGNALS_KIND = "signal cleanup"  # of a change
@@ -158,17 +158,17 @@ def nodes(
     return Done(summary=said, target=done.target or closed.target, action_id=done.action_id or closed.action_id)
 
 
-def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> judging.Rule:
+def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> retention.RetentionRule:
     """From what the operator wrote; ValueError where it is no duration or no number."""
     if max_entries < 0:
         raise ValueError(f"--max-entries {max_entries} is below zero")
-    return judging.Rule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
+    return retention.RetentionRule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
 
 
 def signal_plan(
     store: Store, *, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
     watch: Watch = unwatched,
-) -> Counts:  # fmt: skip
+) -> CleanupCounts:  # fmt: skip
     """What a cleanup of the signals would do."""
     return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
 
@@ -176,7 +176,7 @@ def signal_plan(
 class Cleaned(Done, frozen=True, kw_only=True):
     """A cleanup of the signals that was carried out."""
 
-    counts: Counts
+    counts: CleanupCounts
 
 
 def signals(
@@ -188,15 +188,15 @@ def signals(
         decay_rules.refuse_after_jump(store, now)
     rule, name, made = signal_rule(ttl, unread_ttl, max_entries), ids.new_id("cln"), list[Action]()
 
-    def tell(counts: Counts) -> None:
+    def tell(counts: CleanupCounts) -> None:
         changes = [_change(name, rule, now)] if keeping.copies else []
         said = _moved(counts) if counts.removed else "orphaned receipts removed"
         final = "" if keeping.copies else f"{_TOO_LARGE}: {_ARCHIVED}"
         made.append(edits.new_action("cleanup.signals", changes, summary=said, by=by, now=now, final=final))
-        begun.tell(made[0])
+        transaction.announce(made[0])
 
-    keeping = Keeping(store.layout, name, times.iso(now), tell)
-    with journal.Begun(store.layout) as begun:
+    keeping = CleanupRecorder(store.layout, name, times.iso(now), tell)
+    with journal.Transaction(store.layout) as transaction:
         counts = compaction.compact(store.layout, rule, now, watch, keeping)
     if not made:
         return Cleaned(summary="nothing to clean up", counts=counts)
@@ -206,12 +206,12 @@ def signals(
     return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts, action_id=made[0].id)
 
 
-def _moved(counts: Counts) -> str:
+def _moved(counts: CleanupCounts) -> str:
     moved = counts.removed
     return f"{moved} signal{'' if moved == 1 else 's'} moved to memory/archive.jsonl, {counts.kept} kept"
 
 
-def _change(name: str, rule: judging.Rule, now: float) -> Change:
+def _change(name: str, rule: retention.RetentionRule, now: float) -> Change:
     after = {"at": times.iso(now), "read": rule.read, "unread": rule.unread, "most_read": rule.most_read}
     return Change(SIGNALS_KIND, name, before=None, after=after)
 
@@ -240,6 +240,6 @@ def put_signals(store: Store, change: Change) -> None:
         cleanups.put_back(store.layout, change.key)
         return
     side = change.after
-    rule = judging.Rule(side["read"], side["unread"], side["most_read"])
-    keeping = Keeping(store.layout, change.key, side["at"], lambda _: None)
+    rule = retention.RetentionRule(side["read"], side["unread"], side["most_read"])
+    keeping = CleanupRecorder(store.layout, change.key, side["at"], lambda _: None)
     compaction.compact(store.layout, rule, times.epoch(side["at"]), keeping=keeping)

@@ -221,7 +221,7 @@ def restore(store: Store, *, by: str, now: float, version: int) -> Done:
 def _contents(store: Store, version: versions.Version) -> dict[str, bytes]:
     try:
         return versions.contents(store.layout, version)
-    except versions.Damaged as error:
+    except versions.DamagedVersion as error:
         raise ActionError(f"{error}: nothing was changed") from error
 
 

@@ -19,7 +19,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import beads, imported_lines, importing
 from lumen_tui.store.memory.imported_lines import LineRange
-from lumen_tui.store.memory.importing import Part, Report
+from lumen_tui.store.memory.importing import ImportPart, ImportReport
 
 LINES_KIND, FILE_KIND = "imported lines", "imported file"  # of changes
 _AGAIN = "what an import brought comes again by the same import: `import` is safe to repeat"
@@ -29,7 +29,7 @@ Side = dict[str, Any] | None
 class Imported(Done, frozen=True, kw_only=True):
     """An import that was carried out."""
 
-    report: Report
+    report: ImportReport
 
 
 def lumenflow(store: Store, *, by: str, now: float, path: str) -> Imported:
@@ -48,23 +48,25 @@ def issues(store: Store, *, by: str, now: float, path: str) -> Imported:
     return _take(store, beads.import_beads, file, by=by, now=now)
 
 
-def _take(store: Store, take: Callable[[Layout, Path, str], Report], path: Path, *, by: str, now: float) -> Imported:
+def _take(
+    store: Store, take: Callable[[Layout, Path, str], ImportReport], path: Path, *, by: str, now: float
+) -> Imported:
     """Told before its first line is added. Where it is cut off, the same import goes on where it stopped."""
     said = f"import from {path}"
     action = edits.new_action("import", (), summary=said, by=by, now=now, target=str(path))
-    with journal.Begun(store.layout) as begun:
-        begun.tell(action)
+    with journal.Transaction(store.layout) as transaction:
+        transaction.announce(action)
         report = take(store.layout, path.absolute(), times.iso(now))
         changes = [change for part in report.parts for change in _changes(store.layout, part)]
         said = f"{report.added} records imported from {path}"
         if changes:
             journal.record(store.layout, edits.new_action("import", changes, summary=said, by=by, now=now))
         else:
-            begun.drop()
+            transaction.drop()
     return Imported(summary=said, target=str(path), action_id=action.id if changes else "", report=report)
 
 
-def _changes(layout: Layout, part: Part) -> list[Change]:
+def _changes(layout: Layout, part: ImportPart) -> list[Change]:
     found = [_copied(layout, name) for name in part.copied]
     if part.size:
         lines = imported_lines.line_range(layout.root / part.target, part.at, part.size)

@@ -113,11 +113,11 @@ def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         changes = [change, *[edits.patch(node, _ended(change), by=by, now=now) for node in records.values()]]
         actions.append(edits.new_action("session.end", changes, summary=said, by=by, now=now))
-        begun.tell(actions[0])
+        transaction.announce(actions[0])
         put_session(store, change)
         return list(records.values()), b""
 
-    with journal.Begun(store.layout) as begun:
+    with journal.Transaction(store.layout) as transaction:
         try:
             nodes.change(store.layout, [found.node_id] if found.node_id else [], edit)
         except files.StoreError:

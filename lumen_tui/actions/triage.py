@@ -56,14 +56,14 @@ def promote(
             nonlocal done
             made.update({unit.discovery: unit for unit in units})
             action = _promotion(store, chosen, made, {unit.id for unit in units}, where, by=by, now=now)
-            begun.tell(action)
+            transaction.announce(action)
             done = Done(summary=action.summary, target=made[chosen[0]["id"]].id, action_id=action.id)
 
         written.extend(_add(store.layout, fresh, begin))
         return chosen, b""
 
     written: list[WorkUnit] = []
-    with journal.Begun(store.layout) as begun:
+    with journal.Transaction(store.layout) as transaction:
         try:
             nodes.change(store.layout, found, edit)
         except files.StoreError:
@@ -190,12 +190,12 @@ def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], i
             "triage.merge", [*changes, *ties], summary=said, by=by, now=now, again=done.action_id
         )  # fmt: skip
         done = Done(summary=said, target=others[0], action_id=action.id)
-        begun.tell(action)
+        transaction.announce(action)
         for tie in ties:
             relations.put_edge(store, tie)
         return chosen, b""
 
-    with journal.Begun(store.layout) as begun:
+    with journal.Transaction(store.layout) as transaction:
         node_bulk.change(store.layout, [*others, kept], edit)
     return done
 

@@ -31,12 +31,12 @@ def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> 
 
     def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         _check(store, folded, found, now)
-        begun.tell(record)
+        transaction.announce(record)
         notes.extend(_put(store, others))
         return _turned(found, node_changes, record.by, now), b""
 
     notes: list[str] = []
-    with journal.Begun(store.layout) as begun:
+    with journal.Transaction(store.layout) as transaction:
         if node_changes:
             node_bulk.change(store.layout, [change.key for change in node_changes], edit)
         else:  # some of the others take long, and the memory is not theirs to hold meanwhile

@@ -16,14 +16,14 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, locks, process
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.audit.journal import Entry
+from lumen_tui.store.audit.journal import JournalEntry
 
 _LOOKED_AT = 20  # entries before a refused one, for one that can be undone
 
 
 def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     """Take back what the operator did last in this client, or the named action of theirs. Never more than that."""
-    entry = _pick(store, journal.standing(store.layout, _whose(by, action_id)), action_id, "undo", by)
+    entry = _pick(store, journal.in_effect(store.layout, _whose(by, action_id)), action_id, "undo", by)
     try:
         _must_be_possible(entry)
         return _apply(store, entry, _turned(entry), said="undone", by=by, now=now, undoes=entry.first.id)
@@ -32,14 +32,14 @@ def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
         raise ActionError(said, candidates=error.candidates, missing=error.missing) from error
 
 
-def _turned(entry: Entry) -> list[Change]:
+def _turned(entry: JournalEntry) -> list[Change]:
     return [
         Change(kind=one.kind, key=one.key, before=one.after, after=one.before)
         for action in reversed(entry.actions) for one in reversed(action.changes)
     ]  # fmt: skip
 
 
-def _whose(by: str, action_id: str) -> journal.Mine:
+def _whose(by: str, action_id: str) -> journal.IsMine:
     """The operator's own in this client; by its id, one from anywhere, and what the engine learnt by itself."""
     return (
         (lambda action: acting.is_by_id(action.by, action.client, by))
@@ -48,7 +48,7 @@ def _whose(by: str, action_id: str) -> journal.Mine:
     )
 
 
-def _must_be_possible(entry: Entry) -> None:
+def _must_be_possible(entry: JournalEntry) -> None:
     if entry.is_open and any(process.lives(action.process) for action in entry.actions if action.process):
         raise ActionError("it is being done at this moment: try again")
     if final := next((action.final for action in entry.actions if action.final), ""):
@@ -57,9 +57,9 @@ def _must_be_possible(entry: Entry) -> None:
         raise ActionError("it changed nothing that could be put back")
 
 
-def _way_on(store: Store, entry: Entry, by: str, now: float) -> str:
+def _way_on(store: Store, entry: JournalEntry, by: str, now: float) -> str:
     """What can be undone instead of a refused one."""
-    before = _behind(journal.standing(store.layout, acting.mine(by, acting.word().client)), entry.first.id)
+    before = _behind(journal.in_effect(store.layout, acting.mine(by, acting.word().client)), entry.first.id)
     seen = list(itertools.islice(before, _LOOKED_AT))
     other = next((one.first for one in seen if _is_possible(store, one, now)), None)
     if other is not None:
@@ -70,11 +70,11 @@ def _way_on(store: Store, entry: Entry, by: str, now: float) -> str:
 
 def newest_possible(store: Store, *, by: str, client: str, now: float) -> str:
     """The id of the newest entry of an operator in a client that undo would take back; nothing where there is none."""
-    entries = itertools.islice(journal.standing(store.layout, acting.mine(by, client)), _LOOKED_AT + 1)
+    entries = itertools.islice(journal.in_effect(store.layout, acting.mine(by, client)), _LOOKED_AT + 1)
     return next((one.first.id for one in entries if _is_possible(store, one, now)), "")
 
 
-def _is_possible(store: Store, entry: Entry, now: float) -> bool:
+def _is_possible(store: Store, entry: JournalEntry, now: float) -> bool:
     try:
         _must_be_possible(entry)
         turning.must_be_possible(store, _turned(entry), now=now)
@@ -83,7 +83,7 @@ def _is_possible(store: Store, entry: Entry, now: float) -> bool:
     return True
 
 
-def _behind(entries: Iterator[Entry], action_id: str) -> Iterator[Entry]:
+def _behind(entries: Iterator[JournalEntry], action_id: str) -> Iterator[JournalEntry]:
     for entry in entries:
         if entry.first.id == action_id:
             return entries
@@ -101,7 +101,7 @@ def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     return _apply(store, entry, changes, said="done again", by=by, now=now, redoes=entry.first.id)
 
 
-def _pick(store: Store, entries: Iterator[Entry], action_id: str, verb: str, by: str) -> Entry:
+def _pick(store: Store, entries: Iterator[JournalEntry], action_id: str, verb: str, by: str) -> JournalEntry:
     if not action_id:
         entry = next(entries, None)
         if entry is None:
@@ -127,7 +127,7 @@ def _elsewhere(store: Store, verb: str, by: str) -> str:
     def mine(action: Action) -> bool:
         return action.by == by
 
-    every = journal.standing(store.layout, mine) if verb == "undo" else iter(journal.undone(store.layout, mine))
+    every = journal.in_effect(store.layout, mine) if verb == "undo" else iter(journal.undone(store.layout, mine))
     last = next((entry.first for entry in every), None)
     if last is None:
         return ""
@@ -136,7 +136,7 @@ def _elsewhere(store: Store, verb: str, by: str) -> str:
 
 
 def _apply(
-    store: Store, entry: Entry, changes: list[Change], *, said: str, by: str, now: float, undoes: str = "",
+    store: Store, entry: JournalEntry, changes: list[Change], *, said: str, by: str, now: float, undoes: str = "",
     redoes: str = "",
 ) -> Done:  # fmt: skip
     """Bring everything from each change's `before` to its `after`, after a look at all of them."""

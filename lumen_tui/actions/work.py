@@ -69,9 +69,9 @@ def new(
     def begin(units: list[WorkUnit]) -> None:
         said = f"{units[0].id} made: {units[0].title}"
         made.append(edits.new_action("wu.new", [made_change(units[0])], summary=said, by=by, now=now))
-        begun.tell(made[0])
+        transaction.announce(made[0])
 
-    with journal.Begun(store.layout) as begun:
+    with journal.Transaction(store.layout) as transaction:
         try:
             unit = work_units.add_units(store.layout, [wanted], begin)[0]
         except work_units.KeyTaken as taken:

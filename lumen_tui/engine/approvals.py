@@ -37,8 +37,8 @@ class ApprovalMonitor:
     def tend(self, now: float) -> None:
         """One pass."""
         self._stamp = stamp(self._layout.approvals)
-        for approval_id in approvals.half_away(self._layout):
-            approvals.put_away(self._layout, approval_id)
+        for approval_id in approvals.half_archived(self._layout):
+            approvals.archive(self._layout, approval_id)
         for request in approvals.every(self._layout):
             task = self._find(request.task_id)
             if task is None and self._layout.task(request.task_id).is_dir():
@@ -76,7 +76,7 @@ class ApprovalMonitor:
             self._log.add("approval_withdrawn", f"{request.role}: {request.summary}", now, task_id=request.task_id)
         except approvals.Answered as error:
             self._tell(request, error.decision, now)
-        approvals.put_away(self._layout, request.id)
+        approvals.archive(self._layout, request.id)
 
 
 def _told(layout: Layout) -> set[str]:

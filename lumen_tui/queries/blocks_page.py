@@ -37,6 +37,6 @@ def diff_of(layout: Layout, steps: tuple[Step, ...], number: int) -> str:
     try:
         old = block_files.kept_text(layout, before) if before else ""
         new = block_files.kept_text(layout, steps[at])
-    except block_files.Damaged as error:
+    except block_files.DamagedText as error:
         return f"! {error}"
     return shown_difference(old, new, f"step {before.step if before else 0}", f"step {number}")

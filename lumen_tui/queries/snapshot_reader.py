@@ -39,7 +39,7 @@ from lumen_tui.store.signals.signal_index import SignalIndex
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.kill_file import read_kill
 from lumen_tui.store.tasks.role_stats import Proposals
-from lumen_tui.store.tasks.task_archive import TaskRows
+from lumen_tui.store.tasks.task_archive import TaskList
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work.work_units import list_units, unit_files
@@ -228,7 +228,7 @@ class Reader:
         paused = pauses.words(self._pause.value, self._pauses.value, now)
         return Snapshot(
             root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
-            packets=self._packets.value, wake=self._wake.value, tasks=TaskRows(live, self.tasks.archive),
+            packets=self._packets.value, wake=self._wake.value, tasks=TaskList(live, self.tasks.archive),
             signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
             discovery_counts=self.nodes.open.counts(now), decay=self.nodes.decay_view(rule, now),
             fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),

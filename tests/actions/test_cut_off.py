@@ -153,14 +153,14 @@ def test_a_verb_killed_between_two_writes_is_undone_as_a_whole_or_mended_by_the_
 
 
 def _standing(desk: Desk) -> list[str]:
-    return [one.first.id for one in journal.standing(desk.store.layout, lambda action: action.by == "ana")]
+    return [one.first.id for one in journal.in_effect(desk.store.layout, lambda action: action.by == "ana")]
 
 
 def test_an_action_that_is_being_done_by_somebody_alive_is_left_alone(desk):
     node = desk.discovery()
-    action = next(iter(journal.standing(desk.store.layout, lambda _: True))).first
-    with journal.Begun(desk.store.layout) as begun:
-        begun.tell(action)
+    action = next(iter(journal.in_effect(desk.store.layout, lambda _: True))).first
+    with journal.Transaction(desk.store.layout) as transaction:
+        transaction.announce(action)
         assert journal.open_entries(desk.store.layout) == []
         assert [one for one in examine(desk.store, now=NOW).findings if one.check == "unfinished actions"] == []
     assert desk.node(node)

@@ -125,7 +125,7 @@ def test_an_import_is_one_entry_that_is_undone_as_a_whole(desk, tmp_path):
 def test_undo_of_an_import_refuses_where_something_builds_on_it(desk, tmp_path):
     desk.do("import.lumenflow", path=str(folder(tmp_path)))
     (tmp_path / "project" / ".lumenflow" / "memory" / "memory.jsonl").write_bytes(b"")
-    entry = next(journal.standing(desk.store.layout, lambda _: True))
+    entry = next(journal.in_effect(desk.store.layout, lambda _: True))
     desk.do("decay.pin", node_ids="mem-5dcc")
     before = desk.node("mem-5dcc")
     with pytest.raises(ActionError, match="mem-5dcc was changed since it was imported"):
@@ -137,7 +137,7 @@ def test_an_import_that_was_moved_by_a_rewrite_is_found_again(desk, tmp_path):
     gone = desk.do("signal.send", message="before it").action_id
     desk.do("import.lumenflow", path=str(folder(tmp_path)))
     kept = desk.do("signal.send", message="behind it").target
-    imported = list(journal.standing(desk.store.layout, lambda _: True))[1].first
+    imported = list(journal.in_effect(desk.store.layout, lambda _: True))[1].first
     desk.do("undo", action_id=gone)
     desk.do("undo", action_id=imported.id)
     assert [_field(line, "id") for line in desk.store.signals.lines()] == [kept]
@@ -186,12 +186,12 @@ def test_every_verb_that_writes_leaves_an_entry(desk):
     assert plain.keys() <= VERBS.keys()
     for verb, arguments in plain.items():
         done = desk.do(verb, **arguments)
-        newest = next(journal.standing(desk.store.layout, lambda action: action.by == "ana"))
+        newest = next(journal.in_effect(desk.store.layout, lambda action: action.by == "ana"))
         assert verb in {action.verb for action in newest.actions}
         assert done.action_id in {action.id for action in newest.actions}
     for _ in plain:
         assert desk.do("undo").summary.startswith("undone")
-    newest = next(journal.standing(desk.store.layout, lambda action: action.by == "ana"))
+    newest = next(journal.in_effect(desk.store.layout, lambda action: action.by == "ana"))
     assert newest.first.verb == "wu.new"
 
 

@@ -75,7 +75,7 @@ class Acts:
         self.not_again: dict[str, str] = {}  # why redo refused, and what was done
 
     def standing(self) -> list[str]:
-        mine = journal.standing(self.desk.store.layout, lambda action: action.by == "ana")
+        mine = journal.in_effect(self.desk.store.layout, lambda action: action.by == "ana")
         return [entry.first.id for entry in mine if entry.first.id not in self.refused]
 
     def act(self) -> None:
@@ -143,7 +143,7 @@ class Acts:
 
     def _must_be_documented(self, newest: str, why: str) -> None:
         assert "not undone, as" in why
-        mine = journal.standing(self.desk.store.layout, lambda action: action.by == "ana")
+        mine = journal.in_effect(self.desk.store.layout, lambda action: action.by == "ana")
         entry = next(one for one in mine if one.first.id == newest)
         final = any(action.final for action in entry.actions)
         assert final or self.held, ("refused without a word of its own", self.verbs.get(newest), why, self.done)

@@ -81,7 +81,7 @@ def test_an_answer_that_was_taken_stays(store, ask):
 
 def test_too_late_is_no(store, ask):
     request = ask()
-    with pytest.raises(approvals.Overdue):
+    with pytest.raises(approvals.DeadlinePassed):
         approvals.decide(store.layout, request, answer(request), NOW + 3600)
     found = approvals.decision(store.layout, request.id)
     assert found

@@ -48,7 +48,7 @@ def test_an_answer_can_be_taken_back_until_a_worker_acted_on_it(store, ask, do):
     assert approvals.take(store.layout, request, 1, NOW + 61)
     with pytest.raises(ActionError, match="a worker has acted on this answer already at 2027-"):
         do("undo")
-    approvals.put_away(store.layout, request.id)
+    approvals.archive(store.layout, request.id)
     with pytest.raises(ActionError, match="a worker has acted on this answer already"):
         do("undo")
     found = approvals.decision(store.layout, request.id)

@@ -26,8 +26,8 @@ def told(mind, session):
     return session
 
 
-def entries_of(mind, by: str) -> list[journal.Entry]:
-    return list(journal.standing(mind.layout, lambda action: action.by == by))
+def entries_of(mind, by: str) -> list[journal.JournalEntry]:
+    return list(journal.in_effect(mind.layout, lambda action: action.by == by))
 
 
 def learn(mind, monkeypatch, *words: str) -> None:

@@ -150,7 +150,7 @@ def test_a_kill_at_any_write_is_undone_to_what_was(desk, verb, sampled):
             if verb == "cleanup.signals":
                 desk.do("undo")
             continue
-        if any(True for _ in journal.standing(desk.layout, lambda action: action.by == "ana")):
+        if any(True for _ in journal.in_effect(desk.layout, lambda action: action.by == "ana")):
             desk.do("undo")
         assert {reader: desk.unread(reader) for reader in READERS} == unread, point
 

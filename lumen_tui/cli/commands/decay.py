@@ -16,7 +16,7 @@ from lumen_tui.cli.session import Session, document, say, table, talk, told
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.store.memory.age_index import AgeIndex
-from lumen_tui.store.signals.judging import Counts
+from lumen_tui.store.signals.retention import CleanupCounts
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group, Parser
@@ -224,7 +224,7 @@ class Progress:
         print(f"\r{percent} %" if percent < 100 else "\r     \r", end="", file=sys.stderr, flush=True)
 
 
-def _looked(session: Session, given: dict[str, Any]) -> Counts:
+def _looked(session: Session, given: dict[str, Any]) -> CleanupCounts:
     try:
         return cleanup.signal_plan(session.store, now=session.now, **given, watch=Progress())
     except ValueError as error:
@@ -238,7 +238,7 @@ def run_signals(session: Session, args: Namespace) -> int:
         counts = _looked(session, given)
     else:
         done = session.perform("cleanup.signals", **given, force=args.force, watch=Progress())
-        counts = done.counts if isinstance(done, cleanup.Cleaned) else Counts()
+        counts = done.counts if isinstance(done, cleanup.Cleaned) else CleanupCounts()
     facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
     if args.json:
         document({"dry_run": args.dry_run, **facts, **({} if done is None else {"summary": done.summary})})

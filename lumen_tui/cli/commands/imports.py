@@ -11,7 +11,7 @@ import msgspec
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.storage.files import NotWritten
 from lumen_tui.storage.redaction import PROCESS
-from lumen_tui.store.memory.importing import Part, Report
+from lumen_tui.store.memory.importing import ImportPart, ImportReport
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
@@ -59,7 +59,7 @@ def _run(session: Session, args: Namespace, verb: str) -> int:
     return _code(report)
 
 
-def _code(report: Report) -> int:
+def _code(report: ImportReport) -> int:
     """2 where it was no such file at all: not one line of it can be used."""
     used = report.added + sum(part.present for part in report.parts)
     return 2 if report.quarantined and not used else 0
@@ -73,7 +73,7 @@ def _tell_of_triage(session: Session) -> None:
         talk(f"{what} in triage: `lumen-tui triage` goes through them, `lumen-tui` shows them")
 
 
-def _show(part: Part) -> None:
+def _show(part: ImportPart) -> None:
     name = Path(part.source).name
     say(
         f"{name} → {part.target}: {part.read} read, {part.added} added, {part.present} there already"

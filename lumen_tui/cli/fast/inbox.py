@@ -10,7 +10,7 @@ from lumen_tui.cli.fast import light
 from lumen_tui.model import lanes, times
 from lumen_tui.storage import files
 from lumen_tui.store.signals import inbox
-from lumen_tui.store.signals.inbox import Page
+from lumen_tui.store.signals.inbox import InboxPage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _count(root: str, wish: Wish) -> int:
     return index.unread
 
 
-def _print_json(page: Page) -> None:
+def _print_json(page: InboxPage) -> None:
     import json
 
     print(json.dumps([signal for _, signal in page.found], indent=1))
@@ -106,7 +106,7 @@ def _row(signal: dict[str, Any], now: float) -> str:
     return head + "\n    " + body.replace("\n", "\n    ")
 
 
-def _tell(page: Page, wish: Wish) -> None:
+def _tell(page: InboxPage, wish: Wish) -> None:
     if page.damaged:
         print(f"{page.damaged} damaged line(s) in memory/signals.jsonl were passed over", file=sys.stderr)
     if page.more:
@@ -115,7 +115,7 @@ def _tell(page: Page, wish: Wish) -> None:
         print(f"nothing unread for {light.one_line(wish.reader)}", file=sys.stderr)
 
 
-def _try_to_mark(path: str, page: Page, wish: Wish, now: float) -> None:
+def _try_to_mark(path: str, page: InboxPage, wish: Wish, now: float) -> None:
     """Mark as read; what was shown was shown, so where it cannot be marked that is a warning."""
     try:
         _mark(path, page, wish, now)
@@ -123,7 +123,7 @@ def _try_to_mark(path: str, page: Page, wish: Wish, now: float) -> None:
         print(f"lumen-tui: nothing was marked as read: {error}", file=sys.stderr)
 
 
-def _mark(path: str, page: Page, wish: Wish, now: float) -> None:
+def _mark(path: str, page: InboxPage, wish: Wish, now: float) -> None:
     """One receipt for everything where everything unread was shown, else one for each."""
     if page.newest and not page.more and wish.filter() is None:
         signal_id, offset = page.newest

@@ -13,7 +13,7 @@ from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.audit.journal import Entry
+from lumen_tui.store.audit.journal import JournalEntry
 
 _VERBS = registry.VERBS  # what undo needs of a verb stands beside it, and is known once all of them are
 
@@ -29,7 +29,7 @@ def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         yield Finding("unfinished actions", "actions.jsonl", fault, hint, mendable=True, mended=mended)
 
 
-def _mend(store: Store, entry: Entry, now: float) -> str:
+def _mend(store: Store, entry: JournalEntry, now: float) -> str:
     """What was done about it; nothing where that cannot be."""
     begun = [action for action in entry.actions if action.stage == Stage.BEGUN]
     try:
@@ -43,12 +43,12 @@ def _mend_one(store: Store, action: Action, now: float) -> str:
     lines = journal.begun_lines(action)
     stands = [_stands(store, change) for change in action.changes]
     if stands and all(stands):
-        journal.tell_end(store.layout, lines, Stage.DONE)
+        journal.record_end(store.layout, lines, Stage.DONE)
         return "all of it stands: it counts as done"
     if any(stands):
         turned = [Change(change.kind, change.key, change.after, change.before) for change in reversed(action.changes)]
         turning.put_back(store, turned, by=action.by, now=now)
-    journal.tell_end(store.layout, lines, Stage.DROPPED)
+    journal.record_end(store.layout, lines, Stage.DROPPED)
     return "taken back" if any(stands) else "nothing of it stands: it does not count"
 
 

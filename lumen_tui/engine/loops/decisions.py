@@ -25,7 +25,7 @@ def entries(layout: Layout, packets: Sequence[Packet], mark: str) -> list[str]:
     if before is None:
         return []
     since = times.epoch(before.completed_at)
-    acts = (entry.first for entry in islice(journal.standing(layout, lambda _: True), _LOOKED_AT))
+    acts = (entry.first for entry in islice(journal.in_effect(layout, lambda _: True), _LOOKED_AT))
     newer = takewhile(lambda act: times.epoch(act.at) > since, acts)
     lines = [_said(act) for act in newer if act.verb in _VERBS]
     return [fence(bounded("\n".join(lines[::-1]), MOST), "what persons decided of discoveries", mark)] if lines else []

@@ -28,7 +28,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.role_stats import RoleIndex
-from lumen_tui.store.tasks.task_records import BadTask, decode_safe, read_json, read_spec
+from lumen_tui.store.tasks.task_records import DamagedTask, decode_safe, read_json, read_spec
 
 # tools whose result names an id
 MAKERS = ("discover", "remember", "signal", "create_task", "checkpoint", "propose", "relay_submit")
@@ -199,7 +199,7 @@ class LineageLinks:
                 return None
             run, ended = read_json(folder / "run.json", Run), read_json(folder / "exit.json", Exit)
             return TaskParts(read_spec(folder), run, ended, folder)
-        except (ids.BadId, BadTask, files.StoreError, OSError):
+        except (ids.BadId, DamagedTask, files.StoreError, OSError):
             return None
 
     def calls(self, name: str) -> tuple[CreatingCall, ...]:

@@ -20,7 +20,7 @@ from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.tasks.task_records import BadTask, read_json, read_spec
+from lumen_tui.store.tasks.task_records import DamagedTask, read_json, read_spec
 
 LONGEST = 20_000  # characters of one document; of longer ones the beginning
 _PRIORITIES = {"P0": 0.95, "P1": 0.8, "P2": 0.5, "P3": 0.3}
@@ -179,7 +179,7 @@ def task(folder: Path) -> Document:
     try:
         spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
         result = (files.read(folder / "result.md", 4 * LONGEST) or b"").decode(errors="replace")
-    except (BadTask, files.StoreError, OSError):
+    except (DamagedTask, files.StoreError, OSError):
         spec, ended, result = Spec(id=folder.name, objective=""), None, ""
     ended = ended or Exit(task_id=folder.name, status="lost", finished_at="")
     return Document(

@@ -31,7 +31,7 @@ class Answered(Exception):
         self.decision = decision
 
 
-class Overdue(Exception):
+class DeadlinePassed(Exception):
     """The time for an answer is over; the refusal that says so has been written."""
 
 
@@ -111,14 +111,14 @@ def _render(record: msgspec.Struct) -> bytes:
 
 
 def decide(layout: Layout, request: Approval, answer: Decision, now: float) -> None:
-    """Write the one answer. Answered where there is one; Overdue where a person's answer comes too late."""
+    """Write the one answer. Answered where there is one; DeadlinePassed where a person's answer comes too late."""
     with locks.waiting_lock(layout.lock(_LOCK)):
         if there := decision(layout, request.id):
             raise Answered(there)
         late = not answer.ended and now >= request.expires
         files.replace(decision_path(layout, request.id), _render(expiry(request, now) if late else answer))
     if late:
-        raise Overdue(request.expires_at)
+        raise DeadlinePassed(request.expires_at)
 
 
 def expiry(request: Approval, now: float) -> Decision:
@@ -207,7 +207,7 @@ def all_ids(layout: Layout) -> list[str]:
     return [*_requests(_names(layout.approvals)), *_requests(_names(layout.done_approvals))]
 
 
-def put_away(layout: Layout, approval_id: str) -> None:
+def archive(layout: Layout, approval_id: str) -> None:
     """Move a request and what belongs to it to `done`; the request first, for without its answer it would be open."""
     directories.make_folder(layout.done_approvals)
     for path in (layout.approval(approval_id), decision_path(layout, approval_id), acted_path(layout, approval_id)):
@@ -215,7 +215,7 @@ def put_away(layout: Layout, approval_id: str) -> None:
             directories.move(path, layout.done_approvals / path.name)
 
 
-def half_away(layout: Layout) -> set[str]:
+def half_archived(layout: Layout) -> set[str]:
     """Ids of which a kill left parts behind when they were put away."""
     names = _names(layout.approvals)
     parts = {name.partition(".")[0] for name in names if name.endswith((_DECISION, _ACTED)) and name[0] != "."}

@@ -1,7 +1,7 @@
-"""The actions journal: what an operator did, with all that is needed to take it back after a restart.
+"""The actions journal: what operators did, with all that is needed to undo it after a restart.
 
-An action that takes several writes is told before the first of them, as `begun` and with its changes, and its end after
-the last. So whatever is killed when, what was begun is known here, and nothing is done that is not.
+An action of several writes is recorded as `begun`, with its changes, before the first of them, and its end after the
+last. So whatever is killed at whatever point, everything that was begun is known here.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from lumen_tui.storage import backwards, files, process, stages
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
 
-Part = TypeVar("Part", Action, Deed)  # as it stands, or as a list shows it
+Part = TypeVar("Part", Action, Deed)  # whole, or as a list shows it
 _PART_BYTES = files.MAX_LINE * 3 // 4  # of changes in one line
 _decode = msgspec.json.Decoder(Action).decode
 
 
-class Entry(NamedTuple):
-    """What one word of an operator did: one action, or several of a group, the first one first."""
+class JournalEntry(NamedTuple):
+    """What one command of an operator did: one action, or several of a group, the first one first."""
 
     actions: tuple[Action, ...]
 
@@ -38,17 +38,17 @@ class Entry(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether it was begun and its end was not told."""
+        """Whether it was begun and has no recorded end."""
         return any(action.stage == Stage.BEGUN for action in self.actions)
 
 
-Mine = Callable[[Action], bool]
+IsMine = Callable[[Action], bool]
 
 
 def action_lines(action: Action) -> bytes:
-    """The action as journal lines: one, or several under the same id where its changes do not fit one.
+    """Return the action as journal lines: one, or several under the same id where its changes do not fit one.
 
-    Its summary holds no secret, not even of a record that is kept as it was given.
+    Its summary never holds a secret, even where the record itself is stored unredacted.
     """
     action = msgspec.structs.replace(action, summary=redact(action.summary))
     parts: list[list[Change]] = [[]]
@@ -64,7 +64,7 @@ def action_lines(action: Action) -> bytes:
 
 
 def begun_lines(action: Action) -> bytes:
-    """The same for an action that takes further writes: whoever appends these tells its end as well."""
+    """Return the lines of an action that takes further writes; whoever appends them records its end as well."""
     return action_lines(msgspec.structs.replace(action, stage=Stage.BEGUN, process=stages.myself()))
 
 
@@ -73,62 +73,61 @@ def record(layout: Layout, *actions: Action) -> None:
     files.append(layout.actions, b"".join([action_lines(action) for action in actions]))
 
 
-class Begun:
-    """`with Begun(layout) as begun`: an action that is told once in the block, before its first write, and its end
-    with the block.
+class Transaction:
+    """A context in which one action is announced before its first write; its end is recorded with the block.
 
-    An error from the block means that nothing of it stands: where it wrote more than once, it has put the first back.
+    An error from the block means that nothing of it remains: a block that writes more than once puts the first back.
     """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._lines = b""
 
-    def tell(self, action: Action) -> None:
-        """Say what is being done. StoreError where that cannot be told: nothing may be done then."""
+    def announce(self, action: Action) -> None:
+        """Record what is about to be done. StoreError where that cannot be written: nothing may be done then."""
         if not self._lines:
             lines = begun_lines(action)
             files.append(self._layout.actions, lines)
             self._lines = lines
 
     def drop(self) -> None:
-        """Say that nothing came of it."""
-        tell_end(self._layout, self._lines, Stage.DROPPED)
+        """Record that the action did not happen."""
+        record_end(self._layout, self._lines, Stage.DROPPED)
         self._lines = b""
 
-    def __enter__(self) -> Begun:
+    def __enter__(self) -> Transaction:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._lines and (kind is None or issubclass(kind, Exception)):
-            tell_end(self._layout, self._lines, Stage.DROPPED if kind else Stage.DONE)
+            record_end(self._layout, self._lines, Stage.DROPPED if kind else Stage.DONE)
 
 
 @contextmanager
 def carrying_out(layout: Layout, action: Action) -> Iterator[None]:
-    """Tell that an action begins, let the block write what it changes, and tell its end: see `Begun`."""
-    with Begun(layout) as begun:
-        begun.tell(action)
+    """Record that an action begins, let the block write its changes, and record its end: see `Transaction`."""
+    with Transaction(layout) as transaction:
+        transaction.announce(action)
         yield
 
 
-def tell_end(layout: Layout, lines: bytes, stage: str) -> None:
-    """Say how the action that began with these lines ended. On a full disk it stays open, which the doctor mends."""
+def record_end(layout: Layout, lines: bytes, stage: str) -> None:
+    """Record how the action that began with these lines ended. On a full disk it stays open for the doctor."""
     with contextlib.suppress(files.StoreError):
         files.append(layout.actions, stages.end_of(lines, stage), durable=False)
 
 
 def actions(layout: Layout) -> Iterator[Action]:
-    """Every action, oldest first, its parts joined; those of which nothing stands are left out."""
-    found: dict[str, Action] = {}
+    """Yield every action, oldest first, its parts joined; dropped ones are left out."""
+    by_id: dict[str, Action] = {}
     for part in Journal(layout.actions).records(Action):
-        there = found.get(part.id)
+        earlier = by_id.get(part.id)
         if part.stage in (Stage.DONE, Stage.DROPPED):
-            if there is not None:
-                found[part.id] = msgspec.structs.replace(there, stage=part.stage)
+            if earlier is not None:
+                by_id[part.id] = msgspec.structs.replace(earlier, stage=part.stage)
         else:
-            found[part.id] = part if there is None else _merged(part, there)
-    return (one for one in found.values() if one.stage != Stage.DROPPED)
+            by_id[part.id] = part if earlier is None else _merged(part, earlier)
+    return (action for action in by_id.values() if action.stage != Stage.DROPPED)
 
 
 def _merged(later: Action, earlier: Action) -> Action:
@@ -136,33 +135,33 @@ def _merged(later: Action, earlier: Action) -> Action:
 
 
 def joined(parts: Iterable[Part], merged: Callable[[Part, Part], Part]) -> Iterator[Part]:
-    """Neighbours of one id as one: an action whose changes take several lines. What ended is told in its stage.
+    """Join neighbours of one id, actions whose changes take several lines; their stage says whether they ended.
 
     `parts` come from the end of the journal, `merged` gets (later, earlier).
     """
     ended: dict[str, str] = {}
-    held: Part | None = None
+    pending: Part | None = None
     for part in parts:
         if part.stage in (Stage.DONE, Stage.DROPPED):
             ended[part.id] = part.stage
             continue
-        if held is not None and held.id == part.id:
-            held = msgspec.structs.replace(merged(held, part), stage=held.stage)
+        if pending is not None and pending.id == part.id:
+            pending = msgspec.structs.replace(merged(pending, part), stage=pending.stage)
             continue
-        if held is not None:
-            yield held
-        held = msgspec.structs.replace(part, stage=ended.pop(part.id, part.stage))
-    if held is not None:
-        yield held
+        if pending is not None:
+            yield pending
+        pending = msgspec.structs.replace(part, stage=ended.pop(part.id, part.stage))
+    if pending is not None:
+        yield pending
 
 
 def newest_first(layout: Layout) -> Iterator[Action]:
-    """Every action from the last one back, its parts joined; those of which nothing stands are left out."""
-    return (one for one in joined(newest_parts(layout, _decode), _merged) if one.stage != Stage.DROPPED)
+    """Yield every action, newest first, its parts joined; dropped ones are left out."""
+    return (action for action in joined(newest_parts(layout, _decode), _merged) if action.stage != Stage.DROPPED)
 
 
 def newest_parts(layout: Layout, decode: Callable[[bytes], Part]) -> Iterator[Part]:
-    """What `decode` makes of each line, the last one first; damaged lines are passed over."""
+    """Yield what `decode` makes of each line, the last one first; damaged lines are skipped."""
     try:
         fd = files.open_plain(layout.actions)
     except FileNotFoundError:
@@ -178,62 +177,64 @@ def newest_parts(layout: Layout, decode: Callable[[bytes], Part]) -> Iterator[Pa
         os.close(fd)
 
 
-def _entries(found: Iterable[Action]) -> Iterator[Entry | Action]:
-    """Groups as one entry, where their first action stands; a turning (an undo or a redo) as it is."""
+def _entries(newest_actions: Iterable[Action]) -> Iterator[JournalEntry | Action]:
+    """Yield groups as one entry, at the place of their first action, and undos and redos as they are."""
     waiting: dict[str, list[Action]] = {}
-    for action in found:
+    for action in newest_actions:
         if action.undoes or action.redoes:
             yield action
         elif action.group and action.group != action.id:
             waiting.setdefault(action.group, []).append(action)
         else:
-            yield Entry((action, *reversed(waiting.pop(action.id, []))))
+            yield JournalEntry((action, *reversed(waiting.pop(action.id, []))))
 
 
-def _turns(action: Action) -> bool:
-    """Whether an undo or a redo was carried through: one that was cut off is done by the next."""
+def _is_complete(action: Action) -> bool:
+    """Return whether an undo or a redo was completed: one that was cut off is finished by the next."""
     return action.stage != Stage.BEGUN
 
 
-def standing(layout: Layout, mine: Mine) -> Iterator[Entry]:
-    """What was done and not taken back since, of those whose first action is `mine`, the newest first."""
-    undone: dict[str, bool] = {}  # by action: whether its newest turning was an undo
-    for one in _entries(newest_first(layout)):
-        if isinstance(one, Action):
-            if _turns(one):
-                undone.setdefault(one.undoes or one.redoes, bool(one.undoes))
-        elif mine(one.first) and not undone.get(one.first.id):
-            yield one
+def in_effect(layout: Layout, mine: IsMine) -> Iterator[JournalEntry]:
+    """Yield what was done and not undone since, where the first action is `mine`, the newest first."""
+    undone: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
+    for entry in _entries(newest_first(layout)):
+        if isinstance(entry, Action):
+            if _is_complete(entry):
+                undone.setdefault(entry.undoes or entry.redoes, bool(entry.undoes))
+        elif mine(entry.first) and not undone.get(entry.first.id):
+            yield entry
 
 
-def undone(layout: Layout, mine: Mine) -> list[Entry]:
-    """What was taken back and can be done again, the one taken back last first.
+def undone(layout: Layout, mine: IsMine) -> list[JournalEntry]:
+    """Return what was undone and can be redone, the last undone first.
 
     A new action makes what was undone before it final, as in an editor.
     """
-    turned: dict[str, bool] = {}  # by action, the one turned last first
-    found: dict[str, Entry] = {}
+    turned: dict[str, bool] = {}  # by action, the last undone or redone first
+    entries: dict[str, JournalEntry] = {}
     fresh = True  # whether no new action of mine came since
-    for one in _entries(newest_first(layout)):
-        if isinstance(one, Action):
-            if _turns(one) and fresh and mine(one):
-                turned.setdefault(one.undoes or one.redoes, bool(one.undoes))
-        elif mine(one.first):
+    for entry in _entries(newest_first(layout)):
+        if isinstance(entry, Action):
+            if _is_complete(entry) and fresh and mine(entry):
+                turned.setdefault(entry.undoes or entry.redoes, bool(entry.undoes))
+        elif mine(entry.first):
             fresh = False
-            found[one.first.id] = one
-            if all(name in found for name in turned):
+            entries[entry.first.id] = entry
+            if all(name in entries for name in turned):
                 break
-    return [found[name] for name, is_undone in turned.items() if is_undone and name in found]
+    return [entries[name] for name, is_undone in turned.items() if is_undone and name in entries]
 
 
-def open_entries(layout: Layout) -> list[Entry]:
-    """What was begun by a process that is gone, and has no end: it was killed, or the disk was full."""
-    found = [one for one in _entries(newest_first(layout)) if isinstance(one, Entry) and one.is_open]
-    return [one for one in found if not any(process.lives(action.process) for action in one.actions)]
+def open_entries(layout: Layout) -> list[JournalEntry]:
+    """Return what a process that is gone began and did not end: it was killed, or the disk was full."""
+    unfinished = [
+        entry for entry in _entries(newest_first(layout)) if isinstance(entry, JournalEntry) and entry.is_open
+    ]
+    return [entry for entry in unfinished if not any(process.lives(action.process) for action in entry.actions)]
 
 
 def last_change(layout: Layout, kind: str, key: str) -> Action | None:
-    """The newest action that changed this thing."""
+    """Return the newest action that changed this thing; None where there is none."""
     for action in newest_first(layout):
         if any(change.kind == kind and change.key == key for change in action.changes):
             return action

@@ -34,7 +34,7 @@ def _texts(layout: Layout, number: int | None) -> dict[str, bytes]:
         raise LookupError(number)
     try:
         return versions.contents(layout, found)
-    except versions.Damaged as error:
+    except versions.DamagedVersion as error:
         raise files.StoreError(str(error)) from error
 
 

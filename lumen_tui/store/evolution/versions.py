@@ -43,7 +43,7 @@ class Version(msgspec.Struct, frozen=True):
     schema: int = 1
 
 
-class Damaged(Exception):
+class DamagedVersion(Exception):
     """A version whose kept files are gone or are not what their hashes say."""
 
 
@@ -118,12 +118,14 @@ def record(layout: Layout, texts: Texts, metrics: Metrics, *, by: str, why: str,
 
 
 def contents(layout: Layout, version: Version) -> dict[str, bytes]:
-    """The files of a version, each checked against its hash. Damaged where that fails."""
+    """The files of a version, each checked against its hash. DamagedVersion where that fails."""
     found = {}
     for target, wanted in version.files.items():
         data = keeper(layout, version.kept).give(version.version, target)
         if data is None or hashlib.sha256(data).hexdigest() != wanted:
-            raise Damaged(f"version {version.version}: {target} is {'gone' if data is None else 'not what was kept'}")
+            raise DamagedVersion(
+                f"version {version.version}: {target} is {'gone' if data is None else 'not what was kept'}"
+            )
         found[target] = data
     return found
 

@@ -17,7 +17,7 @@ from lumen_tui.model.ids import short_hash
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import importing
-from lumen_tui.store.memory.importing import Report, Source
+from lumen_tui.store.memory.importing import ImportReport, SourceLine
 
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 _IN_THE_NODE = ("id", "title", "description", "created_at", "updated_at")
@@ -32,10 +32,10 @@ def issues_file(path: Path) -> Path | None:
     return next((path / name for name in names if (path / name).is_file()), None)
 
 
-def import_beads(layout: Layout, path: Path, now: str) -> Report:
+def import_beads(layout: Layout, path: Path, now: str) -> ImportReport:
     """Import the issues of one file, and their dependencies as relationships."""
-    issues: list[Source] = []
-    edges: list[Source] = []
+    issues: list[SourceLine] = []
+    edges: list[SourceLine] = []
     for source in importing.read_lines(path):
         if not source.line:
             continue
@@ -49,10 +49,10 @@ def import_beads(layout: Layout, path: Path, now: str) -> Report:
         importing.add_lines(layout, layout.memory, path, issues, now),
         importing.add_lines(layout, layout.relationships, path, edges, now),
     ]
-    return Report(kind="beads", path=str(path), parts=parts)
+    return ImportReport(kind="beads", path=str(path), parts=parts)
 
 
-def _issue(source: Source) -> dict[str, Any] | None:
+def _issue(source: SourceLine) -> dict[str, Any] | None:
     """Return the issue in a line; None where there is none, with the reason set on `source`."""
     try:
         issue = msgspec.json.decode(source.line)
@@ -66,11 +66,11 @@ def _issue(source: Source) -> dict[str, Any] | None:
     return dict(issue)
 
 
-def _line(source: Source, record: dict[str, Any]) -> Source:
+def _line(source: SourceLine, record: dict[str, Any]) -> SourceLine:
     line = msgspec.json.encode(record)
     if len(line) > files.MAX_READ_LINE:
-        return Source(source.number, source.line, "the issue is longer than 1 MiB")
-    return Source(source.number, line)
+        return SourceLine(source.number, source.line, "the issue is longer than 1 MiB")
+    return SourceLine(source.number, line)
 
 
 def node_id(beads_id: str) -> str:

@@ -25,7 +25,7 @@ _MOST_BYTES = 8 * MOST_LIMIT  # of a file that is read at all
 _KNOWN = {"step": int, "description": str, "limit": int, "read_only": bool, "locked": str, "label": str}
 
 
-class Damaged(files.StoreError):
+class DamagedText(files.StoreError):
     """A stored text is gone, or does not match its hash."""
 
 
@@ -176,17 +176,17 @@ def keep_text(layout: Layout, text: str) -> str:
 
 
 def kept_text(layout: Layout, step: Step) -> str:
-    """Return the text of a step, byte for byte. Damaged where it is missing or altered."""
+    """Return the text of a step, byte for byte. DamagedText where it is missing or altered."""
     return "" if step.how == "removed" else text_at(layout, step.text)
 
 
 def text_at(layout: Layout, digest: str) -> str:
-    """Return the text with this hash. Damaged where it is missing or altered."""
+    """Return the text with this hash. DamagedText where it is missing or altered."""
     path = text_path(layout, digest)
     data = files.read(path, _MOST_BYTES)
     if data is None or hashlib.sha256(data).hexdigest() != digest:
         damage = "is gone" if data is None else "is not what was kept"
-        raise Damaged(f"{path} {damage}: steps with that text cannot be put back, all others can")
+        raise DamagedText(f"{path} {damage}: steps with that text cannot be put back, all others can")
     return data.decode()
 
 

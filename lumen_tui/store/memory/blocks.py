@@ -30,7 +30,7 @@ from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import block_files
-from lumen_tui.store.memory.block_files import Damaged, OnDisk
+from lumen_tui.store.memory.block_files import DamagedText, OnDisk
 
 LOCK = "blocks"
 HAND = "a person"  # who edited a file by hand
@@ -110,7 +110,7 @@ def _recorded(layout: Layout, name: str, last: Step | None) -> Block:
     """Return the block of the last step; without a text where even that is gone."""
     try:
         return as_block(last, name, block_files.kept_text(layout, last) if last else "")
-    except Damaged:
+    except DamagedText:
         return as_block(last, name)
 
 
@@ -154,7 +154,7 @@ def _finish(layout: Layout, history: History) -> None:
     """Carry out a step whose writer was killed after announcing it."""
     if not layout.block_pending.exists():
         return
-    with contextlib.suppress(Damaged):  # else it never began: its text is stored first, and the note written whole
+    with contextlib.suppress(DamagedText):  # else it never began: its text is stored first, and the note written whole
         if (step := pending(layout)) is not None:
             _carry_out(layout, step, block_files.kept_text(layout, step), history)
     directories.remove(layout.block_pending)
@@ -274,7 +274,7 @@ def _check_base(layout: Layout, now: Block, base: int | None, history: History) 
 def _text_of(layout: Layout, step: Step) -> str:
     try:
         return block_files.kept_text(layout, step)
-    except Damaged:
+    except DamagedText:
         return ""
 
 

@@ -28,7 +28,7 @@ _KEPT_BYTES = 8 * 1024  # of a damaged line; its source is still there
 _MOST_NAMED = 20  # damaged lines that a report names
 
 
-class Source(msgspec.Struct):
+class SourceLine(msgspec.Struct):
     """One line of a source file, or where `reason` is set, a line that cannot be used. `number` counts from 1."""
 
     number: int
@@ -36,7 +36,7 @@ class Source(msgspec.Struct):
     reason: str = ""
 
 
-class Part(msgspec.Struct):
+class ImportPart(msgspec.Struct):
     """The result for one source file. Counts are of lines or files."""
 
     source: str
@@ -52,12 +52,12 @@ class Part(msgspec.Struct):
     copied: list[str] = []  # files that were added, below the state folder
 
 
-class Report(msgspec.Struct):
+class ImportReport(msgspec.Struct):
     """What an import did."""
 
     kind: str
     path: str
-    parts: list[Part] = []
+    parts: list[ImportPart] = []
 
     @property
     def added(self) -> int:
@@ -70,7 +70,7 @@ class Report(msgspec.Struct):
         return sum(part.quarantined for part in self.parts)
 
 
-def read_lines(path: Path) -> Iterator[Source]:
+def read_lines(path: Path) -> Iterator[SourceLine]:
     """Yield the lines of a foreign file, overlong ones marked; no more than one line is in memory."""
     number = 0
     tail = b""
@@ -88,13 +88,13 @@ def read_lines(path: Path) -> Iterator[Source]:
         yield _source(number + 1, tail, cut)
 
 
-def _source(number: int, line: bytes, cut: bool) -> Source:
+def _source(number: int, line: bytes, cut: bool) -> SourceLine:
     if cut or len(line) > files.MAX_READ_LINE:
-        return Source(number, line[:_KEPT_BYTES], "the line is longer than 1 MiB")
-    return Source(number, (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip())
+        return SourceLine(number, line[:_KEPT_BYTES], "the line is longer than 1 MiB")
+    return SourceLine(number, (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip())
 
 
-def checked(sources: Iterable[Source], why_not: Callable[[bytes], str]) -> Iterator[Source]:
+def checked(sources: Iterable[SourceLine], why_not: Callable[[bytes], str]) -> Iterator[SourceLine]:
     """Yield the sources that are not blank, each with the reason why it cannot be used, if any."""
     for source in sources:
         if source.line and not source.reason:
@@ -122,13 +122,13 @@ def why_not(*needed: str) -> Callable[[bytes], str]:
     return test
 
 
-def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Source], now: str) -> Part:
+def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[SourceLine], now: str) -> ImportPart:
     """Append what is new to the journal `target`, under its lock, in one batch; quarantine what cannot be used."""
-    part = Part(source=str(source), target=str(target.relative_to(layout.root)))
-    bad: list[Source] = []
+    part = ImportPart(source=str(source), target=str(target.relative_to(layout.root)))
+    bad: list[SourceLine] = []
     with files.locked_log(target) as fd:
         present = Counter(map(_digest, whole_lines(fd)))
-        fresh: list[Source] = []
+        fresh: list[SourceLine] = []
         for entry in map(_without_secrets, sources):
             part.read += 1
             if entry.reason:
@@ -147,11 +147,11 @@ def add_lines(layout: Layout, target: Path, source: Path, sources: Iterable[Sour
     return part
 
 
-def _without_secrets(source: Source) -> Source:
-    return source if source.reason else Source(source.number, clean_foreign(source.line))
+def _without_secrets(source: SourceLine) -> SourceLine:
+    return source if source.reason else SourceLine(source.number, clean_foreign(source.line))
 
 
-def _settled(fd: int, part: Part, fresh: list[Source]) -> list[bytes]:
+def _settled(fd: int, part: ImportPart, fresh: list[SourceLine]) -> list[bytes]:
     """Return the node lines to append: of known nodes only what is newer, and no decision is undone."""
     records = [msgspec.json.decode(source.line, type=dict[str, Any]) for source in fresh]
     ours = nodes.newest(fd, {record["id"] for record in records})
@@ -172,7 +172,7 @@ def _digest(line: bytes) -> bytes:
     return hashlib.blake2b(line, digest_size=16).digest()
 
 
-def _quarantine(layout: Layout, part: Part, damaged: list[Source], now: str) -> None:
+def _quarantine(layout: Layout, part: ImportPart, damaged: list[SourceLine], now: str) -> None:
     """Keep damaged lines once, however often the import runs."""
     known = {(where, digest) for where, _, digest in known_lines(layout)} if damaged else set()
     records = []
@@ -198,9 +198,9 @@ def lumenflow_folder(path: Path) -> Path | None:
     return None
 
 
-def import_lumenflow(layout: Layout, folder: Path, now: str) -> Report:
+def import_lumenflow(layout: Layout, folder: Path, now: str) -> ImportReport:
     """Import a .lumenflow folder: journals line by line, session and stamp files whole."""
-    report = Report(kind="lumenflow", path=str(folder), parts=[])
+    report = ImportReport(kind="lumenflow", path=str(folder), parts=[])
     journals = {
         layout.memory: ("id", "type", "content", "created_at"),
         layout.signals: ("id", "message", "created_at"),
@@ -218,9 +218,9 @@ def import_lumenflow(layout: Layout, folder: Path, now: str) -> Report:
     return report
 
 
-def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> Part:
+def _copy_files(layout: Layout, source: Path, target: Path, pattern: str) -> ImportPart:
     """Copy the files that are missing here; existing ones are never overwritten."""
-    part = Part(source=str(source), target=str(target.relative_to(layout.root)))
+    part = ImportPart(source=str(source), target=str(target.relative_to(layout.root)))
     for path in sorted(source.glob(pattern)):
         part.read += 1
         try:

@@ -20,7 +20,7 @@ from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import OpenFile, SortedRows, split_lines
-from lumen_tui.store.memory.node_views import DiscoveryRows, FadingRows, NodeRows, decode_node
+from lumen_tui.store.memory.node_views import DecayList, DiscoveryList, NodeList, decode_node
 from lumen_tui.store.memory.open_discoveries import OpenDiscoveries
 from lumen_tui.store.memory.row_table import IdNumbers, Row, RowTable
 
@@ -190,13 +190,13 @@ class NodeIndex:
         """Return the open discoveries that are not snoozed, most urgent first."""
         if self._file is None:
             return ()
-        return DiscoveryRows(self._file, self._rows, self.open.listed(now))
+        return DiscoveryList(self._file, self._rows, self.open.listed(now))
 
     def fading(self, rule: DecayRule, now: float) -> Sequence[Fading]:
         """Return the active, unprotected nodes, the next to be archived first."""
         if self._file is None:
             return ()
-        return FadingRows(self._file, self._rows, self._fading.rows[:], rule, now)
+        return DecayList(self._file, self._rows, self._fading.rows[:], rule, now)
 
     def listing(self, kind: str) -> Sequence[NodeRow]:
         """Return the nodes that do not decay, the last changed first: the `archived` or the `protected` ones."""
@@ -205,7 +205,7 @@ class NodeIndex:
         archived = kind == "archived"
         order = self._rows.select(_ARCHIVED) if archived else self._rows.protected(_OPEN)
         order.sort(key=self._rows.offset, reverse=True)
-        return NodeRows(self._file, self._rows, order)
+        return NodeList(self._file, self._rows, order)
 
     def decay_view(self, rule: DecayRule, now: float) -> DecayView:
         """Return counts and histogram of decay. Every count is a binary search over the ages."""

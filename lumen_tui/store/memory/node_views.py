@@ -61,14 +61,14 @@ class _IndexedRows(LazyRows[R]):
         raise NotImplementedError
 
 
-class DiscoveryRows(_IndexedRows[DiscoveryRow]):
+class DiscoveryList(_IndexedRows[DiscoveryRow]):
     """Open discoveries of one moment, by priority, then oldest first."""
 
     def row_of(self, row: Row, node: Node) -> DiscoveryRow:
         return DiscoveryRow(node=node, created=row.created)
 
 
-class FadingRows(_IndexedRows[Fading]):
+class DecayList(_IndexedRows[Fading]):
     """Active, unprotected nodes of one moment, the next to be archived first."""
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int], rule: DecayRule, now: float) -> None:
@@ -85,7 +85,7 @@ class FadingRows(_IndexedRows[Fading]):
         )
 
 
-class NodeRows(_IndexedRows[NodeRow]):
+class NodeList(_IndexedRows[NodeRow]):
     """Nodes that do not decay, each with the reason."""
 
     def row_of(self, row: Row, node: Node) -> NodeRow:

@@ -12,9 +12,9 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, frontmatter, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings import fail_closed, granting, last_good
-from lumen_tui.store.settings.holding import CLOSABLE
+from lumen_tui.store.settings import fail_closed, last_good, write_grants
 from lumen_tui.store.settings.layering import layered
+from lumen_tui.store.settings.protective_keys import CLOSABLE
 
 
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
@@ -36,7 +36,7 @@ def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
 
 
 def _all_problems(layout: Layout, loaded: _Loaded) -> list[Problem]:
-    refused = granting.refused(layout, loaded.config.sandbox.writable, "lumen.toml")
+    refused = write_grants.refused(layout, loaded.config.sandbox.writable, "lumen.toml")
     return [*loaded.problems, *refused, *strangers(loaded.config.models), *unknown_roles(layout, loaded.config)]
 
 

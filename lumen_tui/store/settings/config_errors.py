@@ -34,11 +34,11 @@ def place(error: msgspec.ValidationError) -> str:
 def in_words(error: msgspec.ValidationError, whole: type, table: Any = MISSING) -> str:
     """`name: what is wrong with it`, for `table` that was to become a `whole`."""
     path = place(error)
-    said = of_value(error, whole, path.split("."), look(table, path.split(".")))
+    said = of_value(error, whole, path.split("."), value_at(table, path.split(".")))
     return f"{path}: {said}" if path else said
 
 
-def look(table: Any, keys: Sequence[str]) -> Any:
+def value_at(table: Any, keys: Sequence[str]) -> Any:
     """What stands in a tree of tables under these keys, MISSING where there is nothing."""
     for key in keys:
         if not isinstance(table, dict) or key not in table:

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from lumen_tui.model.config import CLOSED_TOKENS, NOWHERE, UNREADABLE, Config
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.store.settings.holding import CLOSABLE
 from lumen_tui.store.settings.layering import Slip
+from lumen_tui.store.settings.protective_keys import CLOSABLE
 
 KEPT = (
     "what protects (sandbox, budgets, approvals, the web, models, memory, evolution) holds as it was last read; all "

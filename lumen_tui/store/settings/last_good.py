@@ -18,12 +18,12 @@ from lumen_tui.model.config import ApprovalsConfig, BudgetConfig, Config, Sandbo
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings.holding import SECTIONS
+from lumen_tui.store.settings.protective_keys import SECTIONS
 
 _LIMITS = "last-good-limits.json"
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ProtectiveLimits(msgspec.Struct, frozen=True):
     """The sections in which a wrong value could open what was closed."""
 
     sandbox: SandboxConfig
@@ -62,7 +62,7 @@ def protecting(layout: Layout, path: Path) -> tuple[dict[str, Any], str] | None:
 
 def keep_limits(layout: Layout, config: Config) -> None:
     """Keep the limits in force, all of which could be read. That it fails costs only the copy."""
-    data = msgspec.json.encode(Limits(config.sandbox, config.budget, config.approvals))
+    data = msgspec.json.encode(ProtectiveLimits(config.sandbox, config.budget, config.approvals))
     path = layout.index / _LIMITS
     try:
         if data != files.read(path):
@@ -71,15 +71,15 @@ def keep_limits(layout: Layout, config: Config) -> None:
         return
 
 
-def limits(layout: Layout) -> Limits | None:
+def limits(layout: Layout) -> ProtectiveLimits | None:
     """The limits that were in force when all of them could last be read."""
     try:
-        return msgspec.json.decode(files.read(layout.index / _LIMITS) or b"", type=Limits)
+        return msgspec.json.decode(files.read(layout.index / _LIMITS) or b"", type=ProtectiveLimits)
     except (*UNDECODABLE, files.StoreError, OSError):
         return None
 
 
-def beneath(kept: Limits | None, wrong: Iterable[str]) -> Config:
+def beneath(kept: ProtectiveLimits | None, wrong: Iterable[str]) -> Config:
     """What settings are laid over: the defaults, and in the sections that are `wrong` what was in force before.
 
     A folder may be written only where the file says so now: that list is looser than its default.
@@ -87,5 +87,5 @@ def beneath(kept: Limits | None, wrong: Iterable[str]) -> Config:
     if kept is None:
         return Config()
     safe = replace(kept, sandbox=replace(kept.sandbox, writable=()))
-    known = [section for section in wrong if section in Limits.__struct_fields__]
+    known = [section for section in wrong if section in ProtectiveLimits.__struct_fields__]
     return replace(Config(), **{section: getattr(safe, section) for section in known})

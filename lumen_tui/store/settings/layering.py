@@ -11,12 +11,12 @@ from msgspec import Struct
 from lumen_tui.model.config import Config
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import frontmatter
-from lumen_tui.store.settings import config_errors, holding
+from lumen_tui.store.settings import config_errors, protective_keys
 
 _SECTIONS = Config.__struct_fields__
 _NEAR = 0.6  # likeness from which the name of a section counts as a misspelling of another
 
-Source = tuple[str, str]  # a file's name and its text
+SettingsFile = tuple[str, str]  # a file's name and its text
 Tables = list[tuple[str, dict[str, Any] | None, str]]  # name of the file, its tables, its text
 
 
@@ -42,7 +42,7 @@ def layered(config: Config, tables: Tables) -> tuple[Config, list[Slip]]:
     return config, slips
 
 
-def _take(config: Config, keys: tuple[str, ...], value: Any, source: Source, slips: list[Slip]) -> Config:
+def _take(config: Config, keys: tuple[str, ...], value: Any, source: SettingsFile, slips: list[Slip]) -> Config:
     """Lay one setting over `config`; tables are taken apart, so that one bad key spoils only itself."""
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -67,15 +67,15 @@ def _with(config: Config, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
     return whole
 
 
-def _slip(keys: tuple[str, ...], what: str, source: Source) -> Slip:
+def _slip(keys: tuple[str, ...], what: str, source: SettingsFile) -> Slip:
     """Make the slip of a setting in a section that there is."""
     unknown = not config_errors.is_known(Config, keys)
     if unknown:
         what = f"there is no such setting{config_errors.instead(Config, keys)}"
-    return Slip(keys, unknown, holding.closes(keys), _where(keys, source), f"{_dotted(keys)}: {what}")
+    return Slip(keys, unknown, protective_keys.closes(keys), _where(keys, source), f"{_dotted(keys)}: {what}")
 
 
-def _no_section(section: str, value: Any, source: Source) -> list[Slip]:
+def _no_section(section: str, value: Any, source: SettingsFile) -> list[Slip]:
     """Make the slips of a section that there is not: one for each of its keys."""
     meant = meant_by(section, value)
     inside: list[tuple[str, ...]] = [(section, key) for key in value] if isinstance(value, dict) else []
@@ -94,9 +94,9 @@ def _no_section(section: str, value: Any, source: Source) -> list[Slip]:
 def _held_back(meant: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
     """The sections that a setting in an unknown one may have been meant for: all of them where nobody knows."""
     if not meant:
-        return holding.CLOSABLE
-    found = {name for section in meant for name in holding.closes((section, *keys[1:]))}
-    return tuple(name for name in holding.CLOSABLE if name in found)
+        return protective_keys.CLOSABLE
+    found = {name for section in meant for name in protective_keys.closes((section, *keys[1:]))}
+    return tuple(name for name in protective_keys.CLOSABLE if name in found)
 
 
 def meant_by(section: str, value: Any) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def _dotted(keys: tuple[str, ...]) -> str:
     return ".".join(one_line(key, 64) for key in keys)
 
 
-def _where(keys: tuple[str, ...], source: Source) -> str:
+def _where(keys: tuple[str, ...], source: SettingsFile) -> str:
     name, text = source
     return f"{name}:{_line(text, keys)}"
 

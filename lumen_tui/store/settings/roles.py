@@ -15,7 +15,7 @@ from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
-from lumen_tui.store.settings import config_errors, granting, rule_lines
+from lumen_tui.store.settings import config_errors, rule_lines, write_grants
 
 
 def parse_role(name: str, text: str, source: str) -> Role:
@@ -90,7 +90,7 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     for path, source in found.values():
         try:
             roles.append(role := read_role_file(path, source))
-            problems += granting.refused(layout, role.writable if role.write else (), f"roles/{path.name}")
+            problems += write_grants.refused(layout, role.writable if role.write else (), f"roles/{path.name}")
         except BadFile as error:
             where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")
             problems.append(Problem(where=where, what=str(error), hint="mend the file; the role is not in force"))

@@ -18,8 +18,8 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.records import Receipt
 from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.signals.judging import NO_SIGNAL, Counts, Judged
 from lumen_tui.store.signals.read_state import decode_receipt, slim
+from lumen_tui.store.signals.retention import NO_SIGNAL, CleanupCounts, RetentionResult
 
 MOST = 5  # cleanups that are kept
 MOST_BYTES = 32 * 1024 * 1024  # of both journals, beside one cleanup; of all together twice as much
@@ -28,7 +28,7 @@ _ATTEMPTS = 5  # another rewrite came between
 _SIGNALS, _RECEIPTS, _RECORD = "signals.jsonl", "receipts.jsonl", "cleanup.json"
 
 
-class Kept(msgspec.Struct):
+class CleanupRecord(msgspec.Struct):
     """cleanup.json: one cleanup."""
 
     id: str
@@ -47,15 +47,15 @@ class _Archived(msgspec.Struct):
 _archived = msgspec.json.Decoder(_Archived).decode
 
 
-class Keeping:
+class CleanupRecorder:
     """Keeps what one cleanup takes out, each part before it goes. `tell` is called before the first write."""
 
-    def __init__(self, layout: Layout, name: str, at: str, tell: Callable[[Counts], None]) -> None:
+    def __init__(self, layout: Layout, name: str, at: str, tell: Callable[[CleanupCounts], None]) -> None:
         self._layout, self._folder, self._tell = layout, folder(layout, name), tell
-        self._kept, self._told = Kept(name, at), False
+        self._kept, self._told = CleanupRecord(name, at), False
         self.copies = _size(layout.signals) + _size(layout.receipts) <= MOST_BYTES
 
-    def begin(self, counts: Counts) -> None:
+    def begin(self, counts: CleanupCounts) -> None:
         """There is something to take out."""
         if self._told:
             return
@@ -68,7 +68,7 @@ class Keeping:
             self._write()
         self._tell(counts)
 
-    def signals(self, judged: Judged) -> None:
+    def signals(self, judged: RetentionResult) -> None:
         """Signals leave: as judged."""
         self.begin(judged.counts)
         if self.copies:
@@ -82,7 +82,7 @@ class Keeping:
         if self.copies:
             self._write()
 
-    def receipts(self, counts: Counts) -> None:
+    def receipts(self, counts: CleanupCounts) -> None:
         """Receipts go."""
         self.begin(counts)
         if self.copies:
@@ -111,23 +111,23 @@ def folder(layout: Layout, name: str) -> Path:
     return layout.cleanups / name
 
 
-def read(layout: Layout, name: str) -> Kept | None:
+def read(layout: Layout, name: str) -> CleanupRecord | None:
     """What is kept of a cleanup; None where that was too large or is too long ago."""
     data = files.read(folder(layout, name) / _RECORD, _LARGEST)
     try:
-        return None if data is None else msgspec.json.decode(data, type=Kept)
+        return None if data is None else msgspec.json.decode(data, type=CleanupRecord)
     except UNDECODABLE:
         return None
 
 
-def kept(layout: Layout) -> list[Kept]:
+def kept(layout: Layout) -> list[CleanupRecord]:
     """Every cleanup that is kept, the oldest first."""
     names = os.listdir(layout.cleanups) if layout.cleanups.is_dir() else []
     found = [one for name in names if (one := read(layout, name))]
     return sorted(found, key=lambda one: one.number)
 
 
-def later(layout: Layout, name: str) -> Kept | None:
+def later(layout: Layout, name: str) -> CleanupRecord | None:
     """A cleanup that came behind this one and stands: it goes back first."""
     mine = read(layout, name)
     behind = [one for one in kept(layout) if mine and one.number > mine.number and not one.undone]
@@ -141,7 +141,7 @@ def _make_room(layout: Layout, copies: bool) -> None:
         _forget(folder(layout, there.pop(0).id))
 
 
-def _bytes(layout: Layout, one: Kept) -> int:
+def _bytes(layout: Layout, one: CleanupRecord) -> int:
     return sum(_size(folder(layout, one.id) / name) for name in (_SIGNALS, _RECEIPTS))
 
 
@@ -162,7 +162,9 @@ def put_back(layout: Layout, name: str) -> None:
         _merge_receipts(layout, there, found, gone)
         _out_of_archive(layout, found, gone)
         locks.overwrite_locked(held, b"")  # copies that a killed run left in the archive are gone as well
-        files.replace(there / _RECORD, msgspec.json.encode(Kept(found.id, found.at, found.number, undone=True)))
+        files.replace(
+            there / _RECORD, msgspec.json.encode(CleanupRecord(found.id, found.at, found.number, undone=True))
+        )
         for one in (_SIGNALS, _RECEIPTS):
             directories.remove(there / one)
 
@@ -171,7 +173,7 @@ def _lines(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in data.split(b"\n")[:-1]]
 
 
-def _merge_signals(layout: Layout, there: Path, found: Kept) -> set[str]:
+def _merge_signals(layout: Layout, there: Path, found: CleanupRecord) -> set[str]:
     """The ids of the signals that had left."""
     old = _lines(files.read(there / _SIGNALS, _LARGEST) or b"")
     left = {number for first, count in found.left for number in range(first, first + count)}
@@ -185,7 +187,7 @@ def _signal_mark(line: bytes) -> Hashable:
     return signal.id if signal else line
 
 
-def _merge_receipts(layout: Layout, there: Path, found: Kept, gone: set[str]) -> None:
+def _merge_receipts(layout: Layout, there: Path, found: CleanupRecord, gone: set[str]) -> None:
     """Those of signals that are back come back; those that stood for them go."""
     data = files.read(there / _RECEIPTS, _LARGEST)
     if data is None and found.anchors:  # it was cut off before any of them went
@@ -252,7 +254,7 @@ class _Merged:
         self._through = True
 
 
-def _out_of_archive(layout: Layout, found: Kept, gone: set[str]) -> None:
+def _out_of_archive(layout: Layout, found: CleanupRecord, gone: set[str]) -> None:
     def without(lines: Iterator[bytes]) -> Iterator[bytes]:
         return (line for line in lines if not _is_copy(line, found.at, gone))
 

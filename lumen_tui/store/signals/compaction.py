@@ -23,10 +23,18 @@ from lumen_tui.storage import directories, files, locks, rewriting
 from lumen_tui.storage.journal import Follower, encode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_numbers import whole_blocks
-from lumen_tui.store.signals import judging, receipts
-from lumen_tui.store.signals.cleanups import Keeping
-from lumen_tui.store.signals.judging import NO_SIGNAL, REASONS, Counts, Judged, Rule, Watch, unwatched
+from lumen_tui.store.signals import receipts, retention
+from lumen_tui.store.signals.cleanups import CleanupRecorder
 from lumen_tui.store.signals.read_state import decode_receipt, slim
+from lumen_tui.store.signals.retention import (
+    NO_SIGNAL,
+    REASONS,
+    CleanupCounts,
+    RetentionResult,
+    RetentionRule,
+    Watch,
+    unwatched,
+)
 
 _BATCH = 512 * 1024  # bytes of one append to the archive: a kill does not tear it
 _ATTEMPTS = 5  # another rewrite came between the judgement and the lock
@@ -39,26 +47,28 @@ def archive_path(layout: Layout) -> Path:
     return layout.memory_archive
 
 
-def plan(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched) -> Counts:
+def plan(layout: Layout, rule: RetentionRule, now: float, watch: Watch = unwatched) -> CleanupCounts:
     """What `compact` would do now."""
-    counts = Counts()
+    counts = CleanupCounts()
     if layout.signals.exists():
         fd = files.open_plain(layout.signals)
         try:
-            counts = judging.judge(layout, fd, rule, now, watch).counts
+            counts = retention.judge(layout, fd, rule, now, watch).counts
         finally:
             os.close(fd)
     counts.orphaned = receipts.orphans(layout)
     return counts
 
 
-def compact(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched, keeping: Keeping | None = None) -> Counts:
+def compact(
+    layout: Layout, rule: RetentionRule, now: float, watch: Watch = unwatched, keeping: CleanupRecorder | None = None
+) -> CleanupCounts:
     """Move out what the rule no longer keeps; safe beside any number of writers and readers.
 
     It can be stopped at any moment; `watch` is told how far it is, and `keeping` gets what undo needs.
     """
     with locks.waiting_lock(layout.lock("signal-cleanup")) as held:
-        counts = Counts()
+        counts = CleanupCounts()
         for _ in range(_ATTEMPTS if layout.signals.exists() else 0):
             try:
                 counts = _compact(layout, rule, now, held, watch, keeping)
@@ -71,10 +81,12 @@ def compact(layout: Layout, rule: Rule, now: float, watch: Watch = unwatched, ke
     return counts
 
 
-def _compact(layout: Layout, rule: Rule, now: float, held: int, watch: Watch, keeping: Keeping | None) -> Counts:
+def _compact(
+    layout: Layout, rule: RetentionRule, now: float, held: int, watch: Watch, keeping: CleanupRecorder | None
+) -> CleanupCounts:
     fd = files.open_plain(layout.signals)
     try:
-        judged = judging.judge(layout, fd, rule, now, lambda share: watch(share / 2))
+        judged = retention.judge(layout, fd, rule, now, lambda share: watch(share / 2))
         counts = judged.counts
         if counts.removed:
             if keeping is not None:
@@ -85,13 +97,20 @@ def _compact(layout: Layout, rule: Rule, now: float, held: int, watch: Watch, ke
         os.close(fd)
 
 
-def _rewrite(layout: Layout, judged: Judged, archive: _Archive, watch: Watch, keeping: Keeping | None) -> None:
+def _rewrite(
+    layout: Layout, judged: RetentionResult, archive: _Archive, watch: Watch, keeping: CleanupRecorder | None
+) -> None:
     with closing(_Receipts(layout)) as arrived:
         _rewrite_beside(arrived, layout, judged, archive, watch, keeping)
 
 
 def _rewrite_beside(
-    arrived: _Receipts, layout: Layout, judged: Judged, archive: _Archive, watch: Watch, keeping: Keeping | None
+    arrived: _Receipts,
+    layout: Layout,
+    judged: RetentionResult,
+    archive: _Archive,
+    watch: Watch,
+    keeping: CleanupRecorder | None,
 ) -> None:
     def anchor() -> None:
         if anchors := judged.anchors(arrived.new()):

@@ -76,7 +76,7 @@ class Receipts:
         return signal is not None and signal.get("id") == signal_id
 
 
-class Page:
+class InboxPage:
     """What was found. `found` holds (offset, signal), newest first."""
 
     def __init__(self) -> None:
@@ -93,11 +93,11 @@ def _open(path: str) -> int:
         return -1
 
 
-def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] | None = None) -> Page:
+def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] | None = None) -> InboxPage:
     """The newest `limit` signals in the folder `memory` that `reader` has not read and `wanted` takes."""
     signals = _open(f"{memory}/signals.jsonl")
     if signals < 0:
-        return Page()
+        return InboxPage()
     receipts = _open(f"{memory}/signal-receipts.jsonl")
     try:
         return _walk(signals, Receipts(receipts, signals, reader), limit, wanted)
@@ -107,8 +107,8 @@ def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] |
             os.close(receipts)
 
 
-def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], bool] | None) -> Page:
-    page = Page()
+def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], bool] | None) -> InboxPage:
+    page = InboxPage()
     seen = receipts.read  # shown once, whatever is there twice
     for offset, line in backwards.lines(signals):
         if offset <= receipts.upto:

@@ -36,7 +36,7 @@ class _Places:
         self._layout = layout
         self.known: dict[str, int | None] = {}
 
-    def look(self, receipts: list[Receipt]) -> None:
+    def resolve(self, receipts: list[Receipt]) -> None:
         """Look up what was not looked up yet."""
         new = [receipt for receipt in receipts if receipt.signal_id not in self.known]
         found = _there(self._layout, new) if new else {}
@@ -61,7 +61,7 @@ def _all(layout: Layout) -> list[Receipt]:
 def orphans(layout: Layout) -> int:
     """How many receipts belong to no signal there is."""
     there, found = _Places(layout), _all(layout)
-    there.look(found)
+    there.resolve(found)
     return sum(there.known[receipt.signal_id] is None for receipt in found)
 
 
@@ -74,11 +74,11 @@ def tidy(layout: Layout, *, moved: bool) -> int:
     if not layout.receipts.exists() or not (moved or orphans(layout)):
         return 0
     there = _Places(layout)
-    there.look(_all(layout))
+    there.resolve(_all(layout))
 
     def change(lines: Iterator[bytes]) -> Iterator[bytes]:
         every = [(line, decode_receipt(line)) for line in lines]
-        there.look([receipt for _, receipt in every if receipt])
+        there.resolve([receipt for _, receipt in every if receipt])
         for line, receipt in every:
             place = there.known[receipt.signal_id] if receipt else None
             if receipt is None:

@@ -64,7 +64,7 @@ def decode_signal(line: bytes) -> Signal:
     )
 
 
-class SignalRows(LazyRows[SignalRow]):
+class SignalList(LazyRows[SignalRow]):
     """Signals of one moment, newest first; each is read from disk when it is asked for."""
 
     def __init__(self, file: OpenFile, offsets: Offsets, seen: bytes, end: int) -> None:
@@ -162,7 +162,7 @@ class SignalIndex:
         """The list as it is now."""
         if self._file is None:
             return ()
-        return SignalRows(self._file, self._offsets, bytes(self._seen), self._signals.offset)
+        return SignalList(self._file, self._offsets, bytes(self._seen), self._signals.offset)
 
     def unread_p0(self, limit: int = 100) -> list[Signal]:
         """The newest unread P0 signals."""

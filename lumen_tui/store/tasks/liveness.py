@@ -12,7 +12,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.storage import files, process
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.task_records import (
-    BadTask,
+    DamagedTask,
     TaskFiles,
     has_worker,
     make_view,
@@ -24,7 +24,7 @@ from lumen_tui.store.tasks.task_records import (
 TICK = 0.1  # seconds within which a file system may give two changes the same stamp
 
 
-def look(task: TaskFiles, now: float, running: float, stall_after: float) -> bool:
+def poll(task: TaskFiles, now: float, running: float, stall_after: float) -> bool:
     """Take in what changed; True where the task is seen differently now.
 
     `now` is wall time, `running` the time by which silence is measured; `stall_after` is in seconds.
@@ -40,7 +40,7 @@ def look(task: TaskFiles, now: float, running: float, stall_after: float) -> boo
     if status is Status.RUNNING:
         evidence = _evidence(task, now, running, stall_after)
         if evidence.gone and not has_worker(task.folder):
-            return look(task, now, running, stall_after)  # it ended between the two looks
+            return poll(task, now, running, stall_after)  # it ended between the two looks
         status, why = derive_worker(evidence)
     view = make_view(task, status, why=safe(why))
     if view == task.view:
@@ -104,7 +104,7 @@ def _heard(task: TaskFiles, now: float, running: float) -> float:
 def _reread(task: TaskFiles) -> None:
     try:
         task.spec = read_spec(task.folder)
-    except (BadTask, files.StoreError, OSError):
+    except (DamagedTask, files.StoreError, OSError):
         pass  # the last readable spec stands
 
 

@@ -17,7 +17,7 @@ from lumen_tui.model.analytics import Book, Retirement, Sample, Tally
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.storage import directories, files
 from lumen_tui.store.tasks.task_records import (
-    BadTask,
+    DamagedTask,
     archive_months,
     exit_stamp,
     read_json,
@@ -198,7 +198,7 @@ def _row(name: str, place: str, stamp: int, folder: Path) -> tuple[object, ...]:
     """One task. What cannot be read is there without a role, so that it is not read at each look."""
     try:
         spec, ended = read_spec(folder), read_json(folder / "exit.json", Exit)
-    except (BadTask, files.StoreError, OSError):
+    except (DamagedTask, files.StoreError, OSError):
         spec, ended = Spec(id=name, objective="", role=""), None
     ended = ended or Exit(task_id=name, status="lost", finished_at="")
     used = ended.usage

@@ -11,7 +11,7 @@ from lumen_tui.model.tasks import Exit, Run, Spec, Status, TaskView
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks.task_records import (
-    BadTask,
+    DamagedTask,
     TaskFiles,
     archive_months,
     archived_folder,
@@ -68,7 +68,7 @@ class ArchiveIndex:
         if folder not in self._cache:
             try:
                 task = TaskFiles(folder, read_spec(folder))
-            except (BadTask, files.StoreError, OSError):
+            except (DamagedTask, files.StoreError, OSError):
                 return None
             task.run, task.exit = read_json(folder / "run.json", Run), read_json(folder / "exit.json", Exit)
             status = Status(task.exit.status) if task.exit else Status.LOST
@@ -86,7 +86,7 @@ class ArchiveIndex:
         return self.view(folder) if folder else None
 
 
-class TaskRows(Sequence[TaskView]):
+class TaskList(Sequence[TaskView]):
     """Live tasks, then the archive, newest first; archived ones are read when they are asked for."""
 
     def __init__(self, live: list[TaskView], archive: ArchiveIndex) -> None:

@@ -12,9 +12,9 @@ from lumen_tui.model.snapshot import Problem
 from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.storage import files, process
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.tasks.liveness import TICK, look
+from lumen_tui.store.tasks.liveness import TICK, poll
 from lumen_tui.store.tasks.task_archive import ArchiveIndex
-from lumen_tui.store.tasks.task_records import BadTask, TaskFiles, read_spec, task_names
+from lumen_tui.store.tasks.task_records import DamagedTask, TaskFiles, read_spec, task_names
 
 
 class TaskIndex:
@@ -54,7 +54,7 @@ class TaskIndex:
         self._expected = set()
         for name in list(names):
             task = self._live[name]
-            changed |= look(task, now, self._running, stall_after.get(task.spec.role, 120.0))
+            changed |= poll(task, now, self._running, stall_after.get(task.spec.role, 120.0))
             self._sort_in(name, task)
         changed |= self.archive.refresh()
         self.revision += changed
@@ -119,7 +119,7 @@ class TaskIndex:
             self.problems.pop(name, None)
             self._moving.add(name)
             return True
-        except (BadTask, files.StoreError, OSError) as error:
+        except (DamagedTask, files.StoreError, OSError) as error:
             hint = "mend spec.json or move the folder away; no other task is affected"
             self.problems[name] = Problem(where=f"tasks/{name}/spec.json", what=str(error), hint=hint)
             return False
@@ -175,7 +175,7 @@ class TaskIndex:
         """A task by its whole id, live or archived."""
         if task_id in self._unread and self._meet(task_id):
             del self._unread[task_id]
-            look(self._live[task_id], self._running, self._running, 0.0)
+            poll(self._live[task_id], self._running, self._running, 0.0)
         task = self._live.get(task_id)
         if task is None or task.view is None:
             return self.archive.find(task_id)

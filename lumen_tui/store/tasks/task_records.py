@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 _event = msgspec.json.Decoder(TaskEvent)
 
 
-class BadTask(Exception):
+class DamagedTask(Exception):
     """A task folder whose spec cannot be used."""
 
 
@@ -54,17 +54,17 @@ def read_json(path: Path, kind: type[_T]) -> _T | None:
 
 
 def read_spec(folder: Path) -> Spec:
-    """The spec of a task folder. BadTask says what is wrong with it."""
+    """The spec of a task folder. DamagedTask says what is wrong with it."""
     data = files.read(folder / "spec.json", _MAX_SPEC)
     if data is None:
-        raise BadTask("spec.json is missing")
+        raise DamagedTask("spec.json is missing")
     try:
         spec = decode_safe(data, Spec)
     except UNDECODABLE as error:
         line = data[: _error_position(error)].count(b"\n") + 1
-        raise BadTask(f"line {line}: {error}") from error
+        raise DamagedTask(f"line {line}: {error}") from error
     if spec.id != folder.name:
-        raise BadTask(f"the spec names task {spec.id!r}, the folder {folder.name!r}")
+        raise DamagedTask(f"the spec names task {spec.id!r}, the folder {folder.name!r}")
     return spec
 
 

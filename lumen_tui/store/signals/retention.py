@@ -32,7 +32,7 @@ def unwatched(_: float) -> None:
     """Nobody looks."""
 
 
-class Rule(msgspec.Struct, frozen=True):
+class RetentionRule(msgspec.Struct, frozen=True):
     """How long signals stay, in seconds; of those that their addressee has read, how many at most.
 
     What its addressee has not read stays, however old and however many. A signal to all has no list of addressees:
@@ -46,7 +46,7 @@ class Rule(msgspec.Struct, frozen=True):
     to_all: float = DAY  # so young a signal to all counts towards no number
 
 
-class Counts(msgspec.Struct):
+class CleanupCounts(msgspec.Struct):
     """What a cleanup would do, or did."""
 
     kept: int = 0
@@ -63,7 +63,7 @@ class Counts(msgspec.Struct):
         return self.removed_read + self.removed_unread + self.removed_over
 
 
-class Judged:
+class RetentionResult:
     """The fates of the lines of one open file."""
 
     def __init__(self, fd: int, lines: LineMap, fates: bytearray) -> None:
@@ -76,10 +76,10 @@ class Judged:
         return self._lines.end
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> CleanupCounts:
         """How many of each."""
         of = [self.fates.count(fate) for fate in range(OVER + 1)]
-        return Counts(
+        return CleanupCounts(
             kept=sum(of[:NO_SIGNAL]),
             unread=of[UNREAD] + of[ACTIVE_UNREAD],
             active=of[ACTIVE_READ] + of[ACTIVE_UNREAD],
@@ -103,7 +103,7 @@ class Judged:
         return found
 
 
-def judge(layout: Layout, fd: int, rule: Rule, now: float, watch: Watch) -> Judged:
+def judge(layout: Layout, fd: int, rule: RetentionRule, now: float, watch: Watch) -> RetentionResult:
     """The fate of every whole line of the open journal."""
     lines = LineMap(fd)
     judge = _Judge(layout, ReadState(layout, fd, lines, now - rule.unread), rule, now)
@@ -114,13 +114,13 @@ def judge(layout: Layout, fd: int, rule: Rule, now: float, watch: Watch) -> Judg
     over = fates.count(READ) - rule.most_read
     if over > 0:
         fates = fates.replace(bytes([READ]), bytes([OVER]), over)  # the oldest
-    return Judged(fd, lines, fates)
+    return RetentionResult(fd, lines, fates)
 
 
 class _Judge:
     """Decides line by line; what cannot be read stays where it is."""
 
-    def __init__(self, layout: Layout, state: ReadState, rule: Rule, now: float) -> None:
+    def __init__(self, layout: Layout, state: ReadState, rule: RetentionRule, now: float) -> None:
         units, _ = list_units(layout)
         self._units = {unit.id for unit in units if unit.status != "done"}
         self._lanes = {names.key(lane) for unit in units if (lane := unit.lane) and lanes.holders(layout, lane)}
