@@ -225,11 +225,11 @@ def _has_zygote(engine: int) -> bool:
 def _zygote_weight(root: Path) -> Iterator[Row]:
     """What a zygote weighs when it is ready."""
     from lumen_tui.engine.supervisor import workers
-    from lumen_tui.engine.supervisor.zygote import Zygote
+    from lumen_tui.engine.supervisor.zygote import ZygoteClient
 
     root.mkdir()
     for kind in ("offline", "anthropic"):
-        zygote = Zygote(root / "zygote.log")
+        zygote = ZygoteClient(root / "zygote.log")
         zygote.launch(kind, workers.worker_env(()), 60.0)
         _until(lambda zygote=zygote, kind=kind: zygote.usable(kind))
         yield Row("", f"zygote for {kind} workers, PSS", zygote.pss / 1024, "MiB")

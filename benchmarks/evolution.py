@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.table import Row
 from lumen_tui.engine.evolution import evolve
-from lumen_tui.engine.evolution.pipeline import Evolving
+from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage.layout import Layout
 
@@ -64,7 +64,7 @@ def measure(folder: Path) -> Iterator[Row]:
     config = EvolutionConfig()
     for what, goal in (("a session file of 50 MB evolved offline", 10.0), ("the same again, nothing new", 0.1)):
         begin = time.perf_counter()
-        done = evolve.evolve(layout, Evolving(layout, config), [path], now=time.time())
+        done = evolve.evolve(layout, EvolutionPipeline(layout, config), [path], now=time.time())
         evolve.write(layout, done, config, now=time.time(), by="bench")
         yield Row("V", what, time.perf_counter() - begin, "s", goal)
     path.unlink()

@@ -19,22 +19,22 @@ _TITLE_WORDS = 400  # characters of a work unit's own text that are looked for e
 _OWN = ("summary", "discovery", "note", "fact", "checkpoint", "archival")
 
 
-class Section(msgspec.Struct, frozen=True):
+class RecallSection(msgspec.Struct, frozen=True):
     """One part of a briefing."""
 
     name: str
     hits: tuple[Hit, ...]
 
 
-class Briefing(msgspec.Struct, frozen=True):
+class RecallBriefing(msgspec.Struct, frozen=True):
     """What there is to know, under a title."""
 
     work: str
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[RecallSection, ...]
 
 
-def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int = 6) -> Briefing:
+def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int = 6) -> RecallBriefing:
     """Of a work unit, of some words, or without either of the work unit of one's own session.
 
     Nothing is told twice: what belongs to the work first, then how such things are done, then what is alike elsewhere.
@@ -46,8 +46,8 @@ def briefing(store: Folder, *, by: str, now: float, work: str = "", limit: int =
         for name, search_query in _wishes(wu_id, parse(query, now, limit=4 * limit)):
             hits = _new(searcher.search(search_query, now).hits, seen, limit)
             if hits:
-                sections.append(Section(name, hits))
-    return Briefing(work=wu_id or work, title=title, sections=tuple(sections))
+                sections.append(RecallSection(name, hits))
+    return RecallBriefing(work=wu_id or work, title=title, sections=tuple(sections))
 
 
 def _about(store: Folder, by: str, work: str) -> tuple[str, str, str]:

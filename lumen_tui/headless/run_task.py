@@ -21,7 +21,7 @@ _LOOK = 0.1  # seconds between two looks at the task
 _PATIENCE = 150  # looks at a cancelled task that does not end
 
 
-class _Stop:
+class _StopSignals:
     """Hears the signals that end the program: the first cancels the task, the second leaves at once."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ def _say(text: str) -> None:
 
 async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     """Wait for the end of the task: under the engine that is running, else under one of our own."""
-    stop = _Stop()
+    stop = _StopSignals()
     stop.listen()
     engine = Engine(root, loops=False)  # who runs one task does not ask the main agent to spend anything
     try:
@@ -83,7 +83,7 @@ async def _see_through(port: RemotePort, root: Path, task_id: str) -> int:
     return stopped or code
 
 
-async def _follow(port: RemotePort, task_id: str, stop: _Stop, running: asyncio.Task[int] | None = None) -> int:
+async def _follow(port: RemotePort, task_id: str, stop: _StopSignals, running: asyncio.Task[int] | None = None) -> int:
     shown = waited = 0
     while True:
         detail = await asyncio.to_thread(port.task_detail, task_id)

@@ -30,8 +30,8 @@ from lumen_tui.tools.base import Stopped  # noqa: E402
 from lumen_tui.tools.policy.redaction import redactor  # noqa: E402
 from lumen_tui.worker import orphans  # noqa: E402
 from lumen_tui.worker.stopping import Stopper  # noqa: E402
-from lumen_tui.worker.task import BadTask, Task  # noqa: E402
-from lumen_tui.worker.world import Tally, World  # noqa: E402
+from lumen_tui.worker.task import CannotBegin, Task  # noqa: E402
+from lumen_tui.worker.world import TaskTally, World  # noqa: E402
 
 LOCK_VARIABLE = "LUMEN_LOCK_FD"
 
@@ -62,7 +62,7 @@ def take_lock(folder: Path, environ: dict[str, str]) -> int:
     return fd
 
 
-def work(world: World, tally: Tally) -> tuple[str, str]:
+def work(world: World, tally: TaskTally) -> tuple[str, str]:
     """Do the task; returns status and reason. Stopped may come at any moment until the stopper is disarmed."""
     started: list[Task] = []
     try:
@@ -77,13 +77,13 @@ def work(world: World, tally: Tally) -> tuple[str, str]:
     return status, reason
 
 
-def _attempt(world: World, tally: Tally, started: list[Task]) -> tuple[str, str]:
+def _attempt(world: World, tally: TaskTally, started: list[Task]) -> tuple[str, str]:
     try:
         task = Task(world, tally)
         started.append(task)
         world.stopper.limit(task.seconds)
         outcome = task.run()
-    except BadTask as error:
+    except CannotBegin as error:
         return "failed", str(error)
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was becomes an exit
         sys.stderr.write(world.redact(traceback.format_exc()))
@@ -103,7 +103,7 @@ def run(folder: Path, environ: dict[str, str]) -> int:
     began = time.monotonic()
     stopper = Stopper(folder, time.monotonic, time.time)
     world = World(folder, time.time, time.monotonic, environ, stopper, redactor(environ))
-    tally = Tally()
+    tally = TaskTally()
     stopper.arm()
     status, reason = work(world, tally)
     orphans.end_all()

@@ -29,7 +29,7 @@ _SAID = 600  # characters
 _OTHER_CALL = "the answer on file is for another call: it counts as no"
 
 
-class Asking:
+class ApprovalClient:
     """Asks for one task."""
 
     def __init__(self, world: World, spec: Spec, events: Recorder, attempt: int = 1) -> None:

@@ -61,7 +61,7 @@ class _Refusal(msgspec.Struct):
     data: dict[str, object] = {}
 
 
-class Said(msgspec.Struct):
+class ModelReply(msgspec.Struct):
     """How a conversation ended; `problem` says why there is no answer."""
 
     text: str = ""
@@ -135,7 +135,7 @@ def read(order: Order, store: Store, environ: dict[str, str]) -> Answer:
     return Answer(tuple(listed or ()), problem, reply.brain, reply.usd, reply.tokens)
 
 
-def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> Said:
+def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> ModelReply:
     """One conversation of the tier haiku without tools, paid from the ledger."""
     config = load_config(store.layout)[0]
     role, spec = Role(name=NAME, purpose="reads sessions", tools=()), Spec(id=NAME, objective="read a session")
@@ -143,13 +143,13 @@ def ask(store: Store, session: str, job: Job, environ: dict[str, str]) -> Said:
     try:
         name = targets(config.models, role, spec, environ)[0].endpoint.name
         if name in ("offline", "claude"):
-            return Said(problem=f"no server of models is set (the provider is {name})")
+            return ModelReply(problem=f"no server of models is set (the provider is {name})")
         provider = choose_provider(config.models, role, spec, environ)
         outcome = _converse(provider.converse(msgspec.structs.replace(job, sent=spender.sent)), spender)
     except (ProviderError, NoRoom) as error:
-        return Said(problem=one_line(str(error), 300), usd=spender.usd, tokens=spender.tokens)
+        return ModelReply(problem=one_line(str(error), 300), usd=spender.usd, tokens=spender.tokens)
     problem = "" if outcome.ok else outcome.reason or "it gave no answer"
-    return Said(outcome.text, problem, provider.brain, spender.usd, spender.tokens)
+    return ModelReply(outcome.text, problem, provider.brain, spender.usd, spender.tokens)
 
 
 def _job(order: Order, environ: dict[str, str]) -> Job:

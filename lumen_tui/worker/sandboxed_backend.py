@@ -23,7 +23,7 @@ from lumen_tui.tools.sandbox.tiers import REFUSED
 _MEMORY, _CPU_SECONDS, _FILE_SIZE = 1 << 40, 86_400, 1 << 40
 
 
-class Walled:
+class SandboxedProgram:
     """A program that was started, and its end."""
 
     def __init__(self, context: Context, started: sandboxed_command.SandboxedCommand) -> None:
@@ -66,7 +66,7 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
         with context.guard():
             if tier_choice.tier != sandboxed_command.ASK:
                 protected_paths.command_begins(context)
-            return Walled(context, _start(tier_choice.tier, walls, argv, cwd, env))
+            return SandboxedProgram(context, _start(tier_choice.tier, walls, argv, cwd, env))
     except ToolError as error:
         raise ProviderError(str(error)) from error
     except StoreError as error:

@@ -21,7 +21,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.kill_file import read_kill
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.record import Recorder
-from lumen_tui.worker.world import Tally, World
+from lumen_tui.worker.world import TaskTally, World
 
 _LOOK = 0.25  # seconds between two looks for room
 _AGAIN = 30.0  # seconds after which a waiting worker tries, whatever it saw
@@ -33,7 +33,7 @@ _CLOSED = "the ledger cannot be written, so no call is made"
 class Spending:
     """Sets aside what a call can cost before it is made, waits where there is no room, settles what it did cost."""
 
-    def __init__(self, world: World, tally: Tally, spec: Spec, events: Recorder) -> None:
+    def __init__(self, world: World, tally: TaskTally, spec: Spec, events: Recorder) -> None:
         self._world, self._tally, self._spec, self._events = world, tally, spec, events
         layout = world.store.layout
         self._ledger = Ledger(layout)

@@ -23,7 +23,7 @@ TICK = 0.1  # seconds between two looks
 _AGAIN = 5.0  # seconds after which a Stopped that somebody swallowed is raised once more
 
 
-class _Stop(msgspec.Struct, frozen=True):
+class _StopRequest(msgspec.Struct, frozen=True):
     status: str = "cancelled"
     reason: str = ""
     after: str = "now"  # or `step`: when the tool call is done that runs now
@@ -40,7 +40,7 @@ class Stopper:
         self.status = ""
         self.reason = ""
         self._file, self._folder = folder / STOP_FILE, folder
-        self._after_step: _Stop | None = None
+        self._after_step: _StopRequest | None = None
         self._resting = False
         self._monotonic, self._now = monotonic, now
         self._ends = 0.0
@@ -89,9 +89,9 @@ class Stopper:
 
     def _read(self) -> None:
         try:
-            stop = msgspec.json.decode(files.read(self._file) or b"{}", type=_Stop)
+            stop = msgspec.json.decode(files.read(self._file) or b"{}", type=_StopRequest)
         except (*UNDECODABLE, files.StoreError, OSError):
-            stop = _Stop(reason="stop.json is there but cannot be read")
+            stop = _StopRequest(reason="stop.json is there but cannot be read")
         if stop.after == "step":
             self._after_step = stop
             return

@@ -46,31 +46,31 @@ from lumen_tui.tools.policy.fence import fence
 from lumen_tui.tools.policy.rules import BadRules
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
-from lumen_tui.worker.asking import Asking
+from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.briefing import system_prompt, told_rules
 from lumen_tui.worker.earlier import calls_made
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.transcript import Transcript
-from lumen_tui.worker.world import Tally, World
+from lumen_tui.worker.world import TaskTally, World
 
 
-class BadTask(Exception):
+class CannotBegin(Exception):
     """The task cannot begin; the text says what a person must mend."""
 
 
 def read_spec(folder: Path) -> Spec:
-    """spec.json; BadTask where it cannot be used."""
+    """spec.json; CannotBegin where it cannot be used."""
     try:
         data = files.read(folder / "spec.json")
         if data is None:
-            raise BadTask(f"{folder.name}/spec.json is missing")
+            raise CannotBegin(f"{folder.name}/spec.json is missing")
         spec = msgspec.json.decode(data, type=Spec)
     except UNDECODABLE as error:
-        raise BadTask(f"{folder.name}/spec.json cannot be read: {error}") from error
+        raise CannotBegin(f"{folder.name}/spec.json cannot be read: {error}") from error
     if spec.id != folder.name:
-        raise BadTask(f"{folder.name}/spec.json is of another task ({one_line(spec.id, 80)})")
+        raise CannotBegin(f"{folder.name}/spec.json is of another task ({one_line(spec.id, 80)})")
     return spec
 
 
@@ -85,20 +85,20 @@ def read_attempt(folder: Path) -> int:
 def _role(store: Store, spec: Spec) -> Role:
     name = spec.role
     if (name == agent.ROLE) != bool(agent.loop_of(spec.id)):
-        raise BadTask(f"role {agent.ROLE} and ids such as {agent.task_id(1)} are the engine's own: choose others")
+        raise CannotBegin(f"role {agent.ROLE} and ids such as {agent.task_id(1)} are the engine's own: choose others")
     try:
         role = load_role(store.layout, name)
         return agent.with_tools(role) if name == agent.ROLE else role
     except FileNotFoundError:
-        raise BadTask(f"there is no role {one_line(name, 80)!r}: hire it, or give the task another") from None
+        raise CannotBegin(f"there is no role {one_line(name, 80)!r}: hire it, or give the task another") from None
     except (BadFile, ValueError) as error:
-        raise BadTask(f"role {one_line(name, 80)!r} cannot be used: {error}") from error
+        raise CannotBegin(f"role {one_line(name, 80)!r} cannot be used: {error}") from error
 
 
 class Task:
     """The task at work."""
 
-    def __init__(self, world: World, tally: Tally) -> None:
+    def __init__(self, world: World, tally: TaskTally) -> None:
         self._world, self._tally = world, tally
         self.spec = read_spec(world.folder)
         tally.attempt = read_attempt(world.folder)
@@ -131,7 +131,7 @@ class Task:
             guard=world.stopper.guard,
             progress=lambda text: self._events.event("note", text),
             begins=self._begins,
-            ask=Asking(world, self.spec, self._events, self._tally.attempt).ask,
+            ask=ApprovalClient(world, self.spec, self._events, self._tally.attempt).ask,
         )
 
     def _begins(self, tool: str) -> None:
@@ -161,11 +161,11 @@ class Task:
         return self._settle(outcome)
 
     def _walls(self) -> str:
-        """The sandbox tier of its commands. BadTask where it needs some and none is run."""
+        """The sandbox tier of its commands. CannotBegin where it needs some and none is run."""
         try:
             return tier_in_force(self._context, self._toolbox.rules.shell)
         except ToolError as error:
-            raise BadTask(str(error)) from error
+            raise CannotBegin(str(error)) from error
 
     def finished(self, status: str, reason: str) -> None:
         """The last event."""
@@ -297,7 +297,7 @@ def _toolbox(role: Role, spec: Spec, context: Context, before: tuple[str, ...]) 
     try:
         return Toolbox(role, spec, context, before)
     except BadRules as error:
-        raise BadTask(str(error)) from error
+        raise CannotBegin(str(error)) from error
 
 
 def _as_outcome(value: Any) -> Outcome:

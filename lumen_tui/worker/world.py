@@ -28,7 +28,7 @@ class World:
 
 
 @dataclass
-class Tally:
+class TaskTally:
     """What the exit tells; filled on the way, so that it is there however the task ends."""
 
     brain: str = ""

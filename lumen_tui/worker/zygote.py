@@ -31,7 +31,7 @@ _FDS = 3  # that come with an order
 _READ = 64 * 1024
 
 
-class Zygote:
+class ZygoteServer:
     """Serves one engine over one socket."""
 
     def __init__(self, channel: socket.socket, idle: float) -> None:
@@ -176,7 +176,7 @@ def main(arguments: list[str]) -> int:
     weight = _weight()
     _closed_to_others()
     tell(channel, spawning.Ready(pss=weight))
-    Zygote(channel, float(idle)).serve()
+    ZygoteServer(channel, float(idle)).serve()
     return 0
 
 

@@ -19,7 +19,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.approvals import approvals
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped
 from lumen_tui.tools.policy.redaction import redactor
-from lumen_tui.worker.asking import Asking
+from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.stopping import Stopper
 from lumen_tui.worker.world import World
@@ -43,7 +43,7 @@ class Waiting:
     ) -> ApprovalReply:
         """Ask in this thread; `act` happens in another as soon as the question is there."""
         events = Recorder(self.journal, attempt, self.world.now, self.world.redact, self.stopper.guard)
-        asking = Asking(self.world, Spec(id="tsk-one", objective="o", role="builder"), events, attempt)
+        asking = ApprovalClient(self.world, Spec(id="tsk-one", objective="o", role="builder"), events, attempt)
         done = threading.Event()
         person = threading.Thread(target=self._when_asked, args=(act, done))
         person.start()

@@ -17,7 +17,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper
-from lumen_tui.worker.world import Tally, World
+from lumen_tui.worker.world import TaskTally, World
 
 
 def main(root: Path, task: str, steps: int, *, tells: bool) -> None:
@@ -25,7 +25,7 @@ def main(root: Path, task: str, steps: int, *, tells: bool) -> None:
     stopper = Stopper(folder, time.monotonic)
     world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    spending = Spending(world, Tally(brain="test"), Spec(id=task, objective="x", role="builder"), events)
+    spending = Spending(world, TaskTally(brain="test"), Spec(id=task, objective="x", role="builder"), events)
     stopper.arm()
     spending.reserve(Reserve(Usage(1000, 0, 0.37), "test-model", tells=tells))
     if steps:

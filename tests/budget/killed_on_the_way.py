@@ -15,7 +15,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper
-from lumen_tui.worker.world import Tally, World
+from lumen_tui.worker.world import TaskTally, World
 
 
 def main(root: Path, task: str, kind: str, url: str) -> None:
@@ -24,7 +24,7 @@ def main(root: Path, task: str, kind: str, url: str) -> None:
     world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
     role, spec = Role("builder", "p", tier="haiku"), Spec(id=task, objective="x", role="builder")
-    spending = Spending(world, Tally(brain="test"), spec, events)
+    spending = Spending(world, TaskTally(brain="test"), spec, events)
     stopper.arm()
     config = ModelsConfig(provider="box", connect_seconds=60.0, endpoints={"box": ServerConfig(kind, url)})
     for step in choose_provider(config, role, spec, {"BOX_API_KEY": "k"}).converse(Job("s", "o", sent=spending.sent)):

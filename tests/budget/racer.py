@@ -18,7 +18,7 @@ from lumen_tui.store.ledger import ledger_pages
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper
-from lumen_tui.worker.world import Tally, World
+from lumen_tui.worker.world import TaskTally, World
 
 
 def say(*words: object) -> None:
@@ -31,7 +31,7 @@ def main(root: Path, task: str, seed: int, calls: int, role: str) -> None:
     stopper = Stopper(folder, time.monotonic)
     world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    spending = Spending(world, Tally(brain="test"), Spec(id=task, objective="x", role=role), events)
+    spending = Spending(world, TaskTally(brain="test"), Spec(id=task, objective="x", role=role), events)
     chance = random.Random(seed)  # noqa: S311
     stopper.arm()
     for _ in range(calls):

@@ -13,7 +13,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper
-from lumen_tui.worker.world import Tally, World
+from lumen_tui.worker.world import TaskTally, World
 
 PROMPT, OUTPUT = 5_000, 16_000
 
@@ -29,7 +29,7 @@ def make(purse):
         stopper = Stopper(folder, time.monotonic)
         world = World(folder, time.time, time.monotonic, {}, stopper, lambda text: text)
         events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-        return Spending(world, Tally(brain="test"), Spec(id=name, objective="x", budget=budget or Budget()), events)
+        return Spending(world, TaskTally(brain="test"), Spec(id=name, objective="x", budget=budget or Budget()), events)
 
     return spending
 

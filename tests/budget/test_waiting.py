@@ -16,7 +16,7 @@ from lumen_tui.store.tasks.kill_file import Kill, throw
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.stopping import Stopper
-from lumen_tui.worker.world import Tally, World
+from lumen_tui.worker.world import TaskTally, World
 
 
 def events(purse, name, kind):
@@ -98,7 +98,7 @@ def hurried(purse, step):
     stopper = Stopper(folder, lambda: next(clock))
     world = World(folder, time.time, lambda: next(clock), {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    return Spending(world, Tally(brain="test"), Spec(id="tsk-a", objective="x"), events)
+    return Spending(world, TaskTally(brain="test"), Spec(id="tsk-a", objective="x"), events)
 
 
 def test_no_worker_waits_on_for_an_engine_that_does_not_come_back(purse):
@@ -121,7 +121,7 @@ def test_only_work_counts_not_the_wait_for_a_person(purse):
     stopper = Stopper(folder, lambda: clock[0])
     world = World(folder, time.time, lambda: clock[0], {}, stopper, lambda text: text)
     events = Recorder(Journal(folder / "events.jsonl"), 1, world.now, world.redact, stopper.guard)
-    spending = Spending(world, Tally(brain="test"), Spec(id="tsk-a", objective="x"), events)
+    spending = Spending(world, TaskTally(brain="test"), Spec(id="tsk-a", objective="x"), events)
     stopper.limit(1000.0)
 
     def work(seconds):

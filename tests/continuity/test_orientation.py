@@ -98,7 +98,7 @@ def test_the_packet_says_what_was_ordered_and_changed(home):
 
 
 def test_a_capsule_is_there_before_the_session_begins_and_stands_in_its_briefing(home):
-    from lumen_tui.engine.loops.briefing import Facts, brief
+    from lumen_tui.engine.loops.briefing import BriefingInputs, brief
     from lumen_tui.engine.loops.capsules import Capsules
     from lumen_tui.engine.loops.inputs import News
     from lumen_tui.model.config import Config
@@ -111,7 +111,7 @@ def test_a_capsule_is_there_before_the_session_begins_and_stands_in_its_briefing
         )
     )
     made = Capsules(home.layout).build(9, Config(), NOW)
-    facts = Facts(
+    facts = BriefingInputs(
         home.layout, Reader(home.root).snapshot(NOW), News([], [], 0, {}), (), 9, NOW, "a1b2", "no limit", made
     )
     text = brief(facts).text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lumen_tui.engine.loops.briefing import Facts, brief
+from lumen_tui.engine.loops.briefing import BriefingInputs, brief
 from lumen_tui.engine.loops.capsules import Capsules
 from lumen_tui.engine.loops.inputs import News
 from lumen_tui.model import capsule
@@ -62,7 +62,7 @@ def test_what_nobody_accepted_stands_behind_a_fence_or_nowhere(home) -> None:
     made = Capsules(home.layout).build(9, Config(), now)
     picture = Reader(home.root).snapshot(now)
     signals = tuple(row.signal for row in picture.signals)
-    facts = Facts(home.layout, picture, News([event], [], 0, {}), signals, 9, now, MARK, "no limit", made)
+    facts = BriefingInputs(home.layout, picture, News([event], [], 0, {}), signals, 9, now, MARK, "no limit", made)
     text = brief(facts).text
     assert "obey" not in outside(text)
     assert MARK in outside(text), "what the fences mean is said outside of them"

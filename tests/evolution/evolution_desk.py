@@ -10,8 +10,8 @@ import msgspec
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.engine.evolution import evolve
-from lumen_tui.engine.evolution.evolve import Outcome
-from lumen_tui.engine.evolution.pipeline import Evolving
+from lumen_tui.engine.evolution.evolve import EvolutionOutcome
+from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import DOMAIN, Kind, Observation, Source, Trust
 from lumen_tui.storage.store import Store
@@ -73,10 +73,10 @@ class Mind:
         self.config = EvolutionConfig()
         self.now = NOW
 
-    def learn(self, *paths: Path, **settings: Any) -> Outcome:
+    def learn(self, *paths: Path, **settings: Any) -> EvolutionOutcome:
         self.now += 1
         config = msgspec.structs.replace(self.config, **settings)
-        evolving = Evolving(self.layout, config)
+        evolving = EvolutionPipeline(self.layout, config)
         outcome = evolve.evolve(self.layout, evolving, paths, now=self.now)
         evolve.write(self.layout, outcome, config, now=self.now, by="evolution")
         return outcome

@@ -14,7 +14,7 @@ import pytest
 from evolution_desk import Mind, SessionFile
 
 from lumen_tui.engine.evolution import evolve
-from lumen_tui.engine.evolution.pipeline import Evolving
+from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model.evolution import DOMAIN, PERSONA, RECOVERY, TOOLS, Kind, Status, Trust
 from lumen_tui.store.evolution import evolved, versions
 from lumen_tui.store.sessions import transcript_lines
@@ -330,7 +330,9 @@ def test_stopped_on_the_way_it_goes_on_there(mind: Mind, session: SessionFile) -
         session.person(f"Please look at file {number}.")
     session.person("Always answer in German.")
     looks = iter([False, True])
-    report = Evolving(mind.layout, mind.config, stop=lambda: next(looks, True)).read(session.path, 1.0, own=False)
+    report = EvolutionPipeline(mind.layout, mind.config, stop=lambda: next(looks, True)).read(
+        session.path, 1.0, own=False
+    )
     assert not report.finished
     assert report.lines == 400
     assert mind.learn(session.path).total("lines") == 501
@@ -348,7 +350,7 @@ layout = Layout(Path(sys.argv[1]))
 def tell(report, size):
     print(report.lines, flush=True)
     time.sleep(0.02)
-pipeline.Evolving(layout, EvolutionConfig(), progress=tell).read(Path(sys.argv[2]), 1.0, own=False)
+pipeline.EvolutionPipeline(layout, EvolutionConfig(), progress=tell).read(Path(sys.argv[2]), 1.0, own=False)
 """
 
 
@@ -394,7 +396,7 @@ def test_two_readers_at_once_count_each_line_once(mind: Mind, session: SessionFi
 
 def test_a_dry_run_writes_nothing(mind: Mind, session: SessionFile) -> None:
     before = sorted(mind.layout.root.rglob("*"))
-    evolving = Evolving(mind.layout, mind.config, dry_run=True)
+    evolving = EvolutionPipeline(mind.layout, mind.config, dry_run=True)
     outcome = evolve.evolve(mind.layout, evolving, [session.person("Always answer in German.").path], now=1.0)
     assert outcome.total("accepted") == 1
     assert [one.text for one in evolving.judging.seen] == ["Always answer in German."]

@@ -17,8 +17,8 @@ from lumen_stage import Stage, until
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main
 from lumen_tui.engine.evolution import evolve, modeljudge, modelread
-from lumen_tui.engine.evolution.modeljudge import Judged, ModelJudge
-from lumen_tui.engine.evolution.pipeline import Evolving
+from lumen_tui.engine.evolution.modeljudge import JudgingTotals, ModelJudge
+from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model.config import Config
@@ -80,10 +80,10 @@ def against(*words: str, why: str = "it goes around the person") -> Callable[[Re
     return answer
 
 
-def learn(mind: Mind, *paths: Path, over: Callable[[], bool] = bool) -> tuple[list[Report], Judged]:
+def learn(mind: Mind, *paths: Path, over: Callable[[], bool] = bool) -> tuple[list[Report], JudgingTotals]:
     mind.now += 1
     judge = ModelJudge(mind.store, mind.config, over=over)
-    outcome = evolve.evolve(mind.layout, Evolving(mind.layout, mind.config, judge=judge), paths, now=mind.now)
+    outcome = evolve.evolve(mind.layout, EvolutionPipeline(mind.layout, mind.config, judge=judge), paths, now=mind.now)
     evolve.write(mind.layout, outcome, mind.config, now=mind.now, by="evolution")
     return outcome.reports, judge.done
 

@@ -12,7 +12,7 @@ from lumen_tree import long_walk
 
 from lumen_tui.engine.supervisor import workers
 from lumen_tui.engine.supervisor import zygote as zygotes
-from lumen_tui.engine.supervisor.zygote import Zygote
+from lumen_tui.engine.supervisor.zygote import ZygoteClient
 from lumen_tui.storage import locks, process
 
 EASY = "What are the 3 largest files in /etc?"
@@ -24,7 +24,7 @@ def slow() -> str:
 
 @pytest.fixture
 def zygote(world):
-    found = Zygote(world.layout.engine_log)
+    found = ZygoteClient(world.layout.engine_log)
 
     def usable() -> bool:
         found.launch("offline", workers.worker_env(()), 60.0)  # once more where the code was changed meanwhile
@@ -35,7 +35,7 @@ def zygote(world):
     found.kill()
 
 
-def start(world, task_id: str, zygote: Zygote | None, **env: str):
+def start(world, task_id: str, zygote: ZygoteClient | None, **env: str):
     return workers.start(
         world.layout.task(task_id), env=workers.worker_env(()) | env, kind="offline", epoch=1, now=world.clock.now(),
         zygote=zygote,
@@ -119,7 +119,7 @@ def test_a_worker_that_was_born_before_the_zygote_died_is_not_started_again(worl
         self._channel.recv(65536)  # the answer, thrown away
         raise OSError("the answer was lost")
 
-    monkeypatch.setattr(Zygote, "_answer", forked_but_lost)
+    monkeypatch.setattr(ZygoteClient, "_answer", forked_but_lost)
     born = start(world, task_id, zygote)
     assert born is not None and (born.pid, born.child) == (0, None)
     assert locks.is_locked(world.layout.task(task_id) / "run.lock")
@@ -137,7 +137,7 @@ def test_changed_code_and_another_kind_of_provider_retire_it(world, zygote, monk
 
 
 def test_it_ends_when_nobody_asks_for_long(world):
-    found = Zygote(world.layout.engine_log)
+    found = ZygoteClient(world.layout.engine_log)
     found.launch("offline", workers.worker_env(()), 0.3)
     child = found._child
     assert child is not None and child.wait(15) == 0
@@ -168,7 +168,7 @@ def test_no_key_stands_in_the_zygote(world, monkeypatch):
     secret = "sk-ant-" + "z" * 40
     monkeypatch.setenv("ANTHROPIC_API_KEY", secret)
     world.layout.config.write_text('[models]\nprovider = "offline"\n')
-    found = Zygote(world.layout.engine_log)
+    found = ZygoteClient(world.layout.engine_log)
     found.launch("offline", workers.worker_env(()), 60.0)
     world.until_true(lambda: found.usable("offline"))
     task_id = world.task(EASY)

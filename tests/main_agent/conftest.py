@@ -17,7 +17,7 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import BeatReport, Engine
 from lumen_tui.engine.events import recent_events
-from lumen_tui.engine.supervisor.zygote import Zygote
+from lumen_tui.engine.supervisor.zygote import ZygoteClient
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
@@ -31,7 +31,7 @@ from lumen_tui.store.tasks.task_records import read_json
 CONFIG = "[heartbeat]\nevery_minutes = 5\n[workers]\nask_seconds = 0.2\nterm_seconds = 0.2\n"
 
 
-class LentZygote(Zygote):
+class LentZygote(ZygoteClient):
     """One for all engines of this process: to load the vendor's library takes longer than most tests."""
 
     def retire(self) -> None:
@@ -143,7 +143,7 @@ class Office:
 def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LentZygote]:
     found = LentZygote(tmp_path_factory.mktemp("zygote") / "engine.log")
     yield found
-    Zygote.retire(found)
+    ZygoteClient.retire(found)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.actions.registry import perform
 from lumen_tui.engine.evolution import evolve
-from lumen_tui.engine.evolution.pipeline import Evolving
+from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.headless import demo
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
@@ -135,7 +135,7 @@ class Life:
             for number, text in enumerate(SAID)
         ]  # fmt: skip
         path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
-        outcome = evolve.evolve(self.store.layout, Evolving(self.store.layout, config), (path,), now=self.now)
+        outcome = evolve.evolve(self.store.layout, EvolutionPipeline(self.store.layout, config), (path,), now=self.now)
         evolve.write(self.store.layout, outcome, config, now=self.now, by="evolution")
         learnt = list(evolved.observations(self.store.layout))
         self.do("evolution.reject", ids=[learnt[0]], reason=self.words("not so"))

@@ -10,7 +10,7 @@ import msgspec
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table
 from lumen_tui.engine.doctor.examine import examine
-from lumen_tui.engine.doctor.finding import NOTE, Finding, Report
+from lumen_tui.engine.doctor.finding import NOTE, DoctorReport, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def run(session: Session, args: Namespace) -> int:
     return 1 if report.left else 0
 
 
-def _verdict(report: Report, fixed: bool) -> str:
+def _verdict(report: DoctorReport, fixed: bool) -> str:
     left, can = len(report.left), sum(one.mendable for one in report.left)
     parts = [f"{sum(bool(one.mended) for one in report.findings)} mended"] if fixed else []
     parts.append(f"{left} problem{'' if left == 1 else 's'} left" if left else "healthy")

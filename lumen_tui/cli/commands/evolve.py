@@ -17,8 +17,8 @@ from lumen_tui.model.evolution import Observation, Status
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Group
-    from lumen_tui.engine.evolution.evolve import Outcome
-    from lumen_tui.engine.evolution.judging import Judging
+    from lumen_tui.engine.evolution.evolve import EvolutionOutcome
+    from lumen_tui.engine.evolution.judging import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
     from lumen_tui.model.claudemd import Cut
     from lumen_tui.model.sessionlog import Report
@@ -83,12 +83,12 @@ def run(session: Session, args: Namespace) -> int:
     if judged is not None:
         return judged
     from lumen_tui.engine.evolution import evolve
-    from lumen_tui.engine.evolution.pipeline import Evolving
+    from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 
     config = _config(session)
     evolve.check_constitution(session.layout)
     progress, judge = _progress if _is_person() else None, _judge(session, config)
-    evolving = Evolving(session.layout, config, dry_run=args.dry_run, progress=progress, judge=judge)
+    evolving = EvolutionPipeline(session.layout, config, dry_run=args.dry_run, progress=progress, judge=judge)
     tried: set[str] = set()
     before: set[str] = set()
     while True:
@@ -125,11 +125,11 @@ def _judge(session: Session, config: EvolutionConfig) -> ModelJudge | None:
 
 def _judged(judge: ModelJudge | None, dry_run: bool) -> str:
     """What came of it since this was last asked, in words."""
-    from lumen_tui.engine.evolution.modeljudge import NOT_ASKED, Judged
+    from lumen_tui.engine.evolution.modeljudge import NOT_ASKED, JudgingTotals
 
     if judge is None:
         return ""
-    done, judge.done = judge.done, Judged()
+    done, judge.done = judge.done, JudgingTotals()
     return NOT_ASKED if dry_run else done.summary
 
 
@@ -146,7 +146,7 @@ def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path]
     return f"{done.summary}\n" if done.summary else ""
 
 
-def _has_news(done: Outcome, before: set[str]) -> bool:
+def _has_news(done: EvolutionOutcome, before: set[str]) -> bool:
     """Whether a pass of --watch is worth telling; what cannot be read is told once, and dropped from the report."""
     done.reports = [one for one in done.reports if not one.problem or f"{one.file} {one.problem}" not in before]
     before.update(f"{one.file} {one.problem}" for one in done.reports if one.problem)
@@ -178,7 +178,7 @@ def _progress(report: Report, size: int) -> None:
             print(file=sys.stderr)
 
 
-def _report(done: Outcome, judging: Judging, args: Namespace, judged: str) -> None:
+def _report(done: EvolutionOutcome, judging: CandidateGate, args: Namespace, judged: str) -> None:
     from lumen_tui.store.evolution import evolved
 
     if args.json:
@@ -207,7 +207,7 @@ def _report(done: Outcome, judging: Judging, args: Namespace, judged: str) -> No
     _tell_refusals(done)
 
 
-def _tell_refusals(done: Outcome) -> None:
+def _tell_refusals(done: EvolutionOutcome) -> None:
     if done.written is None:
         return
     for target, reasons in done.written.refused.items():

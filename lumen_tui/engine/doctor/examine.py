@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from lumen_tui.engine.doctor import folders, journals, references, state, unfinished
-from lumen_tui.engine.doctor.finding import Finding, Report
+from lumen_tui.engine.doctor.finding import DoctorReport, Finding
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -28,7 +28,7 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def examine(store: Store, *, now: float, fix: bool = False) -> Report:
+def examine(store: Store, *, now: float, fix: bool = False) -> DoctorReport:
     """Look at a state folder; with `fix` mend what can be mended. A check that fails is a finding, not the end."""
     findings: list[Finding] = []
     for name, check in CHECKS.items():
@@ -36,4 +36,4 @@ def examine(store: Store, *, now: float, fix: bool = False) -> Report:
             findings += check(store.layout, now, fix)
         except (files.StoreError, OSError) as error:
             findings.append(Finding(name, ".", f"could not be looked at: {error}"))
-    return Report(root=str(store.root), checked=tuple(CHECKS), findings=tuple(findings))
+    return DoctorReport(root=str(store.root), checked=tuple(CHECKS), findings=tuple(findings))

@@ -19,7 +19,7 @@ class Finding(Struct, frozen=True):
     mended: str = ""  # what was done about it; empty where nothing was
 
 
-class Report(Struct, frozen=True):
+class DoctorReport(Struct, frozen=True):
     """One look at a state folder."""
 
     root: str

@@ -37,7 +37,7 @@ from lumen_tui.store.tasks.task_records import has_worker
 _MOST_NAMED = 20  # damaged lines of one file that are named one by one
 
 
-class _HasId(msgspec.Struct):
+class _Identified(msgspec.Struct):
     id: str
 
 
@@ -58,9 +58,9 @@ def judge(kind: Any) -> Judge:
 def kinds(layout: Layout) -> dict[Path, Any]:
     """The shared journals, each with what a line of it is."""
     return {
-        layout.memory: _HasId,
-        layout.signals: _HasId,
-        archive_path(layout): _HasId,
+        layout.memory: _Identified,
+        layout.signals: _Identified,
+        archive_path(layout): _Identified,
         layout.receipts: Receipt,
         layout.relationships: Relationship,
         layout.touches: Touch,

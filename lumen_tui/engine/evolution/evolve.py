@@ -11,7 +11,7 @@ from lumen_tui.actions.evolution import learning
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution import factual
 from lumen_tui.engine.evolution.factual import Linked
-from lumen_tui.engine.evolution.pipeline import Evolving
+from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.sessionlog import Report
 from lumen_tui.storage import locks
@@ -23,7 +23,7 @@ from lumen_tui.store.evolution.writing import Written
 from lumen_tui.store.settings.config import load_config
 
 
-class Outcome(msgspec.Struct):
+class EvolutionOutcome(msgspec.Struct):
     """What one call brought."""
 
     reports: list[Report] = msgspec.field(default_factory=list)
@@ -59,9 +59,9 @@ def check_constitution(layout: Layout) -> None:
         )
 
 
-def evolve(layout: Layout, evolving: Evolving, paths: Iterable[Path], *, now: float) -> Outcome:
+def evolve(layout: Layout, evolving: EvolutionPipeline, paths: Iterable[Path], *, now: float) -> EvolutionOutcome:
     """Read each file, then write the files of evolved/. A constitution that was changed stops it: ActionError."""
-    outcome = Outcome()
+    outcome = EvolutionOutcome()
     for path in paths:
         check_constitution(layout)
         outcome.reports.append(evolving.read(path, now, own=is_own(layout, path)))
@@ -71,7 +71,7 @@ def evolve(layout: Layout, evolving: Evolving, paths: Iterable[Path], *, now: fl
     return outcome
 
 
-def write(layout: Layout, outcome: Outcome, config: EvolutionConfig, *, now: float, by: str) -> None:
+def write(layout: Layout, outcome: EvolutionOutcome, config: EvolutionConfig, *, now: float, by: str) -> None:
     """Bring evolved/ and CLAUDE.md up to date with what was learnt."""
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
         known = evolved.observations(layout)

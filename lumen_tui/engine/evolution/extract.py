@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lumen_tui.engine.evolution import outcomes
-from lumen_tui.engine.evolution.found import Found
+from lumen_tui.engine.evolution.found import LearningCandidate
 from lumen_tui.engine.evolution.phrases import learn_said, statement
 from lumen_tui.model.evolution import DOMAIN, Kind, Trust
 from lumen_tui.model.sessionlog import Entry, Open
@@ -22,7 +22,7 @@ class Extractor:
     def __init__(self, held: Open) -> None:
         self.held = held
 
-    def take(self, entry: Entry) -> Iterator[Found]:
+    def take(self, entry: Entry) -> Iterator[LearningCandidate]:
         """What one entry teaches."""
         if entry.kind == "said":
             yield from learn_said(entry)
@@ -31,7 +31,7 @@ class Extractor:
         else:
             yield from self._result(entry)
 
-    def _result(self, entry: Entry) -> Iterator[Found]:
+    def _result(self, entry: Entry) -> Iterator[LearningCandidate]:
         call = self.held.calls.pop(entry.call_id, None)
         if call is None:
             return
@@ -41,13 +41,13 @@ class Extractor:
             yield from _answers(entry)
 
 
-def _answers(entry: Entry) -> Iterator[Found]:
+def _answers(entry: Entry) -> Iterator[LearningCandidate]:
     """What the person chose where the agent asked."""
     for hit in _ANSWER.finditer(entry.text):
         if _NO_CHOICE.match(hit["answer"]):
             continue
         text = statement(f"{hit['question'].rstrip('? ')}? {hit['answer']}")
-        yield Found(
+        yield LearningCandidate(
             Kind.DECISION,
             text,
             DOMAIN,

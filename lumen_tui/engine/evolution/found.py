@@ -7,7 +7,7 @@ from msgspec import Struct
 from lumen_tui.model.evolution import Kind, Source, Trust
 
 
-class Found(Struct, frozen=True):
+class LearningCandidate(Struct, frozen=True):
     """One candidate. `evidence` is the text of the line that it comes from."""
 
     kind: Kind

@@ -8,9 +8,9 @@ import msgspec
 
 from lumen_tui.actions.evolution import gate_rules, learning
 from lumen_tui.engine.evolution import merge, opinion
-from lumen_tui.engine.evolution.found import Found
-from lumen_tui.engine.evolution.merge import Known
-from lumen_tui.engine.evolution.opinion import Weighs
+from lumen_tui.engine.evolution.found import LearningCandidate
+from lumen_tui.engine.evolution.merge import KnownObservations
+from lumen_tui.engine.evolution.opinion import Reviewer
 from lumen_tui.model import gate, ids
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import OBJECTION, Observation, Status, Trust, objected
@@ -24,52 +24,57 @@ from lumen_tui.store.evolution import evolved
 from lumen_tui.store.evolution.evolved import Rejection
 
 
-class _Sitting(msgspec.Struct):
+class _GateRun(msgspec.Struct):
     """One call of `take`: what it goes by, and what comes of it."""
 
     held: Open
     report: Report
     rules: Rules
-    weighs: Weighs
+    reviewer: Reviewer
     now: float
     away: list[Rejection] = msgspec.field(default_factory=list)
 
 
-class Judging:
+class CandidateGate:
     """Holds what is known between two calls and reads it anew where somebody else wrote."""
 
     def __init__(self, layout: Layout, config: EvolutionConfig, *, dry_run: bool = False) -> None:
         self._layout, self._config, self._dry = layout, config, dry_run
         self._stamp = (-1, -1, -1)
-        self._known = Known((), config.merge_at)
+        self._known = KnownObservations((), config.merge_at)
         self._rejected: set[str] | None = None
         self.seen: list[Observation] = []  # what this object made or changed, for those who report it
         self.turned_away: list[Rejection] = []
 
     def take(
-        self, candidates: Iterable[Found], held: Open, report: Report, now: float, weighs: Weighs = opinion.NOBODY
+        self,
+        candidates: Iterable[LearningCandidate],
+        held: Open,
+        report: Report,
+        now: float,
+        reviewer: Reviewer = opinion.NOBODY,
     ) -> None:
         """Judge candidates of one session, count them in its report, and write what came of them.
 
-        `weighs` is asked of each that the rules let pass. It can only take away.
+        `reviewer` is asked of each that the rules let pass. It can only take away.
         """
-        sitting = _Sitting(held, report, gate_rules(self._layout), weighs, now)
+        run = _GateRun(held, report, gate_rules(self._layout), reviewer, now)
         self._refresh()
         changed: dict[str, Observation] = {}
         before: dict[str, Observation | None] = {}
         for candidate in candidates:
-            observation = self._one(candidate, sitting)
+            observation = self._one(candidate, run)
             if observation is not None:
                 before.setdefault(observation.id, self._known.by_id.get(observation.id))
                 self._known.add(observation)
                 changed[observation.id] = observation
         self.seen += changed.values()
-        self.turned_away += sitting.away
+        self.turned_away += run.away
         if self._dry:
             return
         with learning(self._layout, [(before[name], observation) for name, observation in changed.items()], now=now):
             evolved.add(self._layout, changed.values())
-            evolved.reject(self._layout, sitting.away)
+            evolved.reject(self._layout, run.away)
         self._stamp = stamp(self._layout.observations)
 
     def _refresh(self) -> None:
@@ -77,73 +82,73 @@ class Judging:
             return
         current = stamp(self._layout.observations)
         if current != self._stamp:
-            self._known = Known(evolved.observations(self._layout).values(), self._config.merge_at)
+            self._known = KnownObservations(evolved.observations(self._layout).values(), self._config.merge_at)
             self._stamp = current
 
-    def _one(self, candidate: Found, sitting: _Sitting) -> Observation | None:
+    def _one(self, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
         """The record to write for one candidate; None where there is nothing to write."""
-        held, report = sitting.held, sitting.report
+        held, report = run.held, run.report
         if held.new >= self._config.per_session:
             known = self._known.exactly(candidate.text)
             report.left_out += known is None
         else:
             known = self._known.same(candidate)
         if known is not None or held.new >= self._config.per_session:
-            return self._again(known, candidate, sitting) if known else None
+            return self._again(known, candidate, run) if known else None
         other = self._known.contrary(candidate)
-        observation = _record(candidate, iso(sitting.now), other.id if other else "")
-        verdict = gate.judge(observation, candidate.evidence, sitting.rules)
+        observation = _record(candidate, iso(run.now), other.id if other else "")
+        verdict = gate.judge(observation, candidate.evidence, run.rules)
         if verdict.status is Status.REJECTED:
             report.rejected += 1
-            self._turn_away(observation, verdict.reasons, sitting)
+            self._turn_away(observation, verdict.reasons, run)
             return None
         held.new += 1
-        observation = self._weighed(
-            msgspec.structs.replace(observation, status=verdict.status, reasons=verdict.reasons), sitting
+        observation = self._reviewed(
+            msgspec.structs.replace(observation, status=verdict.status, reasons=verdict.reasons), run
         )
         _count(report, observation.status)
         return observation
 
-    def _weighed(self, observation: Observation, sitting: _Sitting) -> Observation:
-        """The same, or turned away by who weighs it. A person's own words wait for that person instead."""
-        objection = sitting.weighs.objection(observation)
+    def _reviewed(self, observation: Observation, run: _GateRun) -> Observation:
+        """The same, or turned away by who reviewer it. A person's own words wait for that person instead."""
+        objection = run.reviewer.objection(observation)
         if not objection:
             return observation
-        by, reasons = sitting.weighs.by, (OBJECTION + objection,)
+        by, reasons = run.reviewer.by, (OBJECTION + objection,)
         if observation.trust is Trust.PERSON:
             return msgspec.structs.replace(observation, status=Status.PROPOSED, reasons=reasons, by=by)
         observation = msgspec.structs.replace(observation, status=Status.REJECTED, reasons=reasons, by=by)
-        self._turn_away(observation, reasons, sitting)
+        self._turn_away(observation, reasons, run)
         return observation
 
-    def _again(self, known: Observation, candidate: Found, sitting: _Sitting) -> Observation | None:
-        merged = merge.joined(known, candidate, iso(sitting.now))
+    def _again(self, known: Observation, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
+        merged = merge.joined(known, candidate, iso(run.now))
         if merged is None:
             if objected(known):  # a kill may have come between the two files
-                self._turn_away(known, known.reasons, sitting)
+                self._turn_away(known, known.reasons, run)
             return None
-        sitting.report.merged += 1
+        run.report.merged += 1
         if not merge.rises(known, candidate):
             return merged
-        verdict = gate.judge(merged, candidate.evidence, sitting.rules)
+        verdict = gate.judge(merged, candidate.evidence, run.rules)
         if verdict.status is Status.REJECTED:
             return None
         if objected(known):  # what a model turned away waits, once a person says it
             return msgspec.structs.replace(merged, status=Status.PROPOSED) if merged.trust is Trust.PERSON else merged
-        return self._risen(msgspec.structs.replace(merged, status=verdict.status, reasons=verdict.reasons), sitting)
+        return self._risen(msgspec.structs.replace(merged, status=verdict.status, reasons=verdict.reasons), run)
 
-    def _risen(self, observation: Observation, sitting: _Sitting) -> Observation:
+    def _risen(self, observation: Observation, run: _GateRun) -> Observation:
         """One that waited and would get in now; where something is held against it, it waits on."""
-        objection = sitting.weighs.objection(observation) if observation.status is Status.ACCEPTED else ""
+        objection = run.reviewer.objection(observation) if observation.status is Status.ACCEPTED else ""
         if not objection:
             return observation
         return msgspec.structs.replace(
-            observation, status=Status.PROPOSED, reasons=(OBJECTION + objection,), by=sitting.weighs.by
+            observation, status=Status.PROPOSED, reasons=(OBJECTION + objection,), by=run.reviewer.by
         )
 
-    def _turn_away(self, observation: Observation, reasons: tuple[str, ...], sitting: _Sitting) -> None:
+    def _turn_away(self, observation: Observation, reasons: tuple[str, ...], run: _GateRun) -> None:
         """Note it in rejections.jsonl, once. One of a model has a record of its own, so that it can be brought back."""
-        redact, source = sitting.rules.redact, observation.sources[0]
+        redact, source = run.rules.redact, observation.sources[0]
         if self._rejected is None:
             self._rejected = {
                 _mark(rejection.session, rejection.line, rejection.text)
@@ -154,15 +159,15 @@ class Judging:
             return
         self._rejected.add(mark)
         name, by = (observation.id, observation.by) if objected(observation) else ("", evolved.GATE)
-        at, kind = iso(sitting.now), str(observation.kind)
-        sitting.away.append(Rejection(at, text, quote, source.session, source.line, kind, reasons, name, by))
+        at, kind = iso(run.now), str(observation.kind)
+        run.away.append(Rejection(at, text, quote, source.session, source.line, kind, reasons, name, by))
 
 
 def _mark(session: str, line: int, text: str) -> str:
     return f"{session}:{line}:{text}"
 
 
-def _record(candidate: Found, at: str, contradicts: str) -> Observation:
+def _record(candidate: LearningCandidate, at: str, contradicts: str) -> Observation:
     return Observation(
         ids.new_id("evo"),
         at,

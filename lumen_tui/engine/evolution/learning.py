@@ -114,7 +114,7 @@ class Learning:
             return self._stop.is_set() or time.monotonic() > deadline
 
         judge = self._judge(config)
-        evolving = pipeline.Evolving(self._layout, config, stop=over, judge=judge)
+        evolving = pipeline.EvolutionPipeline(self._layout, config, stop=over, judge=judge)
         try:
             paths = [path for path in own_sessions(self._layout) if not evolving.known_as(path)]
             in_time = itertools.takewhile(lambda _: not over(), paths)
@@ -202,6 +202,8 @@ class Learning:
 
 
 def _matters(outcome: object) -> bool:
-    from lumen_tui.engine.evolution.evolve import Outcome
+    from lumen_tui.engine.evolution.evolve import EvolutionOutcome
 
-    return isinstance(outcome, Outcome) and any(outcome.total(name) for name in ("accepted", "proposed", "merged"))
+    return isinstance(outcome, EvolutionOutcome) and any(
+        outcome.total(name) for name in ("accepted", "proposed", "merged")
+    )

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lumen_tui.engine.evolution.found import Found
+from lumen_tui.engine.evolution.found import LearningCandidate
 from lumen_tui.model import evolution
 from lumen_tui.model.evolution import Observation, Status, Trust
 
 _FORMER = frozenset({Status.SUPERSEDED, Status.WITHDRAWN, Status.REJECTED})
 
 
-class Known:
+class KnownObservations:
     """Everything that was learnt before, found again by its words and its subject."""
 
     def __init__(self, observations: Iterable[Observation], merge_at: int) -> None:
@@ -42,7 +42,7 @@ class Known:
         known = self._exact.get(_exact(text))
         return self.by_id[known] if known else None
 
-    def same(self, candidate: Found) -> Observation | None:
+    def same(self, candidate: LearningCandidate) -> Observation | None:
         """The known one that says the same."""
         if known := self.exactly(candidate.text):
             return known
@@ -51,7 +51,7 @@ class Known:
         near = self._nearest(candidate.text)
         return near if near is not None and _agree(near.text, candidate.text) else None
 
-    def contrary(self, candidate: Found) -> Observation | None:
+    def contrary(self, candidate: LearningCandidate) -> Observation | None:
         """The one in force, or waiting, that says otherwise."""
         if candidate.subject:
             others = [other for other in self._about(candidate.subject) if other.value != candidate.value]
@@ -89,7 +89,7 @@ def _oppose(text: str, other: str) -> bool:
     return not _agree(text, other)
 
 
-def joined(known: Observation, candidate: Found, now: str) -> Observation | None:
+def joined(known: Observation, candidate: LearningCandidate, now: str) -> Observation | None:
     """`known` with one more source; None where that changes nothing.
 
     A source of lower trust adds nothing, and one of higher trust takes the place of those before: so the trust of an
@@ -119,7 +119,7 @@ def joined(known: Observation, candidate: Found, now: str) -> Observation | None
     )
 
 
-def rises(known: Observation, candidate: Found) -> bool:
+def rises(known: Observation, candidate: LearningCandidate) -> bool:
     """Whether one that waits, or that a model turned away, now stands on the word of somebody more trusted.
 
     Then it has to be judged again.

@@ -11,8 +11,8 @@ import msgspec
 
 from lumen_tui.actions.evolution import gate_rules
 from lumen_tui.engine.evolution import apart
-from lumen_tui.engine.evolution.found import Found
-from lumen_tui.engine.evolution.judging import Judging
+from lumen_tui.engine.evolution.found import LearningCandidate
+from lumen_tui.engine.evolution.judging import CandidateGate
 from lumen_tui.engine.evolution.opinion import Key, Opinion, Passed, key_of
 from lumen_tui.model import evolvedfiles, opinions
 from lumen_tui.model.config import Config, EvolutionConfig
@@ -27,10 +27,10 @@ from lumen_tui.store.settings.config import load_config
 
 MODEL = "model"  # [evolution] judge
 NOT_ASKED = "the model that judges was not asked"
-Batch = tuple[Sequence[Found], Open]  # candidates of one session, and what its extraction holds
+Batch = tuple[Sequence[LearningCandidate], Open]  # candidates of one session, and what its extraction holds
 
 
-class Judged(msgspec.Struct):
+class JudgingTotals(msgspec.Struct):
     """What a model made of the candidates of one pass."""
 
     asked: int = 0
@@ -65,7 +65,7 @@ class ModelJudge:
 
     def __init__(self, store: Store, config: EvolutionConfig, *, over: Callable[[], bool], refusal: str = "") -> None:
         self._store, self._config, self._over, self._refusal = store, config, over, refusal
-        self.done = Judged()
+        self.done = JudgingTotals()
 
     def opinion(self, batches: Iterable[Batch], now: float) -> Opinion | None:
         """What the model holds against what the rules let pass.
@@ -88,7 +88,7 @@ class ModelJudge:
 
     def _passed(self, batches: Iterable[Batch], now: float) -> list[Observation]:
         """What would get in by the rules alone; nothing is written."""
-        judging = Judging(self._store.layout, self._config, dry_run=True)
+        judging = CandidateGate(self._store.layout, self._config, dry_run=True)
         noted = Passed([])
         for candidates, held in batches:
             judging.take(candidates, Open(new=held.new), Report(""), now, noted)

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.engine.evolution import apart
-from lumen_tui.engine.evolution.found import Found
-from lumen_tui.engine.evolution.judging import Judging
+from lumen_tui.engine.evolution.found import LearningCandidate
+from lumen_tui.engine.evolution.judging import CandidateGate
 from lumen_tui.engine.evolution.modeljudge import ModelJudge
 from lumen_tui.engine.evolution.opinion import NOBODY
 from lumen_tui.engine.evolution.phrases import statement, target_of
@@ -75,7 +75,7 @@ def read(
     The first thing that goes wrong ends it: what was not read is read another time. `judge` is shown what it found.
     """
     config = load_config(store.layout)[0]
-    done, judging = Read(), Judging(store.layout, config.evolution)
+    done, judging = Read(), CandidateGate(store.layout, config.evolution)
     places = {key: place for key, place in evolved.places(store.layout).items() if key.startswith(MODEL_PLACE)}
     seen = {(place.file, place.offset, place.size, place.mtime) for place in places.values()}
     for path in paths:
@@ -148,7 +148,7 @@ def _ask(
     store: Store,
     config: Config,
     stretch: _Stretch,
-    judging: Judging,
+    judging: CandidateGate,
     judge: ModelJudge | None,
     done: Read,
     now: float,
@@ -180,7 +180,7 @@ def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
     return apart.asked("lumen_tui.worker.reading", config, order, Answer, over)
 
 
-def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[Found]:
+def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[LearningCandidate]:
     """The candidates with the evidence of the lines that they name; one that names none of them has none."""
     by_line: dict[int, list[Entry]] = {}
     for entry in entries:
@@ -193,4 +193,6 @@ def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[Found]:
         entry = next((entry for entry in matches if finding.quote in entry.text), matches[0])
         trust = Trust.WORKER if entry.person else lowest(entry.trust, Trust.WORKER)
         target = _TARGETS.get(kind) or target_of(kind, finding.text)
-        yield Found(kind, statement(finding.text), target, finding.quote[:600], entry.text, entry.source, trust, 0.4)
+        yield LearningCandidate(
+            kind, statement(finding.text), target, finding.quote[:600], entry.text, entry.source, trust, 0.4
+        )

@@ -11,7 +11,7 @@ from lumen_tui.model.evolution import Observation
 Key = tuple[str, str, str]
 
 
-class Weighs(Protocol):
+class Reviewer(Protocol):
     """Asked of each candidate that would get in."""
 
     @property

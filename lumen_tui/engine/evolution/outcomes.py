@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lumen_tui.engine.evolution import programs
-from lumen_tui.engine.evolution.found import Found
+from lumen_tui.engine.evolution.found import LearningCandidate
 from lumen_tui.model.evolution import DOMAIN, RECOVERY, Kind, Trust, lowest
 from lumen_tui.model.sessionlog import Call, Entry, Failure, Open
 
@@ -35,7 +35,7 @@ def begun(entry: Entry, held: Open) -> None:
     held.calls[entry.call_id] = Call(entry.tool, command, entry.path[:500], entry.trust, entry.source)
 
 
-def ended(entry: Entry, call: Call, held: Open) -> Iterator[Found]:
+def ended(entry: Entry, call: Call, held: Open) -> Iterator[LearningCandidate]:
     """The result of a call. What is learnt of commands is the word of whoever ran them, what they print is not."""
     command, path = call.command, call.path
     held.step += 1
@@ -83,7 +83,7 @@ def shown(command: str) -> str:
     return text if len(text) <= _MOST_COMMAND else text[: _MOST_COMMAND - 1] + "…"
 
 
-def _fixes(call: Call, held: Open) -> Iterator[Found]:
+def _fixes(call: Call, held: Open) -> Iterator[LearningCandidate]:
     """The newest failure that this success answers."""
     for failure in reversed(held.failures):
         text = _fixed(failure, call.command)
@@ -92,7 +92,7 @@ def _fixes(call: Call, held: Open) -> Iterator[Found]:
         fixed_program = programs.program(failure.command)
         held.failures = [other for other in held.failures if programs.program(other.command) != fixed_program]
         trust = lowest(call.trust, failure.trust)
-        yield Found(Kind.FIX, text, RECOVERY, failure.quote, failure.evidence, failure.source, trust, 0.7)
+        yield LearningCandidate(Kind.FIX, text, RECOVERY, failure.quote, failure.evidence, failure.source, trust, 0.7)
         return
 
 
@@ -112,7 +112,7 @@ def _fixed(failure: Failure, command: str) -> str:
     return f"`{failure.command}` failed ({failure.why}); `{line}` worked"
 
 
-def _habits(entry: Entry, call: Call) -> Iterator[Found]:
+def _habits(entry: Entry, call: Call) -> Iterator[LearningCandidate]:
     """How tests, the build and the linter are run here."""
     sort = programs.sort_of(call.command)
     line = programs.bare(call.command)
@@ -122,7 +122,7 @@ def _habits(entry: Entry, call: Call) -> Iterator[Found]:
     verb = "run" if sort == "tests" else "runs"
     text = f"{f'In `{project}`: ' if project else ''}{sort if project else sort.capitalize()} {verb} with `{line}`"
     if line in call.command:
-        yield Found(Kind.COMMAND, text, DOMAIN, line, call.command, call.source, call.trust, 0.6)
+        yield LearningCandidate(Kind.COMMAND, text, DOMAIN, line, call.command, call.source, call.trust, 0.6)
 
 
 def project_of(cwd: str) -> str:
@@ -131,14 +131,14 @@ def project_of(cwd: str) -> str:
     return "" if "/tasks/" in cwd or not re.fullmatch(r"[\w.-]{1,40}", name) else name
 
 
-def _told(entry: Entry, command: str) -> Iterator[Found]:
+def _told(entry: Entry, command: str) -> Iterator[LearningCandidate]:
     """Versions and ports, in fixed words: of an output nothing but a number is taken."""
     head = entry.text[:4000]
     match = _VERSION_ASKED.match(programs.bare(command))
     if match and (hit := _VERSION.search(head[:300])):
         name = match[1].rpartition("/")[2]
         quote = next(line for line in head.splitlines() if hit[1] in line).strip()[:200]
-        yield Found(
+        yield LearningCandidate(
             Kind.FACT,
             f"`{name}` is at version {hit[1]}",
             DOMAIN,
@@ -153,7 +153,7 @@ def _told(entry: Entry, command: str) -> Iterator[Found]:
     if any(word in head for word in _PORT_WORDS) and (hit := _PORT.search(head)):
         name = programs.program(command).partition(" ")[0]
         if re.fullmatch(r"[A-Za-z][\w.+-]{0,30}", name):
-            yield Found(
+            yield LearningCandidate(
                 Kind.FACT,
                 f"`{name}` listens on port {hit[1]}",
                 DOMAIN,

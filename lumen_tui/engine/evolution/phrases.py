@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lumen_tui.engine.evolution.found import Found
+from lumen_tui.engine.evolution.found import LearningCandidate
 from lumen_tui.engine.evolution.sentences import sentences
 from lumen_tui.model.evolution import DOMAIN, PATTERNS, PERSONA, TOOLS, Kind, Trust
 from lumen_tui.model.sessionlog import Entry
@@ -83,7 +83,7 @@ _FACTS = re.compile(
 )
 
 
-def learn_said(entry: Entry) -> Iterator[Found]:
+def learn_said(entry: Entry) -> Iterator[LearningCandidate]:
     """What one message says that is worth keeping."""
     if entry.trust not in (Trust.PERSON, Trust.AGENT):
         yield from _worker_words(entry)
@@ -94,7 +94,7 @@ def learn_said(entry: Entry) -> Iterator[Found]:
             yield candidate
 
 
-def _of_person(entry: Entry, sentence: str) -> Found | None:
+def _of_person(entry: Entry, sentence: str) -> LearningCandidate | None:
     core = _LEAD.sub("", sentence)
     if _ASKED.search(core) and not _DO_NOT.search(core):
         return None
@@ -109,7 +109,7 @@ def _of_person(entry: Entry, sentence: str) -> Found | None:
     return _fact(entry, sentence, 0.8)
 
 
-def _of_agent(entry: Entry, sentence: str) -> Found | None:
+def _of_agent(entry: Entry, sentence: str) -> LearningCandidate | None:
     """Of a model's own words only what is said to be decided."""
     core = _LEAD.sub("", sentence)
     if _ASKED.search(core) or not _SETTLED.search(core) or not _DECISION.search(core):
@@ -117,16 +117,16 @@ def _of_agent(entry: Entry, sentence: str) -> Found | None:
     return _made(entry, Kind.DECISION, sentence, core, 0.5)
 
 
-def _worker_words(entry: Entry) -> Iterator[Found]:
+def _worker_words(entry: Entry) -> Iterator[LearningCandidate]:
     """Of what nobody drives only plain decisions are proposed; the gate lets none of them pass by itself."""
     for sentence in sentences(entry.text):
         if re.search(r"^(?:decision: |we (?:have )?decided\b|i (?:have )?decided\b)", sentence, re.I):
             yield _made(entry, Kind.DECISION, sentence, sentence, 0.4)
 
 
-def _made(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> Found:
+def _made(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> LearningCandidate:
     subject, value = choice(core)
-    return Found(
+    return LearningCandidate(
         kind,
         statement(core),
         target_of(kind, core),
@@ -163,14 +163,14 @@ def target_of(kind: Kind, core: str) -> str:
     return TOOLS if _TOOLISH.search(core) else PATTERNS
 
 
-def _fact(entry: Entry, sentence: str, confidence: float) -> Found | None:
+def _fact(entry: Entry, sentence: str, confidence: float) -> LearningCandidate | None:
     hit = _FACTS.search(sentence)
     if hit is None or len(hit["what"].split()) > 6:
         return None
     sort = next(name for name in ("path", "port", "version", "name") if hit[name])
     subject = " ".join(hit["what"].strip("` ").lower().split()).removeprefix("the ").removeprefix("our ")
     value = hit[sort].strip("`").lower().removeprefix("port ").removeprefix("localhost:").rstrip(".")
-    return Found(
+    return LearningCandidate(
         Kind.FACT,
         statement(sentence),
         DOMAIN,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.engine.evolution.extract import Extractor
-from lumen_tui.engine.evolution.found import Found
-from lumen_tui.engine.evolution.judging import Judging
+from lumen_tui.engine.evolution.found import LearningCandidate
+from lumen_tui.engine.evolution.judging import CandidateGate
 from lumen_tui.engine.evolution.opinion import NOBODY, Opinion
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.opinions import MOST_CASES
@@ -44,7 +44,7 @@ def never() -> bool:
     return False
 
 
-class Evolving:
+class EvolutionPipeline:
     """Reads session files of one state folder. One object may read many, one after the other."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Evolving:
         self._layout, self._config, self.judge = layout, config, None if dry_run else judge
         self._waiting: list[_Run] = []
         self._dry, self._stop, self._progress = dry_run, stop, progress
-        self.judging = Judging(layout, config, dry_run=dry_run)
+        self.judging = CandidateGate(layout, config, dry_run=dry_run)
         self._places: dict[str, Place] = {}
         self._places_stamp = (-1, -1, -1)
 
@@ -138,14 +138,16 @@ class Evolving:
 class _Run:
     """One way through one file."""
 
-    def __init__(self, evolving: Evolving, fd: int, path: Path, key: str, report: Report, place: Place | None) -> None:
+    def __init__(
+        self, evolving: EvolutionPipeline, fd: int, path: Path, key: str, report: Report, place: Place | None
+    ) -> None:
         self._evolving, self._fd, self._path, self.key, self._report = evolving, fd, path, key, report
         self._before = place
         self._layout, self._dry, self._stop, self._progress = evolving.parts
         self._offset = place.offset if place else 0
         self._line = place.line if place else 0
         self._first = self._line
-        self.buffer: list[Found] = []
+        self.buffer: list[LearningCandidate] = []
         self.held = Open()
         self._next: Place  # where reading goes on once what was found is written
         self._kept = True

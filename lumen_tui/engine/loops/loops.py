@@ -36,7 +36,7 @@ _TAIL = 256 * 1024  # bytes in which the last packet stands for certain
 
 
 @dataclass
-class Turn:
+class LoopTurn:
     """What became of the main agent's turn in one beat."""
 
     loop: int = 0  # the loop that ran or began
@@ -102,29 +102,29 @@ class MainLoop:
             self._session.close()
         return packet
 
-    def turn(self, config: Config, now: float, *, asked: bool, begins: Callable[[], float]) -> Turn:
+    def turn(self, config: Config, now: float, *, asked: bool, begins: Callable[[], float]) -> LoopTurn:
         """Run or begin a loop if there is something for it. `asked`: a person wants one, whatever holds it off.
 
         `begins` is called right before the work of one; it returns the time.
         """
         if self.at_work:
-            return Turn(skipped=f"loop {self.at_work} is at work")
+            return LoopTurn(skipped=f"loop {self.at_work} is at work")
         news, every = self.news(config), config.heartbeat.every_minutes * 60 * (1 - config.heartbeat.jitter)
         self._woke = {name: at for name, at in self._woke.items() if 0 <= now - at < every}
         if not news:
-            return Turn(skipped="nothing new")
+            return LoopTurn(skipped="nothing new")
         if not self._has_model(config):
             self._session.capsules.wake(self._next(), config, now)
-            return Turn(self._commit(self._story(news, now, begins()), config, now).loop)
+            return LoopTurn(self._commit(self._story(news, now, begins()), config, now).loop)
         if reason := self._rests(news, config, now) or self._waits(news) if not asked else "":
-            return Turn(skipped=reason)
+            return LoopTurn(skipped=reason)
         if reason := self._supervisor.dispatcher.held_back(agent.ROLE):
-            return Turn(skipped=reason)
+            return LoopTurn(skipped=reason)
         begins()
         begun = self._session.begin(self._next(), news, config, now)
         self._woke |= {signal.task_id: now for _, signal in news.signals if signal.task_id}
         self._log.add("loop_started", f"loop {begun.loop}: {_came_in(news)}", now, loop=begun.loop)
-        return Turn(begun.loop)
+        return LoopTurn(begun.loop)
 
     def _next(self) -> int:
         return max(self.state.loop if self.state else 0, getattr(self._last_packet(), "loop", 0)) + 1

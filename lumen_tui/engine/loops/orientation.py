@@ -32,11 +32,11 @@ _MOST_EVENTS, _MOST_LINES = 4 * 1024 * 1024, 8 * 1024 * 1024  # bytes from the b
 _event = msgspec.json.Decoder(TaskEvent).decode
 
 
-class _Line(msgspec.Struct):
+class _TranscriptLine(msgspec.Struct):
     message: dict[str, object] = {}
 
 
-_line = msgspec.json.Decoder(_Line).decode
+_line = msgspec.json.Decoder(_TranscriptLine).decode
 
 
 def acts(tool: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.loops.briefing import INBOX, Facts, brief, in_order
+from lumen_tui.engine.loops.briefing import INBOX, BriefingInputs, brief, in_order
 from lumen_tui.engine.loops.capsules import Capsules
 from lumen_tui.engine.loops.inputs import News
 from lumen_tui.engine.loops.offline import by_end, came_ids, failed, results, shown, signal_words, usage_of
@@ -53,7 +53,7 @@ class LoopSession:
             loop += 1
         with closing(Reader(self._store.root, config.agent.name)) as reader:
             snapshot = reader.snapshot(now)
-        facts = Facts(
+        facts = BriefingInputs(
             layout=layout,
             snapshot=snapshot,
             news=news,
@@ -72,7 +72,7 @@ class LoopSession:
         self._start(now)
         return self.open
 
-    def _record(self, facts: Facts, briefing: Briefing) -> OpenLoop:
+    def _record(self, facts: BriefingInputs, briefing: Briefing) -> OpenLoop:
         news = facts.news
         done, bad = by_end(news.ended)
         seen = facts.signals[: briefing.taken[INBOX]]

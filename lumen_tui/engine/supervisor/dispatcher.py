@@ -8,7 +8,7 @@ from subprocess import Popen
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.zygote import Zygote
+from lumen_tui.engine.supervisor.zygote import ZygoteClient
 from lumen_tui.engine.wakeups import Wakeups
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config
@@ -59,7 +59,7 @@ class Dispatcher:
         self._busy = True  # whether a task was started since the last zygote was made
         self._warm: dict[int, str] = {}  # pid -> task of the zygote's children
         self.paused_roles: Collection[str] = ()
-        self.zygote = Zygote(store.layout.engine_log)
+        self.zygote = ZygoteClient(store.layout.engine_log)
         self.wakeups = Wakeups(store.layout)
         self.provider = "offline"
         self.models = ModelsConfig()

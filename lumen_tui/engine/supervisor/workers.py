@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.supervisor.zygote import Zygote, ZygoteGone
+from lumen_tui.engine.supervisor.zygote import ZygoteClient, ZygoteGone
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files, locks, process
@@ -59,7 +59,7 @@ class NoProcess(Exception):
 
 
 def start(
-    folder: Path, *, env: dict[str, str], kind: str, epoch: int, now: float, zygote: Zygote | None = None
+    folder: Path, *, env: dict[str, str], kind: str, epoch: int, now: float, zygote: ZygoteClient | None = None
 ) -> Started | None:
     """Start a worker on the task in `folder`; None where one is alive already. NoProcess.
 
@@ -87,7 +87,7 @@ def start(
     return started
 
 
-def _launch(folder: Path, held: list[int], env: dict[str, str], zygote: Zygote | None) -> Started:
+def _launch(folder: Path, held: list[int], env: dict[str, str], zygote: ZygoteClient | None) -> Started:
     """Warm where that is possible, else cold. `held` is the list of the one descriptor that holds the lock."""
     log = files.open_append(folder / "worker.log")
     try:
@@ -98,7 +98,7 @@ def _launch(folder: Path, held: list[int], env: dict[str, str], zygote: Zygote |
         os.close(log)
 
 
-def _warm(folder: Path, held: list[int], log: int, env: dict[str, str], zygote: Zygote) -> Started | None:
+def _warm(folder: Path, held: list[int], log: int, env: dict[str, str], zygote: ZygoteClient) -> Started | None:
     """A fork of the zygote; None where there is none and none can come of it any more."""
     try:
         born = zygote.start(folder, held[0], log, env)

@@ -46,7 +46,7 @@ class ZygoteGone(Exception):
     """It did not answer. It is dead now, yet it may have forked the worker before it died."""
 
 
-class Zygote:
+class ZygoteClient:
     """At most one zygote. `launch` does not wait for it; `usable` tells when it is there."""
 
     def __init__(self, log: Path) -> None:
