@@ -89,7 +89,7 @@ def _other_rows(store: Store, newest: float, plain: float) -> Iterator[Row]:
     yield Row("M2", "summarize one of 400 work units, the text", units, "ms", 1000, False, *other)
     made = timed(lambda: perform(store, "summary.make", {"wu_id": "WU-008"}, by="bench", now=newest))
     yield Row("M2", "summarize one of 400 work units, written", made, "ms", 2000, False, *other)
-    wanted = cleanup.options("30d")
+    wanted = cleanup.cleanup_options("30d")
     look = timed(lambda: cleanup.due(store, AgeIndex(store.layout).load(), wanted, newest))
     yield Row("M3", f"cleanup, a look at {NODES:,} nodes", look, "ms", 3000, False, *other)
     links = timed(lambda: NodeLinks(store.layout).tree("mem-0000000000007"))

@@ -46,11 +46,11 @@ def word() -> Word:
 
 def group_of(action_id: str) -> str:
     """The group of an action that is made now: the id of the first one of the same word, or nothing without one."""
-    made = _word.get().actions
-    if made is None:
+    ids = _word.get().actions
+    if ids is None:
         return ""
-    made.append(action_id)
-    return made[0]
+    ids.append(action_id)
+    return ids[0]
 
 
 def mine(by: str, client: str, since: float = 0.0) -> Callable[[Action], bool]:
@@ -70,16 +70,16 @@ def is_by_id(who: str, client: str, by: str) -> bool:
     return who == by or (who == LEARNING and client == ENGINE)
 
 
-def _left_behind(there: str, client: str) -> bool:
-    return client.startswith(_ROOM) and there.startswith(_ROOM) and not process.lives(there.removeprefix(_ROOM))
+def _left_behind(origin: str, client: str) -> bool:
+    return client.startswith(_ROOM) and origin.startswith(_ROOM) and not process.lives(origin.removeprefix(_ROOM))
 
 
-def words(there: str, client: str) -> str:
+def words(origin: str, client: str) -> str:
     """Where something was done, for people."""
-    if there == client:
+    if origin == client:
         return "here"
-    if there.startswith(_ROOM):
-        name = there.removeprefix(_ROOM)
+    if origin.startswith(_ROOM):
+        name = origin.removeprefix(_ROOM)
         pid = name.partition("-")[0]
         return f"in another room (process {pid})" if process.lives(name) else "in a room that has ended"
-    return "on the command line" if there in ("", CLI) else f"in {there}"
+    return "on the command line" if origin in ("", CLI) else f"in {origin}"

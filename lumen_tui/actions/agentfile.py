@@ -40,7 +40,7 @@ class BlockPlan(msgspec.Struct, frozen=True):
     text: str
     fields: Fields
     outcome: str
-    why: str = ""
+    reason: str = ""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -62,72 +62,78 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def changes(self) -> bool:
         """Whether anything is new."""
-        written = any(one.outcome in (NEW, TAKEN) for one in self.blocks)
+        written = any(block.outcome in (NEW, TAKEN) for block in self.blocks)
         return written or bool(self.new_passages) or self.new_session
 
 
 def plan(
-    store: Store, found: AgentFile, clean: Clean, *, by: str, now: float, replace: bool = False,
+    store: Store, agent: AgentFile, clean: Clean, *, by: str, now: float, replace: bool = False,
     raise_limits: bool = False, origin: str = "",
 ) -> Plan:  # fmt: skip
     """What an import of this file does. ActionError where it cannot be taken in; nothing is written."""
     layout = store.layout
-    made = tuple(_block(store, one, clean, replace, raise_limits) for one in found.blocks)
-    if twice := {one.name for one in made if [other.name for other in made].count(one.name) > 1}:
+    block_plans = tuple(_block(store, item, clean, replace, raise_limits) for item in agent.blocks)
+    if twice := {item.name for item in block_plans if [other.name for other in block_plans].count(item.name) > 1}:
         raise ActionError(f"two blocks of the file would both be called {sorted(twice)[0]} here")
-    name = _import_name(found)
-    kept = {one.id: one for passage in found.passages for one in _notes(passage, clean, by, now, origin, name)}
-    count = len(kept)
-    kept = _unknown(store, kept)
-    there = archive.find(layout, list(kept))
-    fresh = [name for name in kept if name not in there or there[name].status == notes.WITHDRAWN]
-    session = agent_files.session_id(found) if found.messages else ""
-    data = agent_files.transcript(found, clean) if session else b""
+    name = _import_name(agent)
+    passages = {item.id: item for passage in agent.passages for item in _notes(passage, clean, by, now, origin, name)}
+    count = len(passages)
+    passages = _unknown(store, passages)
+    archived = archive.find(layout, list(passages))
+    fresh = [name for name in passages if name not in archived or archived[name].status == notes.WITHDRAWN]
+    session = agent_files.session_id(agent) if agent.messages else ""
+    data = agent_files.transcript(agent, clean) if session else b""
     return Plan(
-        name=one_line(found.name, 100), shape=found.shape, blocks=made, passages=tuple(kept.values()),
-        new_passages=len(fresh), all_passages=count, session=session, messages=len(found.messages),
+        name=one_line(agent.name, 100), shape=agent.shape, blocks=block_plans, passages=tuple(passages.values()),
+        new_passages=len(fresh), all_passages=count, session=session, messages=len(agent.messages),
         new_session=bool(session) and files.read(layout.transcript(session), len(data) + 1) != data,
-        tools=tuple(one_line(tool, 80) for tool in found.tools),
-        left_out=tuple(one_line(line, 200) for line in found.left_out), transcript=data,
+        tools=tuple(one_line(tool, 80) for tool in agent.tools),
+        left_out=tuple(one_line(line, 200) for line in agent.left_out), transcript=data,
     )  # fmt: skip
 
 
-def _unknown(store: Store, kept: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
+def _unknown(store: Store, passages: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
     """Those that do not stand in the archive already as somebody's own: an export that comes home adds nothing."""
-    standing = {(one.content, one.tags): one.id for one in archive.passages(store.layout)} if kept else {}
-    return {name: one for name, one in kept.items() if standing.get((one.content, one.tags), name) == name}
+    standing = (
+        {(passage.content, passage.tags): passage.id for passage in archive.passages(store.layout)} if passages else {}
+    )
+    return {
+        name: passage
+        for name, passage in passages.items()
+        if standing.get((passage.content, passage.tags), name) == name
+    }
 
 
-def _block(store: Store, one: AfBlock, clean: Clean, replace: bool, raise_limits: bool) -> BlockPlan:
-    name, text = agent_files.block_name(one.label), clean(one.value)
-    limit = max(one.limit or LIMIT, len(text) if raise_limits else 0)
-    label = one_line(one.label, 100)
+def _block(store: Store, block: AfBlock, clean: Clean, replace: bool, raise_limits: bool) -> BlockPlan:
+    name, text = agent_files.block_name(block.label), clean(block.value)
+    limit = max(block.limit or LIMIT, len(text) if raise_limits else 0)
+    label = one_line(block.label, 100)
     fields = Fields(
-        description=one_line(one.description, 1000), limit=min(limit, MOST_LIMIT),
-        read_only=one.read_only, label=label if label != name else "",
+        description=one_line(block.description, 1000), limit=min(limit, MOST_LIMIT),
+        read_only=block.read_only, label=label if label != name else "",
     )  # fmt: skip
     try:
         check_fields(name, text, fields)
     except BadEdit as error:
         hint = " (--raise-limits gives each block the limit that it needs)" if len(text) <= MOST_LIMIT else ""
         raise BadAgentFile(f"block {label}: {error}{hint}") from error
-    outcome, why = _outcome(blocks.read(store.layout, name), text, replace)
-    return BlockPlan(name, label, text, fields, outcome, why)
+    outcome, reason = _outcome(blocks.read(store.layout, name), text, replace)
+    return BlockPlan(name, label, text, fields, outcome, reason)
 
 
-def _outcome(there: Block, text: str, replace: bool) -> tuple[str, str]:
-    if there.text == text and (there.at or there.name in STANDARD):
+def _outcome(block: Block, text: str, replace: bool) -> tuple[str, str]:
+    if block.text == text and (block.at or block.name in STANDARD):
         return SAME, ""
-    if there.problem or there.fields.locked or there.fields.read_only:
-        return KEPT, there.problem or f"it is {'locked' if there.fields.locked else 'read-only'}"
-    if there.text.strip() and not replace:
+    if block.problem or block.fields.locked or block.fields.read_only:
+        return KEPT, block.problem or f"it is {'locked' if block.fields.locked else 'read-only'}"
+    if block.text.strip() and not replace:
         return KEPT, "yours says something else: --replace takes the file's"
-    return (TAKEN if there.text.strip() else NEW), ""
+    return (TAKEN if block.text.strip() else NEW), ""
 
 
-def _import_name(found: AgentFile) -> str:
+def _import_name(agent: AgentFile) -> str:
     """What the passages of one file have in common, so that undo finds them."""
-    return f"af-{hashlib.sha256(msgspec.json.encode(found.passages)).hexdigest()[:16]}"
+    return f"af-{hashlib.sha256(msgspec.json.encode(agent.passages)).hexdigest()[:16]}"
 
 
 def _notes(
@@ -136,11 +142,11 @@ def _notes(
     """One passage as notes: several where it is long."""
     tags = [one_line(clean(tag), 100).strip() for tag in passage.tags][: notes.MOST_TAGS]
     good = tuple(dict.fromkeys(tag for tag in tags if tag and tag.isprintable()))
-    made = _when(passage.at, now)
+    written_at = _when(passage.at, now)
     source = one_line(" ".join(filter(None, (origin, clean(passage.source)))), 300)
     return [
         notes.passage(
-            text, by=by, now=made, tags=good, source=source, trust="imported", session_id=name,
+            text, by=by, now=written_at, tags=good, source=source, trust="imported", session_id=name,
             kind=passage.kind or "semantic",
             importance=passage.importance if passage.importance >= 0 else notes.USUAL,
             key="af:" + hashlib.sha256("\0".join((text, *good)).encode("utf-8", "replace")).hexdigest(),
@@ -158,34 +164,34 @@ def take_in(store: Store, *, by: str, now: float, made: Plan) -> Done:
     """Carry an import out, each part so that a second try after a kill does what is missing."""
     if not made.changes:
         raise ActionError(f"all of {made.name or 'the agent'} is here already: nothing was changed", missing=True)
-    new = [one for one in made.blocks if one.outcome in (NEW, TAKEN)]
-    said = f"{made.name or 'an agent'} imported: {_many(len(new), 'block')}, {_many(made.new_passages, 'passage')}"
+    new = [block for block in made.blocks if block.outcome in (NEW, TAKEN)]
+    summary = f"{made.name or 'an agent'} imported: {_many(len(new), 'block')}, {_many(made.new_passages, 'passage')}"
     final = "" if new or made.new_passages else "only its messages came: the transcript stays"
-    action = edits.new_action("af.import", [], summary=said, by=by, now=now, target=made.session, final=final)
+    action = edits.new_action("af.import", [], summary=summary, by=by, now=now, target=made.session, final=final)
     journal.record(store.layout, action)  # what follows belongs to it
-    for one in new:
-        _write(store, one, by, now, made.name)
+    for block in new:
+        _write(store, block, by, now, made.name)
     if made.new_session:
         files.replace(store.layout.transcript(made.session), made.transcript)
     if made.new_passages:
         change = _passage_change(made.passages[0].session_id)
         passages = edits.new_action("af.import", [change], summary="its passages", by=by, now=now)
         archive.append(store.layout, made.passages, journal.begun_lines(passages))
-    return Done(summary=said, target=made.session, action_id=action.id)
+    return Done(summary=summary, target=made.session, action_id=action.id)
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _write(store: Store, one: BlockPlan, by: str, now: float, origin: str) -> None:
+def _write(store: Store, block: BlockPlan, by: str, now: float, origin: str) -> None:
     def decide(before: Block) -> Write:
-        limit = max(before.fields.limit, one.fields.limit) if before.at else one.fields.limit
-        fields = msgspec.structs.replace(one.fields, limit=limit)
+        limit = max(before.fields.limit, block.fields.limit) if before.at else block.fields.limit
+        fields = msgspec.structs.replace(block.fields, limit=limit)
         source = one_line(f"agent file of {origin}", 200)
-        return Write(one.text, fields, by, "import", "imported", source=source, person=False)
+        return Write(block.text, fields, by, "import", "imported", source=source, person=False)
 
-    verbs.told(store, one.name, decide, verb="af.import", said=f"block {one.name}", by=by, now=now)
+    verbs.told(store, block.name, decide, verb="af.import", summary=f"block {block.name}", by=by, now=now)
 
 
 def _passage_change(name: str) -> Change:
@@ -194,21 +200,21 @@ def _passage_change(name: str) -> Change:
 
 def _of_import(store: Store, name: str) -> list[notes.Passage]:
     """The newest line of each passage that an import added."""
-    found = {}
+    newest = {}
     for line in Journal(store.layout.archival).lines():
-        if one := archive.read(line):
-            found[one.id] = one
-    return [one for one in found.values() if one.session_id == name]
+        if passage := archive.read(line):
+            newest[passage.id] = passage
+    return [passage for passage in newest.values() if passage.session_id == name]
 
 
 def passages_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: whether the passages of an import stand or were withdrawn. None where some do and some do not."""
-    standing = {one.status for one in _of_import(store, change.key)}
+    standing = {passage.status for passage in _of_import(store, change.key)}
     return {"status": standing.pop()} if len(standing) == 1 else None
 
 
 def put_passages(store: Store, change: Change) -> None:
     """For undo: withdraw the passages of an import, or bring them back."""
     status = str((change.after or {}).get("status", ""))
-    turned = [msgspec.structs.replace(one, status=status) for one in _of_import(store, change.key)]
+    turned = [msgspec.structs.replace(passage, status=status) for passage in _of_import(store, change.key)]
     Journal(store.layout.archival).append_all(turned)

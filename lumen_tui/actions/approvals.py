@@ -61,19 +61,21 @@ def allow_always(
     answered = _answer(store, [request], True, reason, by=by, now=now, always=True)
     also = _answer_others(store, rule, by=by, now=now)
     change = Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule))
-    said = f"saved: {preview_rule(request, pattern)}"
-    action = edits.new_action("approval.rule", [change], summary=said, by=by, now=now, reason=reason, apart=True)
+    saved_summary = f"saved: {preview_rule(request, pattern)}"
+    action = edits.new_action(
+        "approval.rule", [change], summary=saved_summary, by=by, now=now, reason=reason, apart=True
+    )
     with journal.carrying_out(store.layout, action):
         put_rule(store, change)
-    return Done(summary=f"{answered.summary}{also}; {said}", target=request.id, action_id=action.id)
+    return Done(summary=f"{answered.summary}{also}; {saved_summary}", target=request.id, action_id=action.id)
 
 
 def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str:
     """Say yes to what waits and is covered by the rule; how many, in words. What another answered is left so."""
     count = 0
-    for one in also_covered(rule, approvals.undecided(store.layout)):
+    for request in also_covered(rule, approvals.undecided(store.layout)):
         with contextlib.suppress(ActionError):
-            _answer(store, [one], True, f"always: {rule.pattern}", by=by, now=now)
+            _answer(store, [request], True, f"always: {rule.pattern}", by=by, now=now)
             count += 1
     return f", and {count} more that wait{'s' if count == 1 else ''}" if count else ""
 
@@ -85,44 +87,46 @@ def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") 
         raise ActionError(f"there is no rule {number}: `approvals rules` numbers them", missing=True)
     rule = rules[number - 1]
     change = Change(kind="allow", key=_key(rule), before=msgspec.to_builtins(rule), after=None)
-    said = f"taken out: {rule_words(rule)}"
-    action = edits.new_action("approval.forget", [change], summary=said, by=by, now=now, reason=plain(reason).strip())
+    summary = f"taken out: {rule_words(rule)}"
+    action = edits.new_action(
+        "approval.forget", [change], summary=summary, by=by, now=now, reason=plain(reason).strip()
+    )
     with journal.carrying_out(store.layout, action):
         put_rule(store, change)
-    return Done(summary=said, target=str(number), action_id=action.id)
+    return Done(summary=summary, target=str(number), action_id=action.id)
 
 
 def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:
     """The rule for a call. ActionError where there is none that is narrow, or where it would not cover the call."""
-    wanted = plain(pattern).strip() or request.rule
-    if why := no_rule(request, wanted):
-        raise ActionError(why)
-    if too_wide(wanted):
-        raise ActionError(f"{wanted!r} allows nearly everything: name more of the command, path or address")
+    wanted_pattern = plain(pattern).strip() or request.rule
+    if problem := no_rule(request, wanted_pattern):
+        raise ActionError(problem)
+    if too_wide(wanted_pattern):
+        raise ActionError(f"{wanted_pattern!r} allows nearly everything: name more of the command, path or address")
     rule = AllowRule(
-        request.tool, request.role, wanted, request.folder, request.unwalled, by=by, at=times.iso(now)
+        request.tool, request.role, wanted_pattern, request.folder, request.unwalled, by=by, at=times.iso(now)
     )  # fmt: skip
     if not allows(
         rule, tool=request.tool, role=request.role, target=_target(request), folder=request.folder,
         unwalled=request.unwalled,
     ):  # fmt: skip
-        raise ActionError(_beside(wanted, request))
+        raise ActionError(_beside(wanted_pattern, request))
     return rule
 
 
-def _beside(wanted: str, request: Approval) -> str:
+def _beside(pattern: str, request: Approval) -> str:
     """Why a pattern is not about the call; a beginning that fits covers no second command and no other file."""
-    said = f"{wanted!r} does not cover the call itself ({one_line(_target(request), 100)})"
-    if wanted.endswith(" *") and _target(request).startswith(wanted[:-1]):
-        return f"{said}: what ` *` stands for may hold none of ; & | < > $ ( ) {{ }} ` and no line break"
-    return said
+    problem = f"{pattern!r} does not cover the call itself ({one_line(_target(request), 100)})"
+    if pattern.endswith(" *") and _target(request).startswith(pattern[:-1]):
+        return f"{problem}: what ` *` stands for may hold none of ; & | < > $ ( ) {{ }} ` and no line break"
+    return problem
 
 
 def _target(request: Approval) -> str:
     """What the rule is matched against: the command, the address, or what the worker took as the narrow rule."""
     field = {"web_fetch": "url", "shell": "command", "shell_start": "command"}.get(request.tool, "")
-    found = request.arguments.get(field)
-    return found.strip() if isinstance(found, str) else request.rule
+    value = request.arguments.get(field)
+    return value.strip() if isinstance(value, str) else request.rule
 
 
 def _key(rule: AllowRule) -> str:
@@ -136,28 +140,28 @@ def resolve(layout: Layout, text: str) -> str:
     known = list(dict.fromkeys(approvals.all_ids(layout)))
     if name in known:
         return name
-    found = [one for one in known if one.startswith((name, f"apr-{name}"))]
-    if len(found) > 1:
-        raise ambiguous(text, found)
-    if not found:
-        open_ones = [one.id for one in approvals.undecided(layout)]
-        raise checks.no_such(f"there is no approval {text!r}", name, known, open_ones)
-    return found[0]
+    matches = [approval_id for approval_id in known if approval_id.startswith((name, f"apr-{name}"))]
+    if len(matches) > 1:
+        raise ambiguous(text, matches)
+    if not matches:
+        open_ids = [approval.id for approval in approvals.undecided(layout)]
+        raise checks.no_such(f"there is no approval {text!r}", name, known, open_ids)
+    return matches[0]
 
 
-def _open(store: Store, given: str | Iterable[str], shown: str, now: float) -> list[Approval]:
+def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: float) -> list[Approval]:
     """The questions, all of them still open; ActionError names the first that is not, and nothing is written."""
-    names = list(dict.fromkeys(resolve(store.layout, text) for text in checks.as_ids(given)))
-    found = [_readable(store.layout, name) for name in names]
-    if shown and [one.hash for one in found] != [shown]:
+    names = list(dict.fromkeys(resolve(store.layout, text) for text in checks.as_ids(approval_ids)))
+    requests = [_readable(store.layout, name) for name in names]
+    if shown and [request.hash for request in requests] != [shown]:
         raise ActionError("the call is not the one that was shown: look at it again")
-    for request in found:
-        if there := approvals.decision(store.layout, request.id):
-            raise _answered(request, there, now)
+    for request in requests:
+        if decision := approvals.decision(store.layout, request.id):
+            raise _answered(request, decision, now)
         if now >= request.expires:
             approvals.expire(store.layout, request, now)
             raise _over(request)
-    return found
+    return requests
 
 
 def _over(request: Approval) -> ActionError:
@@ -172,30 +176,30 @@ def _readable(layout: Layout, approval_id: str) -> Approval:
     return request
 
 
-def _answered(request: Approval, there: Decision, now: float) -> ActionError:
-    said = "allowed" if there.allowed else "refused"
-    age = times.ago(now - times.epoch(there.at, now))
-    return ActionError(f"{ids.short(request.id)} has its answer: {said} by {there.by} ({age}). Undo that first")
+def _answered(request: Approval, decision: Decision, now: float) -> ActionError:
+    verdict = "allowed" if decision.allowed else "refused"
+    age = times.ago(now - times.epoch(decision.at, now))
+    return ActionError(f"{ids.short(request.id)} has its answer: {verdict} by {decision.by} ({age}). Undo that first")
 
 
 def _answer(
     store: Store, requests: list[Approval], allowed: bool, reason: str, *, by: str, now: float, always: bool = False
 ) -> Done:
     """Write the answers and record them, one action for each, so that each is taken back by itself."""
-    why = plain(reason).strip()
-    if len(why) > _MOST_REASON:
-        raise ActionError(f"a reason of {len(why):,} characters is too long: {_MOST_REASON:,} at most")
+    clean_reason = plain(reason).strip()
+    if len(clean_reason) > _MOST_REASON:
+        raise ActionError(f"a reason of {len(clean_reason):,} characters is too long: {_MOST_REASON:,} at most")
     verb = "approval.allow" if allowed else "approval.deny"
     actions = []
     for request in requests:
-        answer = Decision(allowed, request.hash, times.iso(now), by, why, always)
+        answer = Decision(allowed, request.hash, times.iso(now), by, clean_reason, always)
         change = Change(kind="approval", key=request.id, before=None, after=msgspec.to_builtins(answer))
-        said = f"{'allowed' if allowed else 'refused'}: {request.role}: {one_line(request.summary, 80)}"
-        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=why, apart=True))
+        line = f"{'allowed' if allowed else 'refused'}: {request.role}: {one_line(request.summary, 80)}"
+        actions.append(edits.new_action(verb, [change], summary=line, by=by, now=now, reason=clean_reason, apart=True))
         with journal.carrying_out(store.layout, actions[-1]):
             _decide(store, request, answer, now)
-    word = "allowed" if allowed else "refused"
-    summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} calls {word}"
+    verdict = "allowed" if allowed else "refused"
+    summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} calls {verdict}"
     return Done(summary=summary, target=requests[0].id, action_id=actions[-1].id)
 
 
@@ -210,8 +214,8 @@ def _decide(store: Store, request: Approval, answer: Decision, now: float) -> No
 
 def approval_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: the answer as it stands."""
-    found = approvals.decision(store.layout, change.key)
-    return None if found is None else msgspec.to_builtins(found)
+    decision = approvals.decision(store.layout, change.key)
+    return None if decision is None else msgspec.to_builtins(decision)
 
 
 def may_answer(store: Store, change: Change) -> None:
@@ -237,9 +241,9 @@ def put_approval(store: Store, change: Change) -> None:
 def _saved(store: Store) -> list[dict[str, Any]]:
     """The rules of operator.toml as they stand there; without any there, those of lumen.toml, which it would hide."""
     text = (files.read(store.layout.operator) or b"").decode()
-    there = frontmatter.parse_toml(text).get("allow")
-    if isinstance(there, list):
-        return [rule for rule in there if isinstance(rule, dict)]
+    saved = frontmatter.parse_toml(text).get("allow")
+    if isinstance(saved, list):
+        return [rule for rule in saved if isinstance(rule, dict)]
     return [msgspec.to_builtins(rule) for rule in load_config(store.layout)[0].allow]
 
 
@@ -252,8 +256,8 @@ def _is(rule: dict[str, Any], key: str) -> bool:
 
 def rule_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: the rule as it stands."""
-    found = next((rule for rule in _saved(store) if _is(rule, change.key)), None)
-    return None if found is None else msgspec.to_builtins(msgspec.convert(found, AllowRule))
+    match = next((rule for rule in _saved(store) if _is(rule, change.key)), None)
+    return None if match is None else msgspec.to_builtins(msgspec.convert(match, AllowRule))
 
 
 def put_rule(store: Store, change: Change) -> None:

@@ -33,12 +33,12 @@ def insert(
         trust=trust or ("agent" if writer or is_agent(store.layout, by) else "person"), task_id=writer,
         wu_id=checks.known_unit(store.layout, wu_id),
     )  # fmt: skip
-    said = f"kept {_quoted(note)} in the archive"
+    summary = f"kept {_quoted(note)} in the archive"
     change = Change(KIND, note.id, before={"status": WITHDRAWN}, after={"status": ""})
-    action = edits.new_action("archive.insert", [change], summary=said, by=by, now=now)
+    action = edits.new_action("archive.insert", [change], summary=summary, by=by, now=now)
     if not archive.append(store.layout, [note], journal.begun_lines(action)):
         return Done(summary=f"{note.id} is in the archive already: nothing was written", target=note.id)
-    return Done(summary=said, target=note.id, action_id=action.id)
+    return Done(summary=summary, target=note.id, action_id=action.id)
 
 
 def _writer(store: Store, by: str, task_id: str) -> str:
@@ -50,14 +50,14 @@ def _writer(store: Store, by: str, task_id: str) -> str:
 
 def withdraw(store: Store, *, by: str, now: float, passage_id: str, reason: str = "") -> Done:
     """Take a note out of the archive and of every search; undo brings it back."""
-    found = _found(store, passage_id)
-    if found.status == WITHDRAWN:
-        raise ActionError(f"{found.id} is withdrawn already")
-    said = f"took {_quoted(found)} out of the archive"
-    change = Change(KIND, found.id, before={"status": ""}, after={"status": WITHDRAWN})
-    action = edits.new_action("archive.withdraw", [change], summary=said, by=by, now=now, reason=reason)
-    archive.set_status(store.layout, found.id, WITHDRAWN, journal.begun_lines(action))
-    return Done(summary=said, target=found.id, action_id=action.id)
+    note = _found(store, passage_id)
+    if note.status == WITHDRAWN:
+        raise ActionError(f"{note.id} is withdrawn already")
+    summary = f"took {_quoted(note)} out of the archive"
+    change = Change(KIND, note.id, before={"status": ""}, after={"status": WITHDRAWN})
+    action = edits.new_action("archive.withdraw", [change], summary=summary, by=by, now=now, reason=reason)
+    archive.set_status(store.layout, note.id, WITHDRAWN, journal.begun_lines(action))
+    return Done(summary=summary, target=note.id, action_id=action.id)
 
 
 def _quoted(note: Passage) -> str:
@@ -79,8 +79,8 @@ def _found(store: Store, text: str) -> Passage:
 
 def passage_now(store: Store, change: Change) -> dict[str, Any] | None:
     """One side of a change as it stands now; a note that is not there counts as withdrawn."""
-    found = archive.find(store.layout, [change.key]).get(change.key)
-    return {"status": found.status if found else WITHDRAWN}
+    note = archive.find(store.layout, [change.key]).get(change.key)
+    return {"status": note.status if note else WITHDRAWN}
 
 
 def put_passage(store: Store, change: Change) -> None:

@@ -19,15 +19,15 @@ _LONGEST = 366 * times.DAY
 
 def dismiss(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
     """Put these items aside; `targets` are those of the queue."""
-    found = [(target, f"{one_line(target, 80)} put aside") for target in _named(targets)]
-    return _record(store, "attention.dismiss", found, "put aside", by=by, now=now, reason=reason)
+    entries = [(target, f"{one_line(target, 80)} put aside") for target in _named(targets)]
+    return _record(store, "attention.dismiss", entries, "put aside", by=by, now=now, reason=reason)
 
 
 def put_aside(store: Store, target: str, *, by: str, now: float, reason: str) -> None:
     """Put an item aside with what else is done at one word, and come back with it."""
     change = Change(kind="attention", key=target, before=None, after={"dismissed": True})
-    said = f"{one_line(target, 80)} put aside"
-    action = edits.new_action("attention.dismiss", [change], summary=said, by=by, now=now, reason=reason)
+    summary = f"{one_line(target, 80)} put aside"
+    action = edits.new_action("attention.dismiss", [change], summary=summary, by=by, now=now, reason=reason)
     journal.record(store.layout, action)
 
 
@@ -37,18 +37,18 @@ def snooze(
     """Put these items aside for some time; they come back by themselves."""
     if not 1 <= seconds <= _LONGEST:
         raise ActionError("an item is put off by 1 second at least and a year at most")
-    word = f"put off until {times.iso(now + seconds)[11:16]} UTC"
-    found = [(until_then(target, now + seconds), f"{one_line(target, 80)} {word}") for target in _named(targets)]
-    return _record(store, "attention.snooze", found, word, by=by, now=now, reason=reason)
+    state = f"put off until {times.iso(now + seconds)[11:16]} UTC"
+    entries = [(until_then(target, now + seconds), f"{one_line(target, 80)} {state}") for target in _named(targets)]
+    return _record(store, "attention.snooze", entries, state, by=by, now=now, reason=reason)
 
 
 def back(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
     """Put these items on the list again at once, where they were put aside or off."""
-    found = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(targets)]
-    done = _record(store, "attention.back", found, "back on the list", by=by, now=now, reason=reason)
-    for target, _ in found:
+    entries = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(targets)]
+    outcome = _record(store, "attention.back", entries, "back on the list", by=by, now=now, reason=reason)
+    for target, _ in entries:
         task_files.unarchive(store.layout, target)
-    return done
+    return outcome
 
 
 def put(store: Store, change: Change) -> None:
@@ -58,20 +58,22 @@ def put(store: Store, change: Change) -> None:
 
 
 def _named(targets: str | Iterable[str]) -> list[str]:
-    found = checks.as_ids(targets)
-    if not all(target.strip() for target in found):
+    names = checks.as_ids(targets)
+    if not all(target.strip() for target in names):
         raise ActionError("an item without a target cannot be put aside")
-    return list(found)
+    return list(names)
 
 
 def _record(
-    store: Store, verb: str, found: list[tuple[str, str]], word: str, *, by: str, now: float, reason: str
+    store: Store, verb: str, entries: list[tuple[str, str]], state: str, *, by: str, now: float, reason: str
 ) -> Done:
     """One action for each, so that each is taken back by itself."""
     actions = []
-    for key, said in found:
+    for key, entry_summary in entries:
         change = Change(kind="attention", key=key, before=None, after={"dismissed": True})
-        actions.append(edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason, apart=True))
+        actions.append(
+            edits.new_action(verb, [change], summary=entry_summary, by=by, now=now, reason=reason, apart=True)
+        )
     journal.record(store.layout, *actions)
-    summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} items {word}"
-    return Done(summary=summary, target=found[0][0], action_id=actions[-1].id)
+    summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} items {state}"
+    return Done(summary=summary, target=entries[0][0], action_id=actions[-1].id)

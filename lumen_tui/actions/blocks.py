@@ -47,7 +47,7 @@ def new(
         )
         return Write(text, check_fields(name, text, fields), by, "new", _word(agent), person=not agent)
 
-    return _write(store, name, decide, verb="block.new", said=f"block {name} made", by=by, now=now)
+    return _write(store, name, decide, verb="block.new", summary=f"block {name} made", by=by, now=now)
 
 
 def append(store: Store, *, by: str, now: float, name: str, text: str, agent: bool = False) -> Done:
@@ -56,7 +56,7 @@ def append(store: Store, *, by: str, now: float, name: str, text: str, agent: bo
     def decide(before: Block) -> Write:
         return _part(before, appended(before.text, text), "append", by, agent)
 
-    return _write(store, name, decide, verb="block.append", said=f"appended to {name}", by=by, now=now)
+    return _write(store, name, decide, verb="block.append", summary=f"appended to {name}", by=by, now=now)
 
 
 def replace(store: Store, *, by: str, now: float, name: str, old: str, new: str, agent: bool = False) -> Done:
@@ -65,7 +65,7 @@ def replace(store: Store, *, by: str, now: float, name: str, old: str, new: str,
     def decide(before: Block) -> Write:
         return _part(before, replaced(name, before.text, old, new), "replace", by, agent)
 
-    return _write(store, name, decide, verb="block.replace", said=f"replaced a text in {name}", by=by, now=now)
+    return _write(store, name, decide, verb="block.replace", summary=f"replaced a text in {name}", by=by, now=now)
 
 
 def patch(store: Store, *, by: str, now: float, name: str, diff: str, agent: bool = False) -> Done:
@@ -74,17 +74,17 @@ def patch(store: Store, *, by: str, now: float, name: str, diff: str, agent: boo
     def decide(before: Block) -> Write:
         return _part(before, patched(name, before.text, diff), "patch", by, agent)
 
-    return _write(store, name, decide, verb="block.patch", said=f"patched {name}", by=by, now=now)
+    return _write(store, name, decide, verb="block.patch", summary=f"patched {name}", by=by, now=now)
 
 
 def patched(name: str, text: str, diff: str) -> str:
     """The text after a diff; its file names do not matter, as long as there is one file in it."""
     headed = diff if diff.startswith("--- ") or "\n--- " in diff[:2000] else f"--- {name}\n+++ {name}\n{diff}"
     try:
-        found = patching.parse("\n".join(_head_alike(headed.replace("\r\n", "\n").split("\n"), name)))
-        if len(found) != 1:
-            raise BadEdit(f"the patch is about {len(found)} files, a block is one")
-        return _applied(found[0], text)
+        patches = patching.parse("\n".join(_head_alike(headed.replace("\r\n", "\n").split("\n"), name)))
+        if len(patches) != 1:
+            raise BadEdit(f"the patch is about {len(patches)} files, a block is one")
+        return _applied(patches[0], text)
     except patching.BadPatch as error:
         raise BadEdit(f"{error}; nothing was changed") from error
 
@@ -118,7 +118,7 @@ def rethink(
         trust = weaker(before.trust, "agent") if agent and before.text.strip() else _word(agent)
         return Write(text, before.fields, by, "rethink", trust, person=not agent)
 
-    return _write(store, name, decide, verb="block.rethink", said=f"{name} written anew", by=by, now=now, base=base)
+    return _write(store, name, decide, verb="block.rethink", summary=f"{name} written anew", by=by, now=now, base=base)
 
 
 def adjust(
@@ -134,7 +134,7 @@ def adjust(
             raise ActionError(f"{name} is like that already", missing=True)
         return _as_is(before, check_fields(name, before.text, fields), "set", by)
 
-    return _write(store, name, decide, verb="block.adjust", said=f"{name} adjusted", by=by, now=now)
+    return _write(store, name, decide, verb="block.adjust", summary=f"{name} adjusted", by=by, now=now)
 
 
 def lock(store: Store, *, by: str, now: float, name: str) -> Done:
@@ -144,7 +144,7 @@ def lock(store: Store, *, by: str, now: float, name: str) -> Done:
         _must_be(before)
         return _as_is(before, with_fields(before.fields, locked=by), "lock", by)
 
-    return _write(store, name, decide, verb="block.lock", said=f"{name} locked", by=by, now=now)
+    return _write(store, name, decide, verb="block.lock", summary=f"{name} locked", by=by, now=now)
 
 
 def unlock(store: Store, *, by: str, now: float, name: str) -> Done:
@@ -155,22 +155,22 @@ def unlock(store: Store, *, by: str, now: float, name: str) -> Done:
             raise ActionError(f"{name} is not locked", missing=True)
         return _as_is(before, with_fields(before.fields, locked=""), "unlock", by)
 
-    return _write(store, name, decide, verb="block.unlock", said=f"{name} unlocked", by=by, now=now)
+    return _write(store, name, decide, verb="block.unlock", summary=f"{name} unlocked", by=by, now=now)
 
 
 def restore(store: Store, *, by: str, now: float, name: str, step: int = 0, at: str = "") -> Done:
     """Put a text back byte for byte: that of a step, or the one that held at a time. Limit and lock stay."""
-    wanted = _wanted(store, name, step, at)
+    target = _wanted(store, name, step, at)
 
     def decide(before: Block) -> Write:
-        text = block_files.kept_text(store.layout, wanted)
+        text = block_files.kept_text(store.layout, target)
         if text == before.text and before.at:
-            raise ActionError(f"{name} is as at step {wanted.step} already", missing=True)
-        fields = before.fields if before.at else with_fields(wanted.fields, locked="")
-        return Write(text, fields, by, "restore", wanted.trust, note=f"as at step {wanted.step}", source=wanted.source)
+            raise ActionError(f"{name} is as at step {target.step} already", missing=True)
+        fields = before.fields if before.at else with_fields(target.fields, locked="")
+        return Write(text, fields, by, "restore", target.trust, note=f"as at step {target.step}", source=target.source)
 
-    said = f"{name} put back to step {wanted.step}"
-    return _write(store, name, decide, verb="block.restore", said=said, by=by, now=now)
+    summary = f"{name} put back to step {target.step}"
+    return _write(store, name, decide, verb="block.restore", summary=summary, by=by, now=now)
 
 
 def _wanted(store: Store, name: str, step: int, at: str) -> Step:
@@ -179,11 +179,15 @@ def _wanted(store: Store, name: str, step: int, at: str) -> Step:
         raise ActionError(f"{name} has no history", missing=True)
     if bool(step) == bool(at):
         raise ActionError("name one of them: a step, or a time")
-    found = blocks.at_time(known, _moment(at)) if at else next((one for one in known if one.step == step), None)
-    if found is None or found.how == "removed":
-        what = f"text at {at}" if at else f"step {step} with a text"
-        raise ActionError(f"{name} has no {what}: `blocks history {name}` lists its steps", missing=True)
-    return found
+    match = (
+        blocks.at_time(known, _moment(at))
+        if at
+        else next((known_step for known_step in known if known_step.step == step), None)
+    )
+    if match is None or match.how == "removed":
+        missing = f"text at {at}" if at else f"step {step} with a text"
+        raise ActionError(f"{name} has no {missing}: `blocks history {name}` lists its steps", missing=True)
+    return match
 
 
 def _moment(text: str) -> float:
@@ -214,7 +218,7 @@ def _must_be(before: Block) -> None:
 
 
 def _write(
-    store: Store, name: str, decide: Decide, *, verb: str, said: str, by: str, now: float, base: int | None = None
+    store: Store, name: str, decide: Decide, *, verb: str, summary: str, by: str, now: float, base: int | None = None
 ) -> Done:
     """Write a block as an action."""
 
@@ -223,18 +227,18 @@ def _write(
             _must_be(before)
         return decide(before)
 
-    action_id = told(store, name, known, verb=verb, said=said, by=by, now=now, base=base)
-    return Done(summary=said, target=name, action_id=action_id)
+    action_id = told(store, name, known, verb=verb, summary=summary, by=by, now=now, base=base)
+    return Done(summary=summary, target=name, action_id=action_id)
 
 
 def told(
-    store: Store, name: str, decide: Decide, *, verb: str, said: str, by: str, now: float, base: int | None = None
+    store: Store, name: str, decide: Decide, *, verb: str, summary: str, by: str, now: float, base: int | None = None
 ) -> str:
     """Write a block as an action, and give the action's id; empty where the step stands under its key already."""
     ids_made: list[str] = []
 
     def begin(before: Block, step: Step) -> None:
-        action = edits.new_action(verb, [change_of(before, step)], summary=said, by=by, now=now)
+        action = edits.new_action(verb, [change_of(before, step)], summary=summary, by=by, now=now)
         transaction.announce(action)
         ids_made.append(action.id)
 

@@ -28,8 +28,8 @@ def raise_cap(
     """Add to today's cap, or to that of one role."""
     if min(tokens, usd, minutes) < 0 or not (tokens or usd or minutes):
         raise ActionError("name how much more there shall be today: tokens, dollars or minutes, above 0")
-    if why := budget.out_of_range(tokens=tokens, usd=usd, minutes=minutes):
-        raise ActionError(why)
+    if problem := budget.out_of_range(tokens=tokens, usd=usd, minutes=minutes):
+        raise ActionError(problem)
     config = load_config(store.layout)[0].budget
     ledger = Ledger(store.layout)
     more = Limit(tokens, usd, minutes * 60)
@@ -42,11 +42,11 @@ def raise_cap(
         text=one_line(reason, 400),
     )  # fmt: skip
     change = Change(kind="grant", key=grant.id, before=None, after=_side(grant))
-    said = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_words(more)}"
-    action = edits.new_action("budget.raise", [change], summary=said, by=by, now=now, reason=reason)
+    summary = f"{_cap(ledger.refresh(), config, day, role).name} raised by {_words(more)}"
+    action = edits.new_action("budget.raise", [change], summary=summary, by=by, now=now, reason=reason)
     with journal.carrying_out(store.layout, action):
         ledger.append(grant)
-    return Done(summary=said, target=grant.id, action_id=action.id)
+    return Done(summary=summary, target=grant.id, action_id=action.id)
 
 
 def _cap(book: Book, config: BudgetConfig, day: str, role: str) -> budget.Cap:
@@ -57,16 +57,16 @@ def _must_bind(book: Book, config: BudgetConfig, day: str, role: str, more: Limi
     """Refuse to raise what has no limit: it would change nothing."""
     cap = _cap(book, config, day, role)
     names = {"tokens": "tokens", "usd": "dollars", "seconds": "minutes"}
-    for name, word in names.items():
+    for name, unit in names.items():
         if getattr(more, name) and not getattr(cap.limit, name):
-            raise ActionError(f"{cap.name} has no limit in {word}: there is nothing to raise")
+            raise ActionError(f"{cap.name} has no limit in {unit}: there is nothing to raise")
 
 
 def _words(more: Limit) -> str:
-    said = [f"{more.tokens:,} tokens"] if more.tokens else []
-    said += [budget.dollars(more.usd)] if more.usd else []
-    said += [f"{more.seconds / 60:g} minutes"] if more.seconds else []
-    return ", ".join(said)
+    parts = [f"{more.tokens:,} tokens"] if more.tokens else []
+    parts += [budget.dollars(more.usd)] if more.usd else []
+    parts += [f"{more.seconds / 60:g} minutes"] if more.seconds else []
+    return ", ".join(parts)
 
 
 def _side(grant: Entry) -> dict[str, Any]:
@@ -75,12 +75,12 @@ def _side(grant: Entry) -> dict[str, Any]:
 
 def grant_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: the grant as it stands."""
-    found = Ledger(store.layout).refresh().grants.get(change.key)
-    if found is None:
+    grant = Ledger(store.layout).refresh().grants.get(change.key)
+    if grant is None:
         return None
-    there = _side(found)
+    current = _side(grant)
     sides = (side for side in (change.before, change.after) if side is not None)
-    return next((side for side in sides if _sound(side) == there), there)
+    return next((side for side in sides if _sound(side) == current), current)
 
 
 def _sound(side: dict[str, Any]) -> dict[str, Any]:

@@ -33,17 +33,17 @@ def _has_repository(folder: str) -> bool:
     return True
 
 
-def marks(found: Changes) -> dict[str, str]:
+def marks(changes: Changes) -> dict[str, str]:
     """What is changed, each file with when its content or its place changed last."""
-    return {name: _changed_at(found.root, name) for name in found.files}
+    return {name: _changed_at(changes.root, name) for name in changes.files}
 
 
-def since(found: Changes, before: dict[str, str]) -> Changes:
+def since(changes: Changes, before: dict[str, str]) -> Changes:
     """Without the files that are as they were then: somebody else had changed them."""
-    if found.why or not before:
-        return found
-    files = tuple([name for name in found.files if before.get(name) != _changed_at(found.root, name)])
-    return Changes(**{**found.__dict__, "files": files})
+    if changes.why or not before:
+        return changes
+    files = tuple([name for name in changes.files if before.get(name) != _changed_at(changes.root, name)])
+    return Changes(**{**changes.__dict__, "files": files})
 
 
 def _changed_at(root: str, name: str) -> str:
@@ -54,12 +54,12 @@ def _changed_at(root: str, name: str) -> str:
         return "gone"
 
 
-def facts(found: Changes, said: str) -> dict[str, Any]:
+def facts(changes: Changes, diff_stat: str) -> dict[str, Any]:
     """What git said, or what the agent says that it said, or why nothing is known, as fields of a checkpoint."""
-    stat = said.strip() or found.stat
-    if found.why:
-        return {"gitDiffStat": stat} if stat else {"git": {"why": found.why}}
-    git = {"root": found.root, "branch": found.branch, "head": found.head, "base": found.base}
-    made: dict[str, Any] = {"git": {key: value for key, value in git.items() if value}}
-    more = {"files": list(found.files), "more_files": found.more_files, "gitDiffStat": stat}
-    return made | {key: value for key, value in more.items() if value}
+    stat = diff_stat.strip() or changes.stat
+    if changes.why:
+        return {"gitDiffStat": stat} if stat else {"git": {"why": changes.why}}
+    git = {"root": changes.root, "branch": changes.branch, "head": changes.head, "base": changes.base}
+    fields: dict[str, Any] = {"git": {key: value for key, value in git.items() if value}}
+    more = {"files": list(changes.files), "more_files": changes.more_files, "gitDiffStat": stat}
+    return fields | {key: value for key, value in more.items() if value}

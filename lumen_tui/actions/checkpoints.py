@@ -43,11 +43,11 @@ def save(
 
     texts = {"progress": progress, "nextSteps": next_steps, "trigger": fields.label(trigger, "trigger")}
     where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
-    kept = keep(
+    saved = keep(
         store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat,
         key=key, client=acting.word().client,
     )  # fmt: skip
-    return Done(summary=kept[1], target=kept[0], action_id=kept[2])
+    return Done(summary=saved[1], target=saved[0], action_id=saved[2])
 
 
 def keep(
@@ -63,30 +63,32 @@ def keep(
     with Trail(store.layout, (NODES,)) as trail:
         last = next(iter(trail.newest(where.wu_id, (CHECKPOINT,), 1)), None)
         decisions = trail.newest(where.wu_id, (PENDING, DECISION), _DECISIONS)
-    found = _look(store, where, folder, last)
-    node = fields.keyed(_node(where, found, note, by=by, now=now), key, "checkpoint")
+    changed = _look(store, where, folder, last)
+    node = fields.keyed(_node(where, changed, note, by=by, now=now), key, "checkpoint")
     node["metadata"] = {
         **{key: value.strip() for key, value in texts.items() if value.strip()},
-        **changes.facts(found, git_diff_stat),
-        **({"decisions": [_decision(one) for one in decisions]} if decisions else {}),
+        **changes.facts(changed, git_diff_stat),
+        **({"decisions": [_decision(decision) for decision in decisions]} if decisions else {}),
     }
     raw_json.line(node)  # too long for a journal: nothing is made then
     if key and nodes.find(store.layout.memory, [node["id"]]):
         return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
     about = where.wu_id or "no work unit (`start --wu` begins one)"
-    said = f"checkpoint on {about}, {found.count} changed file{'' if found.count == 1 else 's'}"
-    action = fields.noted("checkpoint.save", node["id"], said, by=by, now=now, client=client)
+    summary = f"checkpoint on {about}, {changed.count} changed file{'' if changed.count == 1 else 's'}"
+    action = fields.noted("checkpoint.save", node["id"], summary, by=by, now=now, client=client)
     action["group"] = action["id"]  # older ones that are archived below come back with it
-    after = _activity(where.session, found, now)
+    after = _activity(where.session, changed, now)
     begun = stages.begun(action, [fields.made_node(node), *_session_change(where, after)])
-    made = places.make_sure(store.root, where.wu_id, by=by, now=now, client=client)
+    unit_note = places.make_sure(store.root, where.wu_id, by=by, now=now, client=client)
     files.append(store.layout.actions, begun)
     if not nodes.append_new(store.layout.memory, node, once=bool(key)):
         files.append(store.layout.actions, stages.end_of(begun, "dropped"), durable=False)
         return node["id"], f"checkpoint {fields.UNDER_KEY}", ""
-    trouble = _follow_up(store, where, found, action["id"], by=by, now=now, client=client)
+    trouble = _follow_up(store, where, changed, action["id"], by=by, now=now, client=client)
     files.append(store.layout.actions, stages.end_of(begun, "done"), durable=False)
-    return node["id"], said + (f"; {made}" if made else "") + (f" ({trouble})" if trouble else ""), action["id"]
+    summary += f"; {unit_note}" if unit_note else ""
+    summary += f" ({trouble})" if trouble else ""
+    return node["id"], summary, action["id"]
 
 
 def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:
@@ -97,16 +99,16 @@ def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Ch
     if session and session.head_at_start and last and last.session_id != session.session_id:
         base = session.head_at_start  # what came between is another session's
     begun = session.folder if session else ""
-    found = Changes(why="no folder")
+    changed = Changes(why="no folder")
     for place in dict.fromkeys([folder or begun, begun]):
-        found = changes.look(place, base=str(base), without=str(store.root))
-        if not found.why:
+        changed = changes.look(place, base=str(base), without=str(store.root))
+        if not changed.why:
             break
-    return changes.since(found, session.dirty_at_start) if session else found
+    return changes.since(changed, session.dirty_at_start) if session else changed
 
 
-def _node(where: Place, found: Changes, note: str, *, by: str, now: float) -> dict[str, Any]:
-    text = note.strip() or f"{found.count} files changed"
+def _node(where: Place, changed: Changes, note: str, *, by: str, now: float) -> dict[str, Any]:
+    text = note.strip() or f"{changed.count} files changed"
     node = fields.node(f"Checkpoint: {text}", by=by, now=now, type="checkpoint", wu_id=where.wu_id)
     if where.session:
         node["session_id"] = where.session_id
@@ -115,8 +117,8 @@ def _node(where: Place, found: Changes, note: str, *, by: str, now: float) -> di
 
 def _decision(node: NodeView) -> dict[str, str]:
     answer = node.metadata.get("answer")
-    asked = node.metadata.get("question") or node.title
-    return {"id": node.id, "question": one_line(str(asked), 200), "answer": one_line(str(answer or ""), 200)}
+    question = node.metadata.get("question") or node.title
+    return {"id": node.id, "question": one_line(str(question), 200), "answer": one_line(str(answer or ""), 200)}
 
 
 def with_files(touched: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -125,12 +127,12 @@ def with_files(touched: Sequence[str], names: Sequence[str]) -> list[str]:
     return [*(name for name in touched if name not in new), *new][-MOST_TOUCHED:]
 
 
-def _activity(session: SessionView | None, found: Changes, now: float) -> Raw:
+def _activity(session: SessionView | None, changed: Changes, now: float) -> Raw:
     """What the checkpoint changes in its session."""
     if session is None:
         return {}
     at = times.iso(now)
-    touched = with_files(session.files_touched, found.files)
+    touched = with_files(session.files_touched, changed.files)
     return {"files_touched": touched, "last_activity": at, "last_checkpoint": at}
 
 
@@ -141,11 +143,13 @@ def _session_change(where: Place, after: Raw) -> list[Raw]:
     return [fields.made("session", where.session_id, before, after)]
 
 
-def _follow_up(store: Folder, where: Place, found: Changes, action_id: str, *, by: str, now: float, client: str) -> str:
+def _follow_up(
+    store: Folder, where: Place, changed: Changes, action_id: str, *, by: str, now: float, client: str
+) -> str:
     """What comes after the append; returns what went wrong with it, or nothing."""
     try:
         if where.session:
-            open_sessions.change(store.root, where.session_id, lambda session: _activity(session, found, now))
+            open_sessions.change(store.root, where.session_id, lambda session: _activity(session, changed, now))
         _archive_old(store, where.wu_id, action_id, by=by, now=now, client=client)
     except (files.StoreError, ValueError, OSError) as error:
         return str(error)
@@ -165,8 +169,8 @@ def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: flo
             changes.append(fields.made("node", node["id"], before, marks))
             nodes.set_fields(node, {**marks, "updated_at": times.iso(now), "updated_by": by})
         of = wu_id or "no work unit"
-        said = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {of} archived"
-        action = fields.noted("checkpoint.retire", wu_id, said, by=by, now=now, client=client, group=action_id)
+        summary = f"{len(records)} older checkpoint{'' if len(records) == 1 else 's'} of {of} archived"
+        action = fields.noted("checkpoint.retire", wu_id, summary, by=by, now=now, client=client, group=action_id)
         return list(records.values()), stages.begun(action, changes)
 
     if old:
@@ -179,9 +183,9 @@ def due(store: Folder, config: MemoryConfig, *, now: float) -> Sequence[SessionV
         return ()
     latest = now - config.checkpoint_interval * times.MINUTE
     return [
-        one
-        for one in open_sessions.live(store.root)
-        if times.epoch(one.last_checkpoint or one.started_at, now) <= latest
+        session
+        for session in open_sessions.live(store.root)
+        if times.epoch(session.last_checkpoint or session.started_at, now) <= latest
     ]
 
 
@@ -189,14 +193,14 @@ def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
     """Make the checkpoints that are due, under the agent's name; a session whose files stand still gets none."""
     from lumen_tui.actions import acting
 
-    made = []
+    saved = []
     for session in due(store, config, now=now):
         with Trail(store.layout, (NODES,)) as trail:
             last = next(iter(trail.newest(session.active_wu, (CHECKPOINT,), 1)), None)
-        found = _look(store, Place(wu_id=session.active_wu, session=session), "", last)
+        changed = _look(store, Place(wu_id=session.active_wu, session=session), "", last)
         before = last.metadata.get("gitDiffStat", "") if last else ""
-        if found.why or not (found.stat or found.files) or found.stat == before:
+        if changed.why or not (changed.stat or changed.files) or changed.stat == before:
             continue
         with acting.on_the_word_of(session.agent, acting.ENGINE, now):
-            made.append(save(store, by=session.agent, now=now, session=session.session_id, trigger=INTERVAL))
-    return made
+            saved.append(save(store, by=session.agent, now=now, session=session.session_id, trigger=INTERVAL))
+    return saved

@@ -41,20 +41,20 @@ def _dashes(word: str) -> int:
     return 0 if word[:1] != "-" else 1 if len(word) == 2 else 2
 
 
-def no_such(said: str, word: str, known: Sequence[str], there: Sequence[str] | None = None) -> ActionError:
+def no_such(problem: str, word: str, known: Sequence[str], shown_first: Sequence[str] | None = None) -> ActionError:
     """The refusal of a name that nothing has: with what is near, else with some of what is `there` (all known)."""
-    near, shown = nearest(word, known), (known if there is None else there)[:_SHOWN]
+    near, shown = nearest(word, known), (known if shown_first is None else shown_first)[:_SHOWN]
     return ActionError(
-        f"{said}; there is {', '.join(shown)}" if shown and not near else said, candidates=near, missing=True
+        f"{problem}; there is {', '.join(shown)}" if shown and not near else problem, candidates=near, missing=True
     )
 
 
-def as_ids(given: str | Iterable[str]) -> list[str]:
+def as_ids(selection: str | Iterable[str]) -> list[str]:
     """One id or several, each once."""
-    found = list(dict.fromkeys([given] if isinstance(given, str) else given))
-    if not found:
+    unique = list(dict.fromkeys([selection] if isinstance(selection, str) else selection))
+    if not unique:
         raise ActionError("nothing is selected: name at least one id")
-    return found
+    return unique
 
 
 def reason(text: str) -> str:
@@ -64,23 +64,23 @@ def reason(text: str) -> str:
     return text.strip()
 
 
-def _all_found(path: Path, given: str | Iterable[str], kind: str, what: str) -> dict[str, int]:
+def _all_found(path: Path, selection: str | Iterable[str], kind: str, noun: str) -> dict[str, int]:
     """Full ids and where their newest lines begin (-1 where a prefix was given)."""
-    texts = as_ids(given)
+    texts = as_ids(selection)
     whole = nodes.find(path, texts)
     return {
-        (text if text in whole else _found(path, text, kind, what)): whole[text][0] if text in whole else -1
+        (text if text in whole else _found(path, text, kind, noun)): whole[text][0] if text in whole else -1
         for text in texts
     }
 
 
-def _found(path: Path, text: str, kind: str, what: str) -> str:
+def _found(path: Path, text: str, kind: str, noun: str) -> str:
     try:
-        return nodes.resolve(path, ids.check_file_name(text, f"{what} id"), kind)
+        return nodes.resolve(path, ids.check_file_name(text, f"{noun} id"), kind)
     except nodes.Ambiguous as error:
         raise ambiguous(text, error.candidates) from error
     except LookupError:
-        raise ActionError(f"there is no {what} {text!r}", candidates=_alike(path, text), missing=True) from None
+        raise ActionError(f"there is no {noun} {text!r}", candidates=_alike(path, text), missing=True) from None
 
 
 def _alike(path: Path, text: str) -> tuple[str, ...]:
@@ -91,14 +91,14 @@ def _alike(path: Path, text: str) -> tuple[str, ...]:
     return tuple([name for name, _, _ in process.extract(text, known, scorer=fuzz.ratio, limit=3, score_cutoff=_ALIKE)])
 
 
-def node_ids(store: Store, given: str | Iterable[str]) -> list[str]:
+def node_ids(store: Store, selection: str | Iterable[str]) -> list[str]:
     """The full ids of memory nodes."""
-    return list(_all_found(store.layout.memory, given, "mem", "node"))
+    return list(_all_found(store.layout.memory, selection, "mem", "node"))
 
 
-def signal_ids(store: Store, given: str | Iterable[str]) -> dict[str, int]:
+def signal_ids(store: Store, selection: str | Iterable[str]) -> dict[str, int]:
     """The full ids of signals, each with the offset of its line where that is known."""
-    return _all_found(store.layout.signals, given, "sig", "signal")
+    return _all_found(store.layout.signals, selection, "sig", "signal")
 
 
 def task_id(store: Store, text: str) -> str:
@@ -107,12 +107,12 @@ def task_id(store: Store, text: str) -> str:
     if task_files.folder_of(store.layout, name):
         return name
     known = list(task_files.all_ids(store.layout))
-    found = [one for one in known if one.startswith((name, f"tsk-{name}"))]
-    if len(found) > 1:
-        raise ambiguous(text, found)
-    if not found:
+    matches = [known_id for known_id in known if known_id.startswith((name, f"tsk-{name}"))]
+    if len(matches) > 1:
+        raise ambiguous(text, matches)
+    if not matches:
         raise ActionError(f"there is no task {text!r}", candidates=nearest(name, known), missing=True)
-    return found[0]
+    return matches[0]
 
 
 def unit_names(layout: Layout) -> list[str]:
@@ -150,9 +150,9 @@ def lane(layout: Layout, text: str) -> str:
     """A lane, new or known, in the spelling in which it is known; one that is nearly a known one is refused."""
     name = ids.check_label(text.strip(), "lane")
     known = known_lanes(layout)
-    if same := [one for one in known if lanes.key(one) == lanes.key(name)]:
+    if same := [known_lane for known_lane in known if lanes.key(known_lane) == lanes.key(name)]:
         return name if name in same else same[0]
-    near = tuple(one for one in known if lanes.is_slip(name, one))
+    near = tuple(known_lane for known_lane in known if lanes.is_slip(name, known_lane))
     if not near:
         return name
     hint = "use that; a lane that is really called so has its limit in lumen.toml, [lanes] limits"

@@ -38,7 +38,7 @@ class CleanupOptions(NamedTuple):
     session_id: str = ""
 
 
-def options(ttl: str = "", session_id: str = "") -> CleanupOptions:
+def cleanup_options(ttl: str = "", session_id: str = "") -> CleanupOptions:
     """From what the operator wrote: `30d` in place of every lifecycle's own time. ValueError where it is none."""
     if not ttl:
         return CleanupOptions(Retention(), session_id)
@@ -68,18 +68,18 @@ def lifecycle_of(node: Raw) -> str:
     return named if isinstance(named, str) and named else LIFECYCLE_BY_TYPE.get(str(node.get("type")), "session")
 
 
-def due(store: Store, index: AgeIndex, wanted: CleanupOptions, now: float) -> list[ArchiveCandidate]:
+def due(store: Store, index: AgeIndex, options: CleanupOptions, now: float) -> list[ArchiveCandidate]:
     """What a cleanup would archive now, the longest untouched first."""
     keep = _Keep(store.layout)
     rows = list(index.records(index.untouched_since(math.inf)))
     last = _last_checkpoints([node for _, node in rows])
-    found = []
+    candidates = []
     for row, node in rows:
-        if keep.keeps(node, last, whole_unit=not wanted.session_id):
+        if keep.keeps(node, last, whole_unit=not options.session_id):
             continue
-        if why := _why(node, now - row.touched, wanted):
-            found.append(ArchiveCandidate(row.node_id, row.touched, why, -1.0))
-    return found
+        if reason := _why(node, now - row.touched, options):
+            candidates.append(ArchiveCandidate(row.node_id, row.touched, reason, -1.0))
+    return candidates
 
 
 def _last_checkpoints(nodes: list[Raw]) -> set[str]:
@@ -87,22 +87,22 @@ def _last_checkpoints(nodes: list[Raw]) -> set[str]:
     newest: dict[Any, tuple[str, str]] = {}
     for node in nodes:
         if node.get("type") == "checkpoint":
-            mine = (str(node.get("created_at")), str(node["id"]))
-            newest[node.get("wu_id")] = max(mine, newest.get(node.get("wu_id"), mine))
+            stamp = (str(node.get("created_at")), str(node["id"]))
+            newest[node.get("wu_id")] = max(stamp, newest.get(node.get("wu_id"), stamp))
     return {node_id for _, node_id in newest.values()}
 
 
-def _why(node: Raw, age: float, wanted: CleanupOptions) -> str:
+def _why(node: Raw, age: float, options: CleanupOptions) -> str:
     """Why this node goes, empty where it stays."""
     lifecycle = lifecycle_of(node)
-    if wanted.session_id:
-        mine = node.get("session_id") == wanted.session_id
-        return f"session {wanted.session_id} is over" if mine and lifecycle in ("ephemeral", "session") else ""
-    limit = wanted.retention.of(lifecycle)
+    if options.session_id:
+        is_its_own = node.get("session_id") == options.session_id
+        return f"session {options.session_id} is over" if is_its_own and lifecycle in ("ephemeral", "session") else ""
+    limit = options.retention.of(lifecycle)
     if limit is None or age < limit:
         return ""
-    kept = f"kept for {times.age(limit)}" if limit else "not kept"
-    return f"{lifecycle} node untouched for {times.age(age)}, {kept}"
+    span_text = f"kept for {times.age(limit)}" if limit else "not kept"
+    return f"{lifecycle} node untouched for {times.age(age)}, {span_text}"
 
 
 def known_session(store: Store, text: str) -> str:
@@ -139,23 +139,27 @@ def nodes(
 
     With a session id that session is closed, and only its own nodes are looked at.
     """
-    wanted = options(ttl, known_session(store, session_id) if session_id else "")
+    options = cleanup_options(ttl, known_session(store, session_id) if session_id else "")
     if not force:
         decay_rules.refuse_after_jump(store, now)
-    closed = _close(store, wanted.session_id, by=by, now=now) if session_id else None
+    closed = _close(store, options.session_id, by=by, now=now) if session_id else None
     rule = decay_rules.rule_of(store)
 
     def plan(index: AgeIndex) -> list[ArchiveCandidate]:
-        found = due(store, index, wanted, now)
-        named = {one.node_id for one in found}
-        return found + [one for one in decay_rules.due(index, rule, now) if decay and one.node_id not in named]
+        candidates = due(store, index, options, now)
+        named = {candidate.node_id for candidate in candidates}
+        return candidates + [
+            candidate for candidate in decay_rules.due(index, rule, now) if decay and candidate.node_id not in named
+        ]
 
     with closing(AgeIndex(store.layout)) as index:
-        done = decay_rules.archive_candidates(store, index.load(), plan, verb="cleanup.nodes", by=by, now=now)
+        outcome = decay_rules.archive_candidates(store, index.load(), plan, verb="cleanup.nodes", by=by, now=now)
     if closed is None:
-        return done
-    said = f"{closed.summary}; {done.summary}"
-    return Done(summary=said, target=done.target or closed.target, action_id=done.action_id or closed.action_id)
+        return outcome
+    summary = f"{closed.summary}; {outcome.summary}"
+    return Done(
+        summary=summary, target=outcome.target or closed.target, action_id=outcome.action_id or closed.action_id
+    )
 
 
 def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> retention.RetentionRule:
@@ -186,24 +190,26 @@ def signals(
     """Move signals whose time is over to memory/archive.jsonl, and drop receipts that belong to nothing."""
     if not force:
         decay_rules.refuse_after_jump(store, now)
-    rule, name, made = signal_rule(ttl, unread_ttl, max_entries), ids.new_id("cln"), list[Action]()
+    rule = signal_rule(ttl, unread_ttl, max_entries)
+    name = ids.new_id("cln")
+    actions: list[Action] = []
 
     def tell(counts: CleanupCounts) -> None:
         changes = [_change(name, rule, now)] if keeping.copies else []
-        said = _moved(counts) if counts.removed else "orphaned receipts removed"
+        summary = _moved(counts) if counts.removed else "orphaned receipts removed"
         final = "" if keeping.copies else f"{_TOO_LARGE}: {_ARCHIVED}"
-        made.append(edits.new_action("cleanup.signals", changes, summary=said, by=by, now=now, final=final))
-        transaction.announce(made[0])
+        actions.append(edits.new_action("cleanup.signals", changes, summary=summary, by=by, now=now, final=final))
+        transaction.announce(actions[0])
 
     keeping = CleanupRecorder(store.layout, name, times.iso(now), tell)
     with journal.Transaction(store.layout) as transaction:
         counts = compaction.compact(store.layout, rule, now, watch, keeping)
-    if not made:
+    if not actions:
         return Cleaned(summary="nothing to clean up", counts=counts)
-    said = _moved(counts)
+    text = _moved(counts)
     if counts.orphaned:
-        said += f"; {counts.orphaned} orphaned receipt{'' if counts.orphaned == 1 else 's'} removed"
-    return Cleaned(summary=said, target="memory/archive.jsonl", counts=counts, action_id=made[0].id)
+        text += f"; {counts.orphaned} orphaned receipt{'' if counts.orphaned == 1 else 's'} removed"
+    return Cleaned(summary=text, target="memory/archive.jsonl", counts=counts, action_id=actions[0].id)
 
 
 def _moved(counts: CleanupCounts) -> str:
@@ -218,12 +224,12 @@ def _change(name: str, rule: retention.RetentionRule, now: float) -> Change:
 
 def signals_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: whether a cleanup of the signals stands. Refused where what it took out is not kept any more."""
-    found = cleanups.read(store.layout, change.key)
-    if found is None:
+    cleanup = cleanups.read(store.layout, change.key)
+    if cleanup is None:
         if change.after is None:
             raise ActionError(f"only the last {cleanups.MOST} cleanups are kept to be taken back: {_ARCHIVED}")
         return {}
-    return None if found.undone else change.after or change.before
+    return None if cleanup.undone else change.after or change.before
 
 
 def may_signals(store: Store, change: Change) -> None:

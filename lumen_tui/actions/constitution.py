@@ -30,13 +30,13 @@ def approve(store: Store, *, by: str, now: float) -> Done:
     at = times.iso(now)
     approval = Change(KIND, KIND, _side(store), {"text": text or DEFAULT, "by": by, "at": at})
     file = [Change(FILE_KIND, "evolved/constitution.md", None, _SHIPPED)] if text is None else []
-    said = "constitution approved"
-    action = edits.new_action("constitution.approve", [*file, approval], summary=said, by=by, now=now)
+    summary = "constitution approved"
+    action = edits.new_action("constitution.approve", [*file, approval], summary=summary, by=by, now=now)
     with journal.carrying_out(layout, action):
         if text is None:
             files.replace(layout.constitution, DEFAULT.encode())
         constitution.approve(layout, text or DEFAULT, by=by, at=at)
-    return Done(summary=said, target=KIND, action_id=action.id)
+    return Done(summary=summary, target=KIND, action_id=action.id)
 
 
 def _check(text: str | None, before: str | None) -> None:
@@ -49,20 +49,20 @@ def _check(text: str | None, before: str | None) -> None:
 
 
 def _side(store: Store) -> Side:
-    there = constitution.approval(store.layout)
-    return {"text": there.text, "by": there.by, "at": there.at} if there else None
+    approval = constitution.approval(store.layout)
+    return {"text": approval.text, "by": approval.by, "at": approval.at} if approval else None
 
 
 def approved_now(store: Store, change: Change) -> Side:
     """For undo: what is approved now. Entries of earlier versions name the text alone."""
-    there = _side(store)
-    return there and {name: there[name] for name in change.after or change.before or there}
+    side = _side(store)
+    return side and {name: side[name] for name in change.after or change.before or side}
 
 
 def file_now(store: Store, _: Change) -> Side:
     """For undo: whether the shipped text stands in the file; None where there is none."""
-    there = evolved.read_text(store.layout.constitution)
-    return _SHIPPED if there == DEFAULT else None if there is None else {"text": "another"}
+    text = evolved.read_text(store.layout.constitution)
+    return _SHIPPED if text == DEFAULT else None if text is None else {"text": "another"}
 
 
 def put_file(store: Store, change: Change) -> None:

@@ -69,8 +69,8 @@ class _Builder:
         if len(whole) > room:
             self._leave_out(name, len(whole) - room + 1, "characters of the text")
 
-    def _leave_out(self, section: str, count: int, why: str) -> None:
-        self.cut.append(Cut(section=section, left_out=count, why=why))
+    def _leave_out(self, section: str, count: int, reason: str) -> None:
+        self.cut.append(Cut(section=section, left_out=count, why=reason))
 
     def block(self, wu_id: str) -> Block:
         text = "\n".join(self.lines)
@@ -94,17 +94,17 @@ def context(
     with Trail(store.layout) as trail:
         summaries = trail.newest(where.wu_id, (SUMMARY,), max_recent_summaries)
         discoveries = trail.ready(where.wu_id, (DISCOVERY,), _MOST_DISCOVERIES)
-        project = [one for one in trail.project(4 * max_project_nodes) if _on_lane(one, lane)]
+        project = [node for node in trail.project(4 * max_project_nodes) if _on_lane(node, lane)]
         more = [
             trail.count(where.wu_id, (SUMMARY,)) - len(summaries),
             trail.count(where.wu_id, (DISCOVERY,)) - len(discoveries),
             trail.project_count() - min(len(project), max_project_nodes),
         ]
-    builder.section("Summaries", [_node_line(one, now, 2 * _ENTRY) for one in summaries], more[0])
-    builder.section("Open discoveries", [_node_line(one, now) for one in discoveries], more[1])
+    builder.section("Summaries", [_node_line(node, now, 2 * _ENTRY) for node in summaries], more[0])
+    builder.section("Open discoveries", [_node_line(node, now) for node in discoveries], more[1])
     project = project[:max_project_nodes]
     marks = _marks(store, project, now)
-    lines = [" ".join(filter(None, (_node_line(one, now), marks.get(one.id)))) for one in project]
+    lines = [" ".join(filter(None, (_node_line(node, now), marks.get(node.id)))) for node in project]
     builder.section("Project", lines, more[2])
     return builder.block(where.wu_id)
 
@@ -124,8 +124,8 @@ def _on_lane(node: NodeView, lane: str) -> bool:
 
 
 def _head(store: Folder, builder: _Builder, wu_id: str, now: float) -> None:
-    found = unit_views.read(store.root, wu_id)
-    unit = ready.cleaned(found) if found else None
+    view = unit_views.read(store.root, wu_id)
+    unit = ready.cleaned(view) if view else None
     if unit is None:
         builder.add(f"# {wu_id}")
         return
@@ -146,34 +146,34 @@ def _node_line(node: NodeView, now: float, limit: int = _ENTRY) -> str:
 
 def recover(store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = RECOVERY_SIZE) -> Block:
     """After a compaction or a crash: what was going on, the last checkpoint, the last signals, the files."""
-    found = ready.page(store, by=by, now=now, wu_id=wu_id)
+    page = ready.page(store, by=by, now=now, wu_id=wu_id)
     builder = _Builder(max_size)
-    title = f": {found.unit.title}" if found.unit else ""
-    builder.add(one_line(f"# Recovery of {found.wu_id}{title}", max(20, max_size // 2 - 100)))
-    _going_on(builder, found)
-    waiting = [note for note in found.handoffs if "taken_by" not in note.extra]
+    title = f": {page.unit.title}" if page.unit else ""
+    builder.add(one_line(f"# Recovery of {page.wu_id}{title}", max(20, max_size // 2 - 100)))
+    _going_on(builder, page)
+    waiting = [note for note in page.handoffs if "taken_by" not in note.extra]
     builder.section("Hand-off", [f"- {ready.said(note)}" for note in waiting])
-    builder.section("Last checkpoint", _checkpoint(found))
-    builder.section("Last signals", [f"- {ready.said(one)}" for one in found.signals])
-    builder.section("Pending decisions", [f"- {ready.said(one)}" for one in found.pending_decisions])
-    builder.section("Files touched", [f"- {name}" for name in reversed(found.files_touched)])
-    builder.section("Go on", [f"- lumen-tui ready --wu {found.wu_id}"])
-    return builder.block(found.wu_id)
+    builder.section("Last checkpoint", _checkpoint(page))
+    builder.section("Last signals", [f"- {ready.said(item)}" for item in page.signals])
+    builder.section("Pending decisions", [f"- {ready.said(item)}" for item in page.pending_decisions])
+    builder.section("Files touched", [f"- {name}" for name in reversed(page.files_touched)])
+    builder.section("Go on", [f"- lumen-tui ready --wu {page.wu_id}"])
+    return builder.block(page.wu_id)
 
 
-def _going_on(builder: _Builder, found: Page) -> None:
-    facts = [found.unit.status, found.unit.lane] if found.unit else []
-    if found.unit and found.unit.claimed_by:
-        facts.append(f"claimed by {found.unit.claimed_by}")
-    if found.session:
+def _going_on(builder: _Builder, page: Page) -> None:
+    facts = [page.unit.status, page.unit.lane] if page.unit else []
+    if page.unit and page.unit.claimed_by:
+        facts.append(f"claimed by {page.unit.claimed_by}")
+    if page.session:
         facts.append(
-            f"session {found.session.session_id} of {found.session.agent}, {times.ago(found.session_age_seconds)}"
+            f"session {page.session.session_id} of {page.session.agent}, {times.ago(page.session_age_seconds)}"
         )
     builder.add(one_line(" · ".join(fact for fact in facts if fact) or "no session is open", 300))
 
 
-def _checkpoint(found: Page) -> list[str]:
-    last = found.last_checkpoint
+def _checkpoint(page: Page) -> list[str]:
+    last = page.last_checkpoint
     if last is None:
         return ["- none"]
     named = (("progress", "progress"), ("nextSteps", "next steps"), ("trigger", "trigger"))

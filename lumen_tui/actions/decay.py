@@ -36,22 +36,22 @@ def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pin
     def decide(_: Raw) -> Fields:
         return {"metadata.pinned": True if pinned else None}
 
-    said = "{} pinned" if pinned else "{} no longer pinned"
-    found = checks.node_ids(store, node_ids)
-    return edits.edit_nodes(store, found, decide, verb="decay.pin", said=said, by=by, now=now)
+    template = "{} pinned" if pinned else "{} no longer pinned"
+    full_ids = checks.node_ids(store, node_ids)
+    return edits.edit_nodes(store, full_ids, decide, verb="decay.pin", template=template, by=by, now=now)
 
 
 def touch(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
     """Append touches; the nodes themselves stay as they are."""
-    found = checks.node_ids(store, node_ids)
-    return add_touches(store, found, "decay.touch", "{} touched", by=by, now=now)
+    full_ids = checks.node_ids(store, node_ids)
+    return add_touches(store, full_ids, "decay.touch", "{} touched", by=by, now=now)
 
 
-def add_touches(store: Store, node_ids: Sequence[str], verb: str, said: str, *, by: str, now: float) -> Done:
-    """Append a touch of each node; `{}` in what is said becomes their number."""
+def add_touches(store: Store, node_ids: Sequence[str], verb: str, template: str, *, by: str, now: float) -> Done:
+    """Append a touch of each node; `{}` in the template becomes their number."""
     at = times.iso(now)
     touched = [{"node_id": node_id, "at": at, "kind": "touch", "by": by, "schema": 1} for node_id in node_ids]
-    summary = said.replace("{}", f"{len(touched)} node{'s' if len(touched) > 1 else ''}")
+    summary = template.replace("{}", f"{len(touched)} node{'s' if len(touched) > 1 else ''}")
     action = edits.new_action(verb, lines.changes_of(TOUCH_KIND, touched), summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
         store.touches.append_all(touched)
@@ -72,35 +72,36 @@ ArchivePlan = Callable[[AgeIndex], list[ArchiveCandidate]]
 
 def archive_candidates(store: Store, index: AgeIndex, plan: ArchivePlan, *, verb: str, by: str, now: float) -> Done:
     """Archive what `plan` names. What was touched or changed until it is written stays."""
-    done = nothing = Done(summary="nothing to archive")
-    waiting, seen = plan(index), index.revision
+    outcome = nothing = Done(summary="nothing to archive")
+    waiting, revision = plan(index), index.revision
     expected: dict[str, float] = {}
     action_id = ""
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        nonlocal done, waiting, seen, expected, action_id
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal outcome, waiting, revision, expected, action_id
         if index.changed():
             index.load()
-        if index.revision != seen:
-            waiting, seen = plan(index), index.revision
-        chosen = [leaving for leaving in waiting if leaving.node_id in found]
+        if index.revision != revision:
+            waiting, revision = plan(index), index.revision
+        chosen = [leaving for leaving in waiting if leaving.node_id in records]
         expected = {leaving.node_id: leaving.touched for leaving in chosen}
         if not chosen:
-            done = nothing
+            outcome = nothing
             return [], b""
         changes = [
-            edits.patch(found[one.node_id], _archive_fields(one, by=by, now=now), by=by, now=now) for one in chosen
+            edits.patch(records[candidate.node_id], _archive_fields(candidate, by=by, now=now), by=by, now=now)
+            for candidate in chosen
         ]
         summary = f"{len(chosen)} node{'s' if len(chosen) > 1 else ''} archived"
         action = edits.new_action(verb, changes, summary=summary, by=by, now=now, again=action_id)
         action_id = action.id
-        done = Done(summary=summary, target=action.target, action_id=action.id)
-        return [found[one.node_id] for one in chosen], journal.begun_lines(action)
+        outcome = Done(summary=summary, target=action.target, action_id=action.id)
+        return [records[candidate.node_id] for candidate in chosen], journal.begun_lines(action)
 
     if waiting:
         named = [leaving.node_id for leaving in waiting]
         node_bulk.change(store.layout, named, edit, holds=lambda: index.still_touched_at(expected))
-    return done
+    return outcome
 
 
 def _archive_fields(leaving: ArchiveCandidate, *, by: str, now: float) -> Fields:
@@ -124,12 +125,12 @@ def refuse_after_jump(store: Store, now: float) -> None:
 
 def last_jump(store: Store, now: float) -> EngineEvent | None:
     """The newest clock jump within an hour of `now`, on either side of it."""
-    found = None
+    newest = None
     for path in (store.layout.earlier_events, store.layout.events):
         for _, line in split_lines(backwards.read_tail(path, _TAIL), 0):
             if b'"clock_jump"' in line and (event := _jump(line)) and abs(now - times.epoch(event.at)) < times.HOUR:
-                found = event
-    return found
+                newest = event
+    return newest
 
 
 def _jump(line: bytes) -> EngineEvent | None:
@@ -150,7 +151,9 @@ def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
     """What decay would archive at that moment, the longest untouched first."""
     rows = index.untouched_since(forecast.due_before(rule, at))
     fates = forecast.forecast(rows, rule, at)
-    return [ArchiveCandidate(one.node_id, one.touched, forecast.reason(one.score, rule), one.score) for one in fates]
+    return [
+        ArchiveCandidate(fate.node_id, fate.touched, forecast.reason(fate.score, rule), fate.score) for fate in fates
+    ]
 
 
 def apply(
@@ -162,5 +165,5 @@ def apply(
         refuse_after_jump(store, now)
     with closing(AgeIndex(store.layout)) as index:
         return archive_candidates(
-            store, index.load(), lambda seen: due(seen, rule, now), verb="decay.apply", by=by, now=now
+            store, index.load(), lambda refreshed: due(refreshed, rule, now), verb="decay.apply", by=by, now=now
         )

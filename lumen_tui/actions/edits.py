@@ -44,22 +44,22 @@ def made_node(record: Raw) -> Change:
 
 def add_node(store: Store, record: Raw, action: Action, *, once: bool = False) -> bool:
     """Append a new node with its action; with `once`, unless its id is there, which is answered with False."""
-    made = True
+    is_new = True
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        nonlocal made
-        there = found.get(str(record["id"]))
-        made = not once or there is None or status_of(there) == "deleted"
-        return ([record], journal.begun_lines(action)) if made else ([], b"")
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal is_new
+        existing = records.get(str(record["id"]))
+        is_new = not once or existing is None or status_of(existing) == "deleted"
+        return ([record], journal.begun_lines(action)) if is_new else ([], b"")
 
     nodes.change(store.layout, [str(record["id"])] if once else [], edit)
-    return made
+    return is_new
 
 
 def is_made(store: Store, record: Raw) -> bool:
     """Whether a node of this id stands: it was made under the same key, and not taken back."""
-    found = nodes.find(store.layout.memory, [str(record["id"])]).get(str(record["id"]))
-    return found is not None and status_of(found[1]) != "deleted"
+    match = nodes.find(store.layout.memory, [str(record["id"])]).get(str(record["id"]))
+    return match is not None and status_of(match[1]) != "deleted"
 
 
 def new_action(
@@ -71,42 +71,50 @@ def new_action(
     `final` says why it cannot be undone and what to do instead. One that is `apart` is undone by itself, the others
     with all that the same verb does. `again` is the id of the same action as it was prepared before, in vain.
     """
-    found = tuple(changes)
+    all_changes = tuple(changes)
     action_id = again or ids.new_id("act")
     return Action(
-        id=action_id, at=times.iso(now), by=by, verb=verb, target=target or (found[0].key if found else ""),
-        summary=summary, changes=found, reason=reason, client=acting.word().client, final=final,
+        id=action_id, at=times.iso(now), by=by, verb=verb, target=target or (all_changes[0].key if all_changes else ""),
+        summary=summary, changes=all_changes, reason=reason, client=acting.word().client, final=final,
         group="" if apart else acting.group_of(action_id),
     )  # fmt: skip
 
 
 def edit_nodes(
-    store: Store, node_ids: list[str], decide: Decide, *, verb: str, said: str, by: str, now: float, reason: str = ""
+    store: Store,
+    node_ids: list[str],
+    decide: Decide,
+    *,
+    verb: str,
+    template: str,
+    by: str,
+    now: float,
+    reason: str = "",
 ) -> Done:
     """Give each node the fields that `decide` names for it; ActionError from there stops all of them.
 
-    `said` becomes the summary, with `{}` for what was changed.
+    The summary is `template` with `{}` replaced by what was changed.
     """
-    done = Done(summary="")
+    outcome = Done(summary="")
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        nonlocal done
-        chosen = [here(found, node_id) for node_id in node_ids]
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal outcome
+        chosen = [node_of(records, node_id) for node_id in node_ids]
         changes = [patch(node, decide(node), by=by, now=now) for node in chosen]
-        summary = said.replace("{}", named(chosen))
-        action = new_action(verb, changes, summary=summary, by=by, now=now, reason=reason, again=done.action_id)
-        done = Done(summary=summary, target=node_ids[0], action_id=action.id)
+        summary = template.replace("{}", named(chosen))
+        action = new_action(verb, changes, summary=summary, by=by, now=now, reason=reason, again=outcome.action_id)
+        outcome = Done(summary=summary, target=node_ids[0], action_id=action.id)
         return chosen, journal.begun_lines(action)
 
     node_bulk.change(store.layout, node_ids, edit)
-    return done
+    return outcome
 
 
-def here(found: dict[str, Raw], node_id: str) -> Raw:
+def node_of(records: dict[str, Raw], node_id: str) -> Raw:
     """The node, or the refusal that it is gone."""
-    if node_id not in found:
+    if node_id not in records:
         raise ActionError(f"there is no node {node_id!r}", missing=True)
-    return found[node_id]
+    return records[node_id]
 
 
 def named(chosen: list[Raw]) -> str:
@@ -129,8 +137,8 @@ def must_be_open(node: Raw) -> None:
     became = nodes.get_field(node, f"metadata.{state}_to") or ""
     who = node.get("updated_by") or "somebody"
     when = times.said(node.get("updated_at"))
-    said = f"{state} {became}".strip()
-    raise ActionError(f"{quoted(node)} is {said} already (by {who}, {when}): undo that first")
+    state_text = f"{state} {became}".strip()
+    raise ActionError(f"{quoted(node)} is {state_text} already (by {who}, {when}): undo that first")
 
 
 def must_be_discovery(node: Raw) -> None:

@@ -53,11 +53,11 @@ def beat(store: Store, *, by: str, now: float) -> Done:
     return _final(store, "engine.beat", "asked for a beat", ask(store, "beat", by=by, now=now), final, by=by, now=now)
 
 
-def _final(store: Store, verb: str, said: str, sent: str, final: str, *, by: str, now: float) -> Done:
+def _final(store: Store, verb: str, summary: str, command_id: str, final: str, *, by: str, now: float) -> Done:
     """Note what was asked for and cannot be undone."""
-    action = edits.new_action(verb, (), summary=said, by=by, now=now, target=sent, final=final)
+    action = edits.new_action(verb, (), summary=summary, by=by, now=now, target=command_id, final=final)
     journal.record(store.layout, action)
-    return Done(summary=said, target=sent, action_id=action.id)
+    return Done(summary=summary, target=command_id, action_id=action.id)
 
 
 def pause(
@@ -69,43 +69,43 @@ def pause(
     `task` (the default for everything), their `step` (the default for one worker) or `now`.
     Without an engine the next one begins paused.
     """
-    found, what = _scope(store, target)
-    after = _when(after, "task" if not found else "step")
+    scope, scope_text = _scope(store, target)
+    after = _when(after, "task" if not scope else "step")
     if not 0 <= seconds <= 366 * times.DAY:
         raise ActionError("a pause lasts up to a year; without --for it lasts until `resume`")
-    if after == "task" and found and found != "loop" and not found.startswith("role:"):
+    if after == "task" and scope and scope != "loop" and not scope.startswith("role:"):
         raise ActionError("one worker rests after its `step` or `now`; to end it use `task cancel`")
     until = times.iso(now + seconds) if seconds else ""
-    said = f"asked to pause {what}" + (f" until {times.said(until)}" if until else "")
-    wanted = Command(
-        id=ids.new_id("cmd"), at=times.iso(now), verb="pause", target=found, reason=reason, by=by, until=until,
+    summary = f"asked to pause {scope_text}" + (f" until {times.said(until)}" if until else "")
+    command = Command(
+        id=ids.new_id("cmd"), at=times.iso(now), verb="pause", target=scope, reason=reason, by=by, until=until,
         after=after,
     )  # fmt: skip
-    return _send(store, wanted, said, "engine.pause", by=by, now=now)
+    return _send(store, command, summary, "engine.pause", by=by, now=now)
 
 
 def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
     """Ask to go on after a pause: of one scope, or of everything, with whatever is paused by itself."""
     if kill := read_kill(store.layout):
         raise ActionError(f"the agent is {kill.words}; `lumen-tui unkill` lifts that, a pause is not what holds it")
-    found, what = _scope(store, target)
-    if found and not _is_paused(store, found, now):
-        raise ActionError(f"{what} is not paused", missing=True)
-    if not found and not _is_anything_paused(store, now):
+    scope, scope_text = _scope(store, target)
+    if scope and not _is_paused(store, scope, now):
+        raise ActionError(f"{scope_text} is not paused", missing=True)
+    if not scope and not _is_anything_paused(store, now):
         raise ActionError("nothing is paused", missing=True)
     more = [name for name in pauses.in_force(store.layout, now) if name != pauses.EVERYTHING]
-    what += f" ({', '.join(more)} too)" if more and not found else ""
-    wanted = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="resume", target=found, by=by)
-    return _send(store, wanted, f"asked to let {what} go on", "engine.resume", by=by, now=now)
+    scope_text += f" ({', '.join(more)} too)" if more and not scope else ""
+    command = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="resume", target=scope, by=by)
+    return _send(store, command, f"asked to let {scope_text} go on", "engine.resume", by=by, now=now)
 
 
 def _is_paused(store: Store, target: str, now: float) -> bool:
     """Whether there is a pause of this one scope, or one on its way to the engine."""
-    found = pauses.parts(store.layout)
-    one = found.loop if target == "loop" else found.roles.get(target.removeprefix("role:"))
+    in_force = pauses.parts(store.layout)
+    held = in_force.loop if target == "loop" else in_force.roles.get(target.removeprefix("role:"))
     if target != "loop" and not target.startswith("role:"):
-        one = pauses.held(store.layout.task(target))
-    if one is not None and not one.over(now):
+        held = pauses.held(store.layout.task(target))
+    if held is not None and not held.over(now):
         return True
     return target in _on_their_way(store)
 
@@ -119,7 +119,7 @@ def _is_anything_paused(store: Store, now: float) -> bool:
 
 def _on_their_way(store: Store) -> set[str]:
     """The targets of pauses that no engine has taken up yet."""
-    return {one.target for one in unanswered(store, "pause")}
+    return {command.target for command in unanswered(store, "pause")}
 
 
 def _scope(store: Store, target: str) -> tuple[str, str]:
@@ -131,8 +131,8 @@ def _scope(store: Store, target: str) -> tuple[str, str]:
     if target.startswith("role:"):
         name = checks.role_name(store.layout, target.removeprefix("role:"))
         return f"role:{name}", f"role {name}"
-    found = checks.task_id(store, target)
-    return found, f"the worker of {ids.short(found)}"
+    task_id = checks.task_id(store, target)
+    return task_id, f"the worker of {ids.short(task_id)}"
 
 
 def _when(after: str, usual: str) -> str:
@@ -144,21 +144,21 @@ def _when(after: str, usual: str) -> str:
 def stop(store: Store, *, by: str, now: float, reason: str = "", after: str = "") -> Done:
     """Ask the engine to end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
     _must_run(store)
-    sent = ask(store, "stop", by=by, now=now, reason=reason, after=_when(after, "step"))
+    command_id = ask(store, "stop", by=by, now=now, reason=reason, after=_when(after, "step"))
     final = "`lumen-tui --engine-only` starts an engine again, which goes on where this one stopped"
-    return _final(store, "engine.stop", "asked the engine to stop", sent, final, by=by, now=now)
+    return _final(store, "engine.stop", "asked the engine to stop", command_id, final, by=by, now=now)
 
 
-def _send(store: Store, command: Command, said: str, verb: str, *, by: str, now: float) -> Done:
+def _send(store: Store, command: Command, summary: str, verb: str, *, by: str, now: float) -> Done:
     """Ask the engine for a pause or its end, as an action."""
     was = _all(store) if command.verb == "resume" and not command.target else [command.target]
     before = {"asked": False, "was": {scope: _paused(store, scope) for scope in was}}
     after = {"asked": True, "command": msgspec.to_builtins(command)}
     change = Change(PAUSE_KIND, command.target or pauses.EVERYTHING, before, after)
-    action = edits.new_action(verb, [change], summary=said, by=by, now=now, reason=command.reason, target=command.id)
+    action = edits.new_action(verb, [change], summary=summary, by=by, now=now, reason=command.reason, target=command.id)
     with journal.carrying_out(store.layout, action):
         store.commands.append(command)
-    return Done(summary=said, target=command.id, action_id=action.id)
+    return Done(summary=summary, target=command.id, action_id=action.id)
 
 
 def _all(store: Store) -> list[str]:
@@ -172,19 +172,21 @@ def _paused(store: Store, scope: str) -> Side | None:
     """The pause of one scope, over or not."""
     parts = pauses.parts(store.layout)
     if not scope:
-        found = pauses.paused(store.layout)
+        pause = pauses.paused(store.layout)
     elif scope == "loop" or scope.startswith("role:"):
-        found = parts.loop if scope == "loop" else parts.roles.get(scope.removeprefix("role:"))
+        pause = parts.loop if scope == "loop" else parts.roles.get(scope.removeprefix("role:"))
     else:
-        found = pauses.held(store.layout.task(scope))
-    table: Side | None = msgspec.to_builtins(found) if found else None
+        pause = pauses.held(store.layout.task(scope))
+    table: Side | None = msgspec.to_builtins(pause) if pause else None
     return table
 
 
 def unanswered(store: Store, verb: str) -> list[Command]:
     """The commands of this verb that no engine has taken up yet."""
     answered = {receipt.command_id for receipt in store.command_receipts.records(CommandReceipt)}
-    return [one for one in store.commands.records(Command) if one.verb == verb and one.id not in answered]
+    return [
+        command for command in store.commands.records(Command) if command.verb == verb and command.id not in answered
+    ]
 
 
 def take_back(store: Store, commands: list[Command]) -> None:
@@ -196,7 +198,7 @@ def take_back(store: Store, commands: list[Command]) -> None:
 
 def _mine(store: Store, command: Command) -> list[Command]:
     waiting = unanswered(store, command.verb)
-    return [one for one in waiting if (one.target, one.by) == (command.target, command.by)]
+    return [sent for sent in waiting if (sent.target, sent.by) == (command.target, command.by)]
 
 
 def _sides(change: Change) -> tuple[Side, Side]:
@@ -207,22 +209,23 @@ def _sides(change: Change) -> tuple[Side, Side]:
 
 def pause_now(store: Store, change: Change) -> Side | None:
     """For undo: whether the pause, or the end of one, is in force or on its way to the engine."""
-    not_asked, asked = _sides(change)
-    command = msgspec.convert(asked["command"], Command)
+    not_asked, asked_side = _sides(change)
+    command = msgspec.convert(asked_side["command"], Command)
     if _mine(store, command):
-        return asked
+        return asked_side
     states = {scope: _paused(store, scope) for scope in not_asked["was"]}
     if command.verb == "resume":
-        return asked if not any(states.values()) else not_asked
-    there = states[command.target]
-    is_ours = there is not None and (there.get("by", "operator"), there.get("until", "")) == (command.by, command.until)
-    return asked if is_ours and there != not_asked["was"][command.target] else not_asked
+        return asked_side if not any(states.values()) else not_asked
+    current = states[command.target]
+    by = current.get("by", "operator") if current else ""
+    is_ours = current is not None and by == command.by and current.get("until", "") == command.until
+    return asked_side if is_ours and current != not_asked["was"][command.target] else not_asked
 
 
 def put_pause(store: Store, change: Change) -> str:
     """For undo: take it back before the engine did it, else ask for what was before; redo asks again."""
-    not_asked, asked = _sides(change)
-    command = msgspec.convert(asked["command"], Command)
+    not_asked, asked_side = _sides(change)
+    command = msgspec.convert(asked_side["command"], Command)
     if (change.after or {}).get("asked"):
         _append(store, command)
         return "the engine was asked again"
@@ -235,10 +238,10 @@ def put_pause(store: Store, change: Change) -> str:
 
 
 def _restore_pause(store: Store, scope: str, was: Side | None) -> None:
-    word = acting.word()
+    order = acting.word()
     if was is None:
         if _paused(store, scope):
-            _append(store, Command(id="", at="", verb="resume", target=scope, by=word.by, after=ALONE))
+            _append(store, Command(id="", at="", verb="resume", target=scope, by=order.by, after=ALONE))
         return
     pause = msgspec.convert(was, Pause)
     _append(

@@ -36,87 +36,101 @@ Known = dict[str, Observation]
 def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Done:
     """Take proposals over into evolved/. One that contradicts another takes its place."""
 
-    def decide(one: Observation, known: Known) -> list[Observation]:
-        if one.status is Status.ACCEPTED:
-            raise ActionError(f"{_named([one])} is accepted already", missing=True)
-        _must_pass(store, one)
-        changed = [msgspec.structs.replace(one, status=Status.ACCEPTED, reasons=objections(one), contradicts="")]
-        other = known.get(one.contradicts)
+    def decide(observation: Observation, known: Known) -> list[Observation]:
+        if observation.status is Status.ACCEPTED:
+            raise ActionError(f"{_named([observation])} is accepted already", missing=True)
+        _must_pass(store, observation)
+        changed = [
+            msgspec.structs.replace(
+                observation, status=Status.ACCEPTED, reasons=objections(observation), contradicts=""
+            )
+        ]
+        other = known.get(observation.contradicts)
         if other is not None and other.status is Status.ACCEPTED:
-            changed.append(msgspec.structs.replace(other, status=Status.SUPERSEDED, reasons=(f"by {one.id}",)))
+            changed.append(msgspec.structs.replace(other, status=Status.SUPERSEDED, reasons=(f"by {observation.id}",)))
         return changed
 
-    return _judge(store, ids, decide, verb="evolution.accept", said="{} accepted", by=by, now=now)
+    return _judge(store, ids, decide, verb="evolution.accept", template="{} accepted", by=by, now=now)
 
 
 def reject(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason: str) -> Done:
     """Turn proposals down, or take accepted ones out again. The same is not proposed a second time."""
-    why = checks.reason(reason)
+    clean_reason = checks.reason(reason)
 
-    def decide(one: Observation, _: Known) -> list[Observation]:
-        if one.status is Status.REJECTED:
-            raise ActionError(f"{_named([one])} is rejected already", missing=True)
-        return [msgspec.structs.replace(one, status=Status.REJECTED, reasons=(why,))]
+    def decide(observation: Observation, _: Known) -> list[Observation]:
+        if observation.status is Status.REJECTED:
+            raise ActionError(f"{_named([observation])} is rejected already", missing=True)
+        return [msgspec.structs.replace(observation, status=Status.REJECTED, reasons=(clean_reason,))]
 
-    return _judge(store, ids, decide, verb="evolution.reject", said="{} rejected", by=by, now=now, reason=why)
+    return _judge(
+        store, ids, decide, verb="evolution.reject", template="{} rejected", by=by, now=now, reason=clean_reason
+    )
 
 
 def edit(store: Store, *, by: str, now: float, ids: str | Sequence[str], text: str) -> Done:
     """Say it in other words. The words are a person's now, and stand; the evidence stays what it was."""
     words = " ".join(text.split())
 
-    def decide(one: Observation, _: Known) -> list[Observation]:
+    def decide(observation: Observation, _: Known) -> list[Observation]:
         changed = msgspec.structs.replace(
-            one, text=words, status=Status.ACCEPTED, trust=Trust.PERSON, reasons=(), contradicts=""
+            observation, text=words, status=Status.ACCEPTED, trust=Trust.PERSON, reasons=(), contradicts=""
         )
-        if words == one.text and one.status is Status.ACCEPTED:
+        if words == observation.text and observation.status is Status.ACCEPTED:
             raise ActionError("nothing was changed", missing=True)
         _must_pass(store, changed)
         return [changed]
 
-    return _judge(store, ids, decide, verb="evolution.edit", said="{} edited", by=by, now=now)
+    return _judge(store, ids, decide, verb="evolution.edit", template="{} edited", by=by, now=now)
 
 
-def _must_pass(store: Store, one: Observation) -> None:
+def _must_pass(store: Store, observation: Observation) -> None:
     """What must never be learnt is not learnt on a person's word either: evolved/ can be edited by hand."""
-    found = gate.forbidden(one, gate_rules(store.layout))
-    if len(one.text.split()) < 2 or len(one.text) > gate.MOST_TEXT:
-        found = (*found, f"a statement has 2 words to {gate.MOST_TEXT} characters")
-    if found:
-        raise ActionError(f"{one.id} cannot be accepted: {'; '.join(found)}. Edit it first")
+    problems = gate.forbidden(observation, gate_rules(store.layout))
+    if len(observation.text.split()) < 2 or len(observation.text) > gate.MOST_TEXT:
+        problems = (*problems, f"a statement has 2 words to {gate.MOST_TEXT} characters")
+    if problems:
+        raise ActionError(f"{observation.id} cannot be accepted: {'; '.join(problems)}. Edit it first")
 
 
 def _judge(
-    store: Store, ids: str | Sequence[str], decide: Any, *, verb: str, said: str, by: str, now: float, reason: str = ""
+    store: Store,
+    ids: str | Sequence[str],
+    decide: Any,
+    *,
+    verb: str,
+    template: str,
+    by: str,
+    now: float,
+    reason: str = "",
 ) -> Done:
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
         known = evolved.observations(layout)
-        chosen = [known[found] for found in _ids(known, ids)]
-        after = [new for one in chosen for new in decide(one, known)]
-        stamped = [msgspec.structs.replace(one, by=by, updated_at=times.iso(now)) for one in after]
-        before = [known[one.id] for one in stamped]
+        chosen = [known[observation_id] for observation_id in _ids(known, ids)]
+        after = [new for observation in chosen for new in decide(observation, known)]
+        stamped = [msgspec.structs.replace(observation, by=by, updated_at=times.iso(now)) for observation in after]
+        before = [known[observation.id] for observation in stamped]
         changes = [Change(KIND, old.id, _side(old), _side(new)) for old, new in zip(before, stamped, strict=True)]
-        summary = said.replace("{}", _named(chosen))
+        summary = template.replace("{}", _named(chosen))
         action = edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
         with journal.carrying_out(layout, action):
-            _write(store, known, stamped, by=by, now=now, why=summary)
+            _write(store, known, stamped, by=by, now=now, reason=summary)
     return Done(summary=summary, target=chosen[0].id, action_id=action.id)
 
 
-def _write(store: Store, known: Known, changed: list[Observation], *, by: str, now: float, why: str) -> None:
+def _write(store: Store, known: Known, changed: list[Observation], *, by: str, now: float, reason: str) -> None:
     """Write the records, and the files that follow from them."""
-    known |= {one.id: one for one in changed}
+    known |= {observation.id: observation for observation in changed}
     evolved.add(store.layout, changed)
     config = load_config(store.layout)[0].evolution
-    done = writing.rebuild(store.layout, known, config, now=now, by=by, why=why, free=True)
-    ours = {one.id for one in changed}
-    if late := [one for one in done.put_off if one.id in ours]:
+    rebuilt = writing.rebuild(store.layout, known, config, now=now, by=by, why=reason, free=True)
+    ours = {observation.id for observation in changed}
+    if late := [observation for observation in rebuilt.put_off if observation.id in ours]:
         raise ActionError(f"{late[0].reasons[0]}: reject what is no longer needed there, or raise [evolution] file_kb")
 
 
-def _ids(known: Known, wanted: str | Sequence[str]) -> list[str]:
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
+def _ids(known: Known, selection: str | Sequence[str]) -> list[str]:
+    names = [selection] if isinstance(selection, str) else list(selection)
     if not names:
         raise ActionError("nothing is selected: name at least one observation")
     return list(dict.fromkeys([_whole(known, name) for name in names]))
@@ -124,11 +138,11 @@ def _ids(known: Known, wanted: str | Sequence[str]) -> list[str]:
 
 def _whole(known: Known, name: str) -> str:
     """The id that begins like that; the kind may be left out."""
-    found = [one for one in known if one == name or one.startswith((name, f"evo-{name}"))] if name.strip() else []
-    if name in found or len(found) == 1:
-        return name if name in found else found[0]
-    if found:
-        raise ambiguous(name, found)
+    matches = [known_id for known_id in known if name.strip() and known_id.startswith((name, f"evo-{name}"))]
+    if name in matches or len(matches) == 1:
+        return name if name in matches else matches[0]
+    if matches:
+        raise ambiguous(name, matches)
     ids.check_name(name, "observation id")
     raise ActionError(f"there is no observation {name!r}", missing=True)
 
@@ -137,18 +151,23 @@ def _named(chosen: list[Observation]) -> str:
     return f"“{one_line(chosen[0].text, 60)}”" if len(chosen) == 1 else f"{len(chosen)} observations"
 
 
-def _side(one: Observation) -> dict[str, Any]:
-    table: dict[str, Any] = {name: getattr(one, name) for name in _FIELDS}
-    return {**table, "status": str(one.status), "trust": str(one.trust), "reasons": list(one.reasons)}
+def _side(observation: Observation) -> dict[str, Any]:
+    table: dict[str, Any] = {name: getattr(observation, name) for name in _FIELDS}
+    return {
+        **table,
+        "status": str(observation.status),
+        "trust": str(observation.trust),
+        "reasons": list(observation.reasons),
+    }
 
 
 def observation_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: what is recorded of an observation now; one that is not there counts as withdrawn."""
-    found = evolved.observations(store.layout).get(change.key)
-    if found is None:
+    observation = evolved.observations(store.layout).get(change.key)
+    if observation is None:
         sides = (change.before or {}, change.after or {})
         return next((side for side in sides if side.get("status") == Status.WITHDRAWN), None)
-    return _side(found)
+    return _side(observation)
 
 
 def put_observation(store: Store, change: Change) -> None:
@@ -160,14 +179,16 @@ def put_observations(store: Store, changes: list[Change]) -> None:
     """The same for several, with one version of the files."""
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         known = evolved.observations(store.layout)
-        found = [(known[change.key], change.after or {}) for change in changes if change.key in known]
-        turned = [msgspec.convert({**msgspec.to_builtins(one), **side}, Observation) for one, side in found]
+        pairs = [(known[change.key], change.after or {}) for change in changes if change.key in known]
+        turned = [
+            msgspec.convert({**msgspec.to_builtins(observation), **side}, Observation) for observation, side in pairs
+        ]
         if not turned:
             return
-        now = max(times.epoch(one.updated_at or one.at) for one in turned)
-        as_now = str(turned[0].status) if len({one.status for one in turned}) == 1 else "as before"
-        why = f"{_named(turned)} {'is' if len(turned) == 1 else 'are'} {as_now} again"
-        _write(store, known, turned, by=turned[-1].by or acting.word().by, now=now, why=why)
+        now = max(times.epoch(observation.updated_at or observation.at) for observation in turned)
+        as_now = str(turned[0].status) if len({observation.status for observation in turned}) == 1 else "as before"
+        reason = f"{_named(turned)} {'is' if len(turned) == 1 else 'are'} {as_now} again"
+        _write(store, known, turned, by=turned[-1].by or acting.word().by, now=now, reason=reason)
 
 
 def learning(
@@ -182,13 +203,13 @@ def learning(
     ]  # fmt: skip
     if not changes:
         return nullcontext()
-    word = acting.word()
-    by = acting.LEARNING if word.actions is None else word.by
+    order = acting.word()
+    by = acting.LEARNING if order.actions is None else order.by
     statuses = [(change.after or {})["status"] for change in changes]
     counts = ((statuses.count(Status.ACCEPTED), "learnt"), (statuses.count(Status.PROPOSED), "proposed"))
-    said = ", ".join([f"{count} {what}" for count, what in counts if count]) or f"{len(changes)} changed"
+    summary = ", ".join([f"{count} {outcome}" for count, outcome in counts if count]) or f"{len(changes)} changed"
     first = one_line(str((changes[0].after or {})["text"]), 60)
-    action = edits.new_action("evolve", changes, summary=f"{said} from sessions: “{first}”", by=by, now=now)
+    action = edits.new_action("evolve", changes, summary=f"{summary} from sessions: “{first}”", by=by, now=now)
     return journal.carrying_out(layout, action)
 
 
@@ -196,26 +217,26 @@ def restore(store: Store, *, by: str, now: float, version: int) -> Done:
     """Put evolved/ back to a version, byte for byte. That is a new version: nothing behind it is lost."""
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
-        wanted = next((one for one in versions.listed(layout) if one.version == version), None)
-        if wanted is None:
+        target = next((entry for entry in versions.listed(layout) if entry.version == version), None)
+        if target is None:
             raise ActionError(f"there is no version {version}: `evolve --versions` lists them", missing=True)
-        texts = _contents(store, wanted)
+        texts = _contents(store, target)
         before = versions.digest_of(versions.on_disk(layout))
-        if before == wanted.digest:
+        if before == target.digest:
             raise ActionError(f"evolved/ is as in version {version} already", missing=True)
-        said = f"evolved/ put back to version {version}"
-        changes = [Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": wanted.digest})]
+        summary = f"evolved/ put back to version {version}"
+        changes = [Change(FILES_KIND, FILES_KIND, {"digest": before}, {"digest": target.digest})]
         known, config = evolved.observations(layout), load_config(layout)[0].evolution
-        action = edits.new_action("evolution.restore", changes, summary=said, by=by, now=now)
+        action = edits.new_action("evolution.restore", changes, summary=summary, by=by, now=now)
         with journal.carrying_out(layout, action):
             _, changed = writing.restore(layout, texts, config, now=now, by=by, why=f"as in version {version}")
         outside = [
-            Change(KIND, one.id, _side(known[one.id]), _side(one))
-            for one in changed if known[one.id].status in _OUTSIDE
+            Change(KIND, entry.id, _side(known[entry.id]), _side(entry))
+            for entry in changed if known[entry.id].status in _OUTSIDE
         ]  # fmt: skip
         if outside:
-            journal.record(layout, edits.new_action("evolution.restore", outside, summary=said, by=by, now=now))
-    return Done(summary=said, target=FILES_KIND, action_id=action.id)
+            journal.record(layout, edits.new_action("evolution.restore", outside, summary=summary, by=by, now=now))
+    return Done(summary=summary, target=FILES_KIND, action_id=action.id)
 
 
 def _contents(store: Store, version: versions.Version) -> dict[str, bytes]:
@@ -237,22 +258,22 @@ def may_files(store: Store, change: Change) -> None:
 
 def _version_of(store: Store, change: Change) -> versions.Version:
     """The newest version with the hash of the change's `after`."""
-    wanted = (change.after or {}).get("digest")
-    found = [one for one in versions.listed(store.layout) if one.digest == wanted]
-    if not found:
+    digest = (change.after or {}).get("digest")
+    matches = [version for version in versions.listed(store.layout) if version.digest == digest]
+    if not matches:
         raise ActionError("the files as they were then are not kept: nothing was changed")
-    return found[-1]
+    return matches[-1]
 
 
 def put_files(store: Store, change: Change) -> None:
     """For undo: the newest version with the hash of the change's `after`."""
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
-        found = _version_of(store, change)
+        version = _version_of(store, change)
         config, last = load_config(layout)[0].evolution, versions.listed(layout)[-1]
-        why = f"as in version {found.version}"
-        texts = _contents(store, found)
-        writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=why)
+        reason = f"as in version {version.version}"
+        texts = _contents(store, version)
+        writing.restore(layout, texts, config, now=times.epoch(last.at), by=last.by, why=reason)
 
 
 def gate_rules(layout: Layout) -> Rules:

@@ -45,9 +45,9 @@ class Users:
     def of(self, fact: Fact) -> tuple[str, ...]:
         """Who names the fact, by its id or in its own words, or was where it was noted."""
         needles = list(filter(None, (fact.id, claim_of(fact.title))))
-        found = [name for name, text in self._texts if any(needle in text for needle in needles)]
-        found += [fact.wu_id] if fact.wu_id in self._units else []
-        return tuple(dict.fromkeys(found))
+        names = [name for name, text in self._texts if any(needle in text for needle in needles)]
+        names += [fact.wu_id] if fact.wu_id in self._units else []
+        return tuple(dict.fromkeys(names))
 
 
 class FactReadings:
@@ -86,8 +86,8 @@ class FactReadings:
                 denial = state.denial if state is not None else "does not hold"
                 after = self._superseded(fact, probe, line, at)
                 used = f"; used by {', '.join(line.used_by)}" if line.used_by else ""
-                said = f"“{title}” {denial}: {line.evidence}{used}"
-                self._report("fact_drifted", said, at, fact=fact.id, superseded_by=after)
+                text = f"“{title}” {denial}: {line.evidence}{used}"
+                self._report("fact_drifted", text, at, fact=fact.id, superseded_by=after)
 
     def _superseded(self, fact: Fact, probe: Probe, line: Confirmation, at: float) -> str:
         """The id of what takes the place of a fact that drifted; empty where a person has to say what is so."""
@@ -96,18 +96,18 @@ class FactReadings:
             return ""
         after = fact_records.supersede(self._store, fact, probe, line.value, now=at)
         if after:
-            seen = Confirmation(after, times.iso(at), Outcome.HOLDS, probe.id, evidence=line.evidence, by="probe")
-            kept.record(self._store.layout, [seen])
+            reading = Confirmation(after, times.iso(at), Outcome.HOLDS, probe.id, evidence=line.evidence, by="probe")
+            kept.record(self._store.layout, [reading])
         return after
 
     def _follow_up(self, at: float) -> None:
         """Say anew what relies on superseded facts that nobody dealt with: texts that were mended count no more."""
         self._index.refresh()
-        gone = [one for one in self._index.states() if one.fact.status == "superseded" and one.drifted]
-        open_ = [one for one in gone if not one.settled]
-        users = Users(self._store) if open_ else None
+        drifted = [old for old in self._index.states() if old.fact.status == "superseded" and old.drifted]
+        unsettled = [old for old in drifted if not old.settled]
+        users = Users(self._store) if unsettled else None
         lines = []
-        for state in open_:
+        for state in unsettled:
             used = users.of(state.fact) if users else ()
             last = self._index.evidence(state.fact.id).decisive
             lines += [

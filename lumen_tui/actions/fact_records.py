@@ -18,10 +18,10 @@ from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.nodes import Raw
 
 
-def complete(store: Store, fact_id: str, word: Confirmation | None, edge: dict[str, Any] | None) -> Done:
+def complete(store: Store, fact_id: str, confirmation: Confirmation | None, edge: dict[str, Any] | None) -> Done:
     """Add the person's word and the edge where the fact has none yet."""
-    if word and not _mentions(store.layout.confirmations, fact_id):
-        kept.record(store.layout, [word])
+    if confirmation and not _mentions(store.layout.confirmations, fact_id):
+        kept.record(store.layout, [confirmation])
     if edge and not _mentions(store.layout.relationships, fact_id):
         store.relationships.append(edge)
     return Done(summary=f"the fact {fields.UNDER_KEY}", target=fact_id, aside=f"it {fields.UNDER_KEY}")
@@ -35,8 +35,8 @@ def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = 
 
 def edge(start: str, finish: str, type: str, *, by: str, now: float) -> dict[str, Any]:
     """A line of relationships.jsonl."""
-    found = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
-    return {**found, "schema": 1}
+    line = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
+    return {**line, "schema": 1}
 
 
 def _mentions(path: Path, name: str) -> bool:
@@ -48,28 +48,31 @@ def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float)
 
     Empty where the fact was dealt with meanwhile.
     """
-    probes = tuple(msgspec.structs.replace(one, expect=value) if one.id == probe.id else one for one in fact.probes)
+    probes = tuple(
+        msgspec.structs.replace(old_probe, expect=value) if old_probe.id == probe.id else old_probe
+        for old_probe in fact.probes
+    )
     source = f"probe {probe.id}: {facts.probe_words(probe)}"
     meta = facts.metadata(
         fact.span_class, source, probes, supersedes=fact.id, was=probe.expect, observation=fact.observation
     )
     record = node(_claim(fact, probe, value), meta, by="probe", now=now, wu_id=fact.wu_id)
-    done: list[str] = []
+    new_ids: list[str] = []
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        old = found.get(fact.id)
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        old = records.get(fact.id)
         if old is None or edits.status_of(old) != "open":
             return [], b""
-        told = {"metadata.status": "superseded", "metadata.superseded_by": record["id"]}
-        edits.patch(old, told, by="probe", now=now)
-        done.append(record["id"])
+        link = {"metadata.status": "superseded", "metadata.superseded_by": record["id"]}
+        edits.patch(old, link, by="probe", now=now)
+        new_ids.append(record["id"])
         return [old, record], b""
 
     nodes.change(store.layout, [fact.id], edit)
-    if not done:
+    if not new_ids:
         return ""
-    store.relationships.append(edge(done[0], fact.id, "related", by="probe", now=now))
-    return done[0]
+    store.relationships.append(edge(new_ids[0], fact.id, "related", by="probe", now=now))
+    return new_ids[0]
 
 
 def _claim(fact: Fact, probe: Probe, value: str) -> str:

@@ -64,31 +64,35 @@ def add(
     The same `key` notes one; what a call that was cut off left out is made up for.
     """
     name = fields.keyed_id("mem", key, "fact") if key else ""
-    found = checks.node_ids(store, source_id)[0] if source_id else ""
+    source_node = checks.node_ids(store, source_id)[0] if source_id else ""
     if name and nodes.find(store.layout.memory, [name]):
         return fact_records.complete(
             store, name, None if is_agent(store.layout, by) else _word(name, by, now, "said so"),
-            edge(name, found, "discovered_from", by=by, now=now) if found else None,
+            edge(name, source_node, "discovered_from", by=by, now=now) if source_node else None,
         )  # fmt: skip
     if len(probes) > facts.MOST_PROBES:
         raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
     _must_be_new(store, claim)
-    made = learned(store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)])
+    parsed_probes = learned(
+        store, [facts.parse_probe(text, f"p{number}") for number, text in enumerate(probes, start=1)]
+    )
     work = places.known_work(store, wu_id) if wu_id else ""
-    record = node(claim, facts.metadata(span_class, source or found or by, made), by=by, now=now, wu_id=work)
+    record = node(
+        claim, facts.metadata(span_class, source or source_node or by, parsed_probes), by=by, now=now, wu_id=work
+    )
     record = fields.keyed(record, key, "fact")
     actions: list[Action] = []
 
     def edit(_: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        said = f"fact noted: {edits.quoted(record)}"
-        actions.append(edits.new_action("fact.add", [edits.made_node(record)], summary=said, by=by, now=now))
+        summary = f"fact noted: {edits.quoted(record)}"
+        actions.append(edits.new_action("fact.add", [edits.made_node(record)], summary=summary, by=by, now=now))
         return [record], journal.begun_lines(actions[0])
 
     nodes.change(store.layout, [], edit)
     if not is_agent(store.layout, by):
         kept.record(store.layout, [_word(record["id"], by, now, "said so")])
-    if found:
-        store.relationships.append(edge(record["id"], found, "discovered_from", by=by, now=now))
+    if source_node:
+        store.relationships.append(edge(record["id"], source_node, "discovered_from", by=by, now=now))
     return Done(summary=actions[0].summary, target=record["id"], action_id=actions[0].id)
 
 
@@ -104,35 +108,35 @@ def _word(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:
     return Confirmation(fact_id, times.iso(now), Outcome.HOLDS, kind="person", evidence=evidence, by=by)
 
 
-def known(store: Store, given: str | Iterable[str]) -> tuple[FactIndex, list[str]]:
+def known(store: Store, selection: str | Iterable[str]) -> tuple[FactIndex, list[str]]:
     """The facts that are meant, by id or its beginning; the index follows no further."""
     with closing(FactIndex(store.layout)) as index:
         index.refresh()
-    found = checks.node_ids(store, given)
-    for one in found:
-        if index.get(one) is None:
-            raise ActionError(f"{one} is no fact: `fact list` names them", missing=True)
-    return index, found
+    known_ids = checks.node_ids(store, selection)
+    for fact_id in known_ids:
+        if index.get(fact_id) is None:
+            raise ActionError(f"{fact_id} is no fact: `fact list` names them", missing=True)
+    return index, known_ids
 
 
 def confirm(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], note: str = "") -> Done:
     """A person says that facts hold. Refused for the agent, and where a probe sees something else."""
     must_be_person(store, by, "only a probe or a person confirms a fact")
-    index, found = known(store, fact_ids)
-    for one in found:
-        _must_be_open(index, one)
-    lines = [_word(one, by, now, one_line(note, 300)) for one in found]
-    changes = [Change(KIND, one.fact_id, before=None, after={"at": one.at, "by": by}) for one in lines]
-    return _recorded(store, lines, changes, f"{_named(index, found)} confirmed", "fact.confirm", by=by, now=now)
+    index, known_ids = known(store, fact_ids)
+    for confirmed_id in known_ids:
+        _must_be_open(index, confirmed_id)
+    lines = [_word(confirmed_id, by, now, one_line(note, 300)) for confirmed_id in known_ids]
+    changes = [Change(KIND, line.fact_id, before=None, after={"at": line.at, "by": by}) for line in lines]
+    return _recorded(store, lines, changes, f"{_named(index, known_ids)} confirmed", "fact.confirm", by=by, now=now)
 
 
 def _recorded(
-    store: Store, lines: list[Confirmation], changes: list[Change], said: str, verb: str, *, by: str, now: float
+    store: Store, lines: list[Confirmation], changes: list[Change], summary: str, verb: str, *, by: str, now: float
 ) -> Done:
-    action = edits.new_action(verb, changes, summary=said, by=by, now=now)
+    action = edits.new_action(verb, changes, summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
         kept.record(store.layout, lines)
-    return Done(summary=said, target=lines[0].fact_id, action_id=action.id)
+    return Done(summary=summary, target=lines[0].fact_id, action_id=action.id)
 
 
 def withdrawn(line: Confirmation) -> Confirmation:
@@ -149,52 +153,60 @@ def _must_be_open(index: FactIndex, fact_id: str) -> None:
         raise ActionError(f"that is not so: {state.evidence}. Probe it again, or retire it and note what is so")
 
 
-def _named(index: FactIndex, found: list[str]) -> str:
-    state = index.get(found[0])
-    return f"“{one_line(state.fact.title, 60)}”" if state and len(found) == 1 else f"{len(found)} facts"
+def _named(index: FactIndex, known_ids: list[str]) -> str:
+    state = index.get(known_ids[0])
+    return f"“{one_line(state.fact.title, 60)}”" if state and len(known_ids) == 1 else f"{len(known_ids)} facts"
 
 
 def retire(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], reason: str = "") -> Done:
     """Put facts away that nobody needs any more, drifted ones too."""
-    found = known(store, fact_ids)[1]
+    known_ids = known(store, fact_ids)[1]
 
     def decide(record: Raw) -> Fields:
         if edits.status_of(record) not in ("open", "superseded"):
             edits.must_be_open(record)
         return fields.archived(one_line(reason, 400) or "retired", by=by, now=now)
 
-    return edits.edit_nodes(store, found, decide, verb="fact.retire", said="{} retired", by=by, now=now, reason=reason)
+    return edits.edit_nodes(
+        store, known_ids, decide, verb="fact.retire", template="{} retired", by=by, now=now, reason=reason
+    )
 
 
 def add_probe(store: Store, *, by: str, now: float, fact_id: str, probe: str) -> Done:
     """Give a fact another probe."""
-    index, found = known(store, fact_id)
-    _must_be_current(index, found[0])
-    made = learned(store, [facts.parse_probe(probe, "p1")])[0]
+    index, known_ids = known(store, fact_id)
+    _must_be_current(index, known_ids[0])
+    new_probe = learned(store, [facts.parse_probe(probe, "p1")])[0]
 
     def decide(record: Raw) -> Fields:
-        there = nodes.get_field(record, "metadata.fact.probes") or []
-        had = msgspec.convert(there, tuple[Probe, ...])
-        if len(had) >= facts.MOST_PROBES:
+        earlier = nodes.get_field(record, "metadata.fact.probes") or []
+        earlier_probes = msgspec.convert(earlier, tuple[Probe, ...])
+        if len(earlier_probes) >= facts.MOST_PROBES:
             raise ActionError(f"a fact has at most {facts.MOST_PROBES} probes")
         return {
-            "metadata.fact.probes": [*there, msgspec.to_builtins(msgspec.structs.replace(made, id=facts.next_id(had)))]
+            "metadata.fact.probes": [
+                *earlier,
+                msgspec.to_builtins(msgspec.structs.replace(new_probe, id=facts.next_id(earlier_probes))),
+            ]
         }
 
-    return edits.edit_nodes(store, found, decide, verb="fact.probe", said="{} has another probe", by=by, now=now)
+    return edits.edit_nodes(
+        store, known_ids, decide, verb="fact.probe", template="{} has another probe", by=by, now=now
+    )
 
 
 def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
     """The probes with what is there now as what is expected, where they name nothing; ActionError where that fails."""
     asks = [probe for probe in probes if probe.learns]
-    seen = {job.probe.id: reading for job, reading in _look(store, asks)}
+    readings = {job.probe.id: reading for job, reading in _look(store, asks)}
     for probe in asks:
-        reading = seen.get(probe.id)
+        reading = readings.get(probe.id)
         if reading is None or reading.outcome is not Outcome.HOLDS:
-            why = reading.evidence if reading else "it was not reached in time"
-            raise ActionError(f"`{facts.probe_words(probe)}` cannot say what is there now: {why}")
+            problem = reading.evidence if reading else "it was not reached in time"
+            raise ActionError(f"`{facts.probe_words(probe)}` cannot say what is there now: {problem}")
     return tuple(
-        msgspec.structs.replace(probe, expect=seen[probe.id].value) if probe.id in seen else probe for probe in probes
+        msgspec.structs.replace(probe, expect=readings[probe.id].value) if probe.id in readings else probe
+        for probe in probes
     )
 
 
@@ -202,16 +214,16 @@ def suggested(store: Store, text: str) -> list[Probe]:
     """Probes that a text suggests and that hold now."""
     from lumen_tui.tools.probes.suggest import suggest
 
-    found = suggest(text)
-    return [job.probe for job, reading in _look(store, found) if reading.outcome is Outcome.HOLDS]
+    probes = suggest(text)
+    return [job.probe for job, reading in _look(store, probes) if reading.outcome is Outcome.HOLDS]
 
 
 def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
     """Make the probes of a new fact, for the record; returns those that do not hold, each with what it saw."""
     from lumen_tui.actions.fact_readings import check_now
 
-    seen = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
-    return [(job.probe, reading) for job, reading in seen if reading.outcome is not Outcome.HOLDS]
+    results = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
+    return [(job.probe, reading) for job, reading in results if reading.outcome is not Outcome.HOLDS]
 
 
 def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> list[tuple[ProbeJob, Reading]]:
@@ -225,20 +237,20 @@ def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -
     """Make the probes of these facts now and wait for what they see."""
     from lumen_tui.actions.fact_readings import check_now
 
-    index, found = known(store, fact_ids)
-    for one in found:
-        _must_be_current(index, one)
-    results = check_now(store, found, now=now, config=load_config(store.layout)[0].freshness)
+    index, known_ids = known(store, fact_ids)
+    for fact_id in known_ids:
+        _must_be_current(index, fact_id)
+    results = check_now(store, known_ids, now=now, config=load_config(store.layout)[0].freshness)
     if not results:
         raise ActionError("there is no probe to make: add one with `fact probe ID PROBE`", missing=True)
-    seen = [reading.outcome for _, reading in results]
-    said = ", ".join(f"{seen.count(outcome)} {outcome}" for outcome in Outcome if outcome in seen)
+    outcomes = [reading.outcome for _, reading in results]
+    counts_text = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in Outcome if outcome in outcomes)
     last = results[-1][1].evidence if len(results) == 1 else ""
-    summary = f"{_named(index, found)}: {said}" + (f" ({last})" if last else "")
+    summary = f"{_named(index, known_ids)}: {counts_text}" + (f" ({last})" if last else "")
     final = "what probes saw stays on record: `fact retire` puts a fact away that nobody needs"
-    action = edits.new_action("fact.check", (), summary=summary, by=by, now=now, target=found[0], final=final)
+    action = edits.new_action("fact.check", (), summary=summary, by=by, now=now, target=known_ids[0], final=final)
     journal.record(store.layout, action)
-    return Done(summary=summary, target=found[0], action_id=action.id)
+    return Done(summary=summary, target=known_ids[0], action_id=action.id)
 
 
 def _must_be_current(index: FactIndex, fact_id: str) -> None:

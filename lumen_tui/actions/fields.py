@@ -20,13 +20,13 @@ ALIASES = ("bug", "idea", "question", "dependency")  # of a discovery, with that
 MAX_TEXT = 60_000  # bytes of UTF-8; a journal line has 64 KiB
 
 
-def prose(text: str, what: str) -> str:
+def prose(text: str, name: str) -> str:
     """Text that says something, and that can be written as UTF-8."""
     scrubbed = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
     if not scrubbed.strip():
-        raise ValueError(f"the {what} is empty: say it in a few words")
+        raise ValueError(f"the {name} is empty: say it in a few words")
     if len(scrubbed) > MAX_TEXT // 4 and len(scrubbed.encode()) > MAX_TEXT:
-        raise ValueError(f"the {what} is longer than {MAX_TEXT:,} bytes: put it in a file and name the file here")
+        raise ValueError(f"the {name} is longer than {MAX_TEXT:,} bytes: put it in a file and name the file here")
     return scrubbed
 
 
@@ -37,9 +37,9 @@ def priority(text: str) -> str:
     return text.upper()
 
 
-def label(text: str, what: str) -> str:
+def label(text: str, name: str) -> str:
     """A lane, a reader or a tag on one line, or nothing."""
-    return ids.check_label(text, what) if text else ""
+    return ids.check_label(text, name) if text else ""
 
 
 def work_unit(text: str) -> str:
@@ -121,8 +121,8 @@ def keyed(record: dict[str, Any], key: str, verb: str = "") -> dict[str, Any]:
 
 def keyed_id(kind: str, key: str, verb: str = "") -> str:
     """The id of this kind that a key leads to."""
-    said = f"{verb} {label(key, 'key')}" if verb else label(key, "key")
-    return f"{kind}-{ids.short_hash(f'key {said}')}"
+    salted = f"{verb} {label(key, 'key')}" if verb else label(key, "key")
+    return f"{kind}-{ids.short_hash(f'key {salted}')}"
 
 
 def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:

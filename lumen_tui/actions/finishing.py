@@ -41,7 +41,14 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
         stamp = {"wu_id": unit.id, "done_at": times.iso(now), "done_by": by, "signal_id": str(signal["id"])}
         changes = {"status": lanes.DONE, "done_by": by, "done_at": times.iso(now)}
         changed = lanes.change_unit(
-            store, unit.id, changes, verb="wu.done", said=f"{unit.id} done: {unit.title}", by=by, now=now, stamp=stamp
+            store,
+            unit.id,
+            changes,
+            verb="wu.done",
+            summary=f"{unit.id} done: {unit.title}",
+            by=by,
+            now=now,
+            stamp=stamp,
         )
     signals.announce(store, signal, "wu.done", by=by, now=now)
     more = [warning, *concluded, to_triage(store, unit.id), _decay(store, config, now=now)]
@@ -67,11 +74,13 @@ def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, 
     """Refuse, unless an earlier `done` was cut off before it told anybody, or a session was begun since."""
     if concluded:
         return Done(summary="; ".join([f"{unit.id} was done already", *concluded]), target=unit.id)
-    told = stored_lanes.read_stamp(store.layout, unit.id).get("signal_id", "")
-    if not told or nodes.find(store.layout.signals, [told]):
+    signal_id = stored_lanes.read_stamp(store.layout, unit.id).get("signal_id", "")
+    if not signal_id or nodes.find(store.layout.signals, [signal_id]):
         who = unit.done_by or "somebody"
         raise ActionError(f"{unit.id} is done already, by {who} ({times.said(unit.done_at)})", missing=True)
-    signals.announce(store, _completion(unit, by=unit.done_by or by, now=now) | {"id": told}, "wu.done", by=by, now=now)
+    signals.announce(
+        store, _completion(unit, by=unit.done_by or by, now=now) | {"id": signal_id}, "wu.done", by=by, now=now
+    )
     return Done(summary=f"{unit.id} was done already; now the others are told", target=unit.id)
 
 
@@ -116,8 +125,8 @@ def _decay(store: Store, config: Config, *, now: float) -> str:
 
 def end_sessions(store: Store, wu_id: str, *, by: str, now: float) -> list[str]:
     """Close the sessions that are open on a work unit, whoever began them; what there is to say of each."""
-    found = [one.session_id for one in stored_sessions.live(store.layout) if one.active_wu == wu_id]
-    return [sessions.end(store, by=by, now=now, session=one).summary for one in found]
+    session_ids = [session.session_id for session in stored_sessions.live(store.layout) if session.active_wu == wu_id]
+    return [sessions.end(store, by=by, now=now, session=session_id).summary for session_id in session_ids]
 
 
 def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float) -> list[str]:
@@ -125,22 +134,22 @@ def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float
 
     `status` is what the unit is about to become. The summary keeps its sources; a unit without any has none.
     """
-    said = end_sessions(store, wu_id, by=by, now=now)
+    notes = end_sessions(store, wu_id, by=by, now=now)
     try:
-        made = summaries.make(store, by=by, now=now, wu_id=wu_id, status=status)
-        said.append(f"{made.summary} ({made.target})" if made.action_id else made.summary)
+        outcome = summaries.make(store, by=by, now=now, wu_id=wu_id, status=status)
+        notes.append(f"{outcome.summary} ({outcome.target})" if outcome.action_id else outcome.summary)
     except ActionError as error:
-        said += [] if error.missing else [f"warning: no summary ({error})"]
-    return said
+        notes += [] if error.missing else [f"warning: no summary ({error})"]
+    return notes
 
 
 def to_triage(store: Store, wu_id: str) -> str:
     """What was found on the unit and waits for a judgement, in words; they stay open until somebody judges them."""
     with Trail(store.layout, (NODES,)) as trail:
         count = trail.count(wu_id, (DISCOVERY,))
-        found = trail.ready(wu_id, (DISCOVERY,), _NAMED)
+        discoveries = trail.ready(wu_id, (DISCOVERY,), _NAMED)
     if not count:
         return ""
-    names = ", ".join([node.id for node in found]) + (", …" if count > len(found) else "")
+    names = ", ".join([node.id for node in discoveries]) + (", …" if count > len(discoveries) else "")
     many = "1 discovery" if count == 1 else f"{count} discoveries"
     return f"{many} to triage: {names} (`triage --wu {wu_id}`)"

@@ -24,13 +24,13 @@ def give(
     node["metadata"] = {"to": reader} if reader else {}
     if where.session:
         node["session_id"] = where.session_id
-    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
+    unit_note = places.make_sure(store.root, where.wu_id, by=by, now=now)
     node = fields.keyed(node, key, "handoff")
-    said = f"handed over for {where.wu_id} to {reader or 'whoever goes on'}"
-    action = edits.new_action("handoff.give", [edits.made_node(node)], summary=said, by=by, now=now)
+    summary = f"handed over for {where.wu_id} to {reader or 'whoever goes on'}"
+    action = edits.new_action("handoff.give", [edits.made_node(node)], summary=summary, by=by, now=now)
     if not edits.add_node(store, node, action, once=bool(key)):
         return Done(summary=f"the hand-off {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
-    return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
+    return Done(summary=summary, target=node["id"], action_id=action.id, aside=unit_note)
 
 
 def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:
@@ -45,14 +45,14 @@ def _take(store: Store, *, by: str, now: float, wu_id: str, session_id: str) -> 
     """The same, with the id of the action."""
     with Trail(store.layout, (NODES,)) as trail:
         waiting = trail.newest(wu_id, (HANDOFF,), _MOST)
-    mine = [node.id for node in waiting if node.metadata.get("to") in (None, "", by)]
+    offered = [node.id for node in waiting if node.metadata.get("to") in (None, "", by)]
     taken: list[str] = []
     action_id = ""
     marks = {"metadata.taken_by": by, "metadata.taken_at": times.iso(now), "metadata.taken_session": session_id or None}
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         nonlocal taken, action_id
-        chosen = [node for node in found.values() if _waits(node)]
+        chosen = [node for node in records.values() if _waits(node)]
         if not chosen:
             return [], b""
         taken = [str(node["id"]) for node in chosen]
@@ -61,8 +61,8 @@ def _take(store: Store, *, by: str, now: float, wu_id: str, session_id: str) -> 
         action_id = action.id
         return chosen, journal.begun_lines(action)
 
-    if mine:
-        nodes.change(store.layout, mine, edit)
+    if offered:
+        nodes.change(store.layout, offered, edit)
     return taken, action_id
 
 

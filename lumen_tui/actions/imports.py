@@ -52,26 +52,26 @@ def _take(
     store: Store, take: Callable[[Layout, Path, str], ImportReport], path: Path, *, by: str, now: float
 ) -> Imported:
     """Told before its first line is added. Where it is cut off, the same import goes on where it stopped."""
-    said = f"import from {path}"
-    action = edits.new_action("import", (), summary=said, by=by, now=now, target=str(path))
+    summary = f"import from {path}"
+    action = edits.new_action("import", (), summary=summary, by=by, now=now, target=str(path))
     with journal.Transaction(store.layout) as transaction:
         transaction.announce(action)
         report = take(store.layout, path.absolute(), times.iso(now))
         changes = [change for part in report.parts for change in _changes(store.layout, part)]
-        said = f"{report.added} records imported from {path}"
+        summary = f"{report.added} records imported from {path}"
         if changes:
-            journal.record(store.layout, edits.new_action("import", changes, summary=said, by=by, now=now))
+            journal.record(store.layout, edits.new_action("import", changes, summary=summary, by=by, now=now))
         else:
             transaction.drop()
-    return Imported(summary=said, target=str(path), action_id=action.id if changes else "", report=report)
+    return Imported(summary=summary, target=str(path), action_id=action.id if changes else "", report=report)
 
 
 def _changes(layout: Layout, part: ImportPart) -> list[Change]:
-    found = [_copied(layout, name) for name in part.copied]
+    changes = [_copied(layout, name) for name in part.copied]
     if part.size:
         lines = imported_lines.line_range(layout.root / part.target, part.at, part.size)
-        found.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
-    return found
+        changes.append(Change(LINES_KIND, part.target, None, msgspec.to_builtins(lines)))
+    return changes
 
 
 def _copied(layout: Layout, name: str) -> Change:
@@ -97,24 +97,24 @@ def may_lines(store: Store, change: Change) -> None:
     """For undo: refuse where something was said since of what the lines hold."""
     if change.after is not None:
         raise ActionError(_AGAIN)
-    path, wanted = store.root / change.key, _line_range(change)
-    _later(store, path, imported_lines.find(path, wanted), wanted.size)
+    path, lines = store.root / change.key, _line_range(change)
+    _later(store, path, imported_lines.find(path, lines), lines.size)
 
 
 def _later(store: Store, path: Path, at: int, size: int) -> imported_lines.Later:
-    said = imported_lines.later(path, at, size) if path == store.layout.memory else imported_lines.Later()
-    if said.changed:
-        raise ActionError(f"{said.changed} was changed since it was imported: undo that first")
-    return said
+    later = imported_lines.later(path, at, size) if path == store.layout.memory else imported_lines.Later()
+    if later.changed:
+        raise ActionError(f"{later.changed} was changed since it was imported: undo that first")
+    return later
 
 
 def put_lines(store: Store, change: Change) -> None:
     """For undo: take the lines out again, unless something was said of them since."""
-    path, wanted = store.root / change.key, _line_range(change)
-    at = imported_lines.find(path, wanted)
-    said = _later(store, path, at, wanted.size)
+    path, lines = store.root / change.key, _line_range(change)
+    at = imported_lines.find(path, lines)
+    later = _later(store, path, at, lines.size)
     try:
-        imported_lines.cut(path, at, wanted.size, said)
+        imported_lines.cut(path, at, lines.size, later)
     except rewriting.Moved as error:
         raise ActionError(f"{change.key} was rewritten at this moment: try again") from error
 

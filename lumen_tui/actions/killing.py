@@ -36,24 +36,24 @@ def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
 
     Where it is killed already the first reason stays, and what is still alive ends.
     """
-    there = read_kill(store.layout)
-    wanted = there or Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
+    earlier = read_kill(store.layout)
+    kill_record = earlier or Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
     failed: files.StoreError | None = None
     try:
-        if there is None:
-            throw(store.layout, wanted)
+        if earlier is None:
+            throw(store.layout, kill_record)
     except files.StoreError as error:
         failed = error  # on a full disk, too, the workers end
     running = SystemClock().running
     began = running()
-    ended = end_all(store.layout, wanted, now, running)
+    ended = end_all(store.layout, kill_record, now, running)
     took = f"{len(ended)} worker{'' if len(ended) == 1 else 's'} ended in {running() - began:.2f} s"
     if failed is not None:
         raise ActionError(f"{took}, but an engine may start others: {failed}. Stop the engine by its process")
-    what = f"already {there.words}" if there else "killed"
-    said = f"{what}{';' if there else ':'} {took}; nothing starts until `lumen-tui unkill`"
+    state = f"already {earlier.words}" if earlier else "killed"
+    summary = f"{state}{';' if earlier else ':'} {took}; nothing starts until `lumen-tui unkill`"
     final = "`lumen-tui unkill` lets everything go on; workers that were ended begin anew with `task retry`"
-    return _noted(store, "kill", said, by, now, one_line(reason, 400), final)
+    return _noted(store, "kill", summary, by, now, one_line(reason, 400), final)
 
 
 def unkill(store: Store, *, by: str, now: float) -> Done:
@@ -67,26 +67,26 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
     return _noted(store, "unkill", f"goes on; it was {was.words}{when}", by, now, "", final)
 
 
-def _noted(store: Store, verb: str, said: str, by: str, now: float, reason: str, final: str) -> Done:
+def _noted(store: Store, verb: str, summary: str, by: str, now: float, reason: str, final: str) -> Done:
     """Put it in the journal; that this fails undoes nothing."""
-    action = edits.new_action(verb, (), summary=said, by=by, now=now, reason=reason, final=final)
+    action = edits.new_action(verb, (), summary=summary, by=by, now=now, reason=reason, final=final)
     try:
         journal.record(store.layout, action)
     except files.StoreError as error:
-        said = f"{said} (not in the journal: {error})"
-    return Done(summary=said)
+        summary = f"{summary} (not in the journal: {error})"
+    return Done(summary=summary)
 
 
 def end_all(layout: Layout, kill: Kill, now: float, running: Clock) -> list[str]:
     """End every worker and settle what it had set aside; returns the tasks. Needs no engine, and waits for none."""
     ended: dict[str, None] = {}
     for _ in range(_ROUNDS):
-        found = list(_living(layout))
-        if not found:
+        living = list(_living(layout))
+        if not living:
             break
-        ended.update(dict.fromkeys(folder.name for folder, _ in found))
-        _end(found, kill, running)
-        for folder, run in found:
+        ended.update(dict.fromkeys(folder.name for folder, _ in living))
+        _end(living, kill, running)
+        for folder, run in living:
             _write_exit(folder, run, kill, now)
     if ended:
         _settle(layout, now)
@@ -100,12 +100,12 @@ def _living(layout: Layout) -> Iterator[Living]:
             yield folder, run
 
 
-def _end(found: list[Living], kill: Kill, running: Clock) -> None:
-    for folder, _ in found:
+def _end(living: list[Living], kill: Kill, running: Clock) -> None:
+    for folder, _ in living:
         _say_why(folder, kill)
     for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
-        process.signal_sessions([identity(run) for _, run in found], number)
-        if _all_gone(found, running() + seconds, running):
+        process.signal_sessions([identity(run) for _, run in living], number)
+        if _all_gone(living, running() + seconds, running):
             return
 
 
@@ -116,8 +116,8 @@ def _say_why(folder: Path, kill: Kill) -> None:
         pass  # a full disk must not keep a worker alive
 
 
-def _all_gone(found: list[Living], until: float, running: Clock) -> bool:
-    while any(has_worker(folder) for folder, _ in found):
+def _all_gone(living: list[Living], until: float, running: Clock) -> bool:
+    while any(has_worker(folder) for folder, _ in living):
         if running() > until:
             return False
         time.sleep(_LOOK)

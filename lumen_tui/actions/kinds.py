@@ -152,5 +152,5 @@ def side_now(store: Store, change: Change) -> Side:
     """How the thing stands that a change is about, as one of its sides says it."""
     if change.kind != "node":
         return KINDS[change.kind].now(store, change)
-    found = nodes.find(store.layout.memory, [change.key]).get(change.key)
-    return {key: nodes.get_field(found[1], key) for key in change.after or change.before or {}} if found else None
+    match = nodes.find(store.layout.memory, [change.key]).get(change.key)
+    return {key: nodes.get_field(match[1], key) for key in change.after or change.before or {}} if match else None

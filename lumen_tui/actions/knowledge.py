@@ -50,15 +50,15 @@ def profile(store: Store, *, limit: int = 20, tag: str = "") -> list[Known]:
     """Project-wide nodes, the most used first, then the newest."""
     if limit < 1:
         raise ActionError("--limit needs a number from 1 up")
-    wanted = fields.label(tag, "tag")
+    label = fields.label(tag, "tag")
     uses, last = _uses(store)
-    found = [
+    known = [
         _known(node, uses[str(node["id"])], last.get(str(node["id"]), ""))
         for node in newest_nodes(store.layout)
-        if edits.status_of(node) == "open" and lifecycle_of(node) == "project" and (not wanted or wanted in _tags(node))
+        if edits.status_of(node) == "open" and lifecycle_of(node) == "project" and (not label or label in _tags(node))
     ]
-    found.sort(key=lambda one: (one.uses, times.epoch(one.last_used)), reverse=True)
-    return found[:limit]
+    known.sort(key=lambda entry: (entry.uses, times.epoch(entry.last_used)), reverse=True)
+    return known[:limit]
 
 
 def _uses(store: Store) -> tuple[Counter[str], dict[str, str]]:
@@ -73,8 +73,8 @@ def _uses(store: Store) -> tuple[Counter[str], dict[str, str]]:
 
 def _known(node: Raw, uses: int, last: str) -> Known:
     legacy = nodes.get_field(node, "metadata.access.count")
-    seen = nodes.get_field(node, "metadata.access.last_accessed_at")
-    dates = [text for text in (last, seen, node.get("created_at")) if isinstance(text, str) and text]
+    accessed = nodes.get_field(node, "metadata.access.last_accessed_at")
+    dates = [text for text in (last, accessed, node.get("created_at")) if isinstance(text, str) and text]
     return Known(
         str(node["id"]), str(node.get("type", "")), str(node.get("content", "")), _tags(node),
         uses + (legacy if isinstance(legacy, int) else 0), dates[0] if dates else "",
@@ -82,8 +82,8 @@ def _known(node: Raw, uses: int, last: str) -> Known:
 
 
 def _tags(node: Raw) -> tuple[str, ...]:
-    found = node.get("tags")
-    return tuple(tag for tag in found if isinstance(tag, str)) if isinstance(found, list) else ()
+    tags = node.get("tags")
+    return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -103,7 +103,7 @@ def documents(store: Store, folder: str) -> list[Document]:
     if not texts:
         raise ActionError(f"{place} holds none of {', '.join(DOCUMENTS)}", missing=True)
     ids = {name: f"mem-{short_hash(f'index {place} {name}')}" for name, _ in texts}
-    known = {one: node for one, (_, node) in nodes.find(store.layout.memory, ids.values()).items()}
+    known = {node_id: node for node_id, (_, node) in nodes.find(store.layout.memory, ids.values()).items()}
     return [_document(name, data, ids[name], known.get(ids[name])) for name, data in texts]
 
 
@@ -127,8 +127,8 @@ def _document(name: str, data: bytes, node_id: str, node: Raw | None) -> Documen
 
 def _summary(name: str, text: str) -> str:
     """The beginning of the document, of a package file what it says of itself; at most SIZE characters."""
-    told = (_package(text) if name.endswith(".json") else "") or text.lstrip("\ufeff").strip() or "(empty)"
-    whole = f"{name}\n{told}"
+    body = (_package(text) if name.endswith(".json") else "") or text.lstrip("\ufeff").strip() or "(empty)"
+    whole = f"{name}\n{body}"
     if len(whole) <= SIZE:
         return whole
     cut = whole[: SIZE - 2]
@@ -137,14 +137,14 @@ def _summary(name: str, text: str) -> str:
 
 def _package(text: str) -> str:
     try:
-        found = json.loads(text)
+        package = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    if not isinstance(found, dict):
+    if not isinstance(package, dict):
         return ""
-    parts = [f"{key}: {found[key]}" for key in ("name", "version", "description", "license") if key in found]
+    parts = [f"{key}: {package[key]}" for key in ("name", "version", "description", "license") if key in package]
     for key in ("scripts", "dependencies", "devDependencies"):
-        table = found.get(key)
+        table = package.get(key)
         if isinstance(table, dict) and table:
             rows = (
                 [f"  {name}: {value}" for name, value in table.items()]
@@ -157,33 +157,34 @@ def _package(text: str) -> str:
 
 def index(store: Store, *, by: str, now: float, folder: str) -> Done:
     """Take the documents of a project in as project-wide summaries; one that is unchanged is left alone."""
-    wanted = [one for one in documents(store, folder) if one.state != "unchanged"]
-    if not wanted:
+    to_index = [document for document in documents(store, folder) if document.state != "unchanged"]
+    if not to_index:
         raise ActionError("every document is indexed as it stands", missing=True)
     actions: list[Action] = []
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        made = [_record(one, found.get(one.node_id), by=by, now=now) for one in wanted]
-        said = (
-            f"{len(wanted)} document{'' if len(wanted) == 1 else 's'} indexed: {', '.join(one.name for one in wanted)}"
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        pairs = [_record(document, records.get(document.node_id), by=by, now=now) for document in to_index]
+        names = ", ".join(document.name for document in to_index)
+        summary = f"{len(to_index)} document{'' if len(to_index) == 1 else 's'} indexed: {names}"
+        actions.append(
+            edits.new_action("memory.index", [change for _, change in pairs], summary=summary, by=by, now=now)
         )
-        actions.append(edits.new_action("memory.index", [change for _, change in made], summary=said, by=by, now=now))
-        return [record for record, _ in made], journal.begun_lines(actions[0])
+        return [record for record, _ in pairs], journal.begun_lines(actions[0])
 
-    nodes.change(store.layout, [one.node_id for one in wanted], edit)
-    return Done(summary=actions[0].summary, target=wanted[0].node_id, action_id=actions[0].id)
+    nodes.change(store.layout, [document.node_id for document in to_index], edit)
+    return Done(summary=actions[0].summary, target=to_index[0].node_id, action_id=actions[0].id)
 
 
-def _record(one: Document, there: Raw | None, *, by: str, now: float) -> tuple[Raw, Change]:
+def _record(document: Document, existing: Raw | None, *, by: str, now: float) -> tuple[Raw, Change]:
     """The node, and the change that undo turns; before it was made, it counted as deleted."""
-    made: dict[str, Any] = {
-        "id": one.node_id, "type": "summary", "lifecycle": "project", "content": "", "created_at": times.iso(now),
-        "created_by": by, "tags": [TAG], "metadata": {"source_file": one.name, "status": "deleted"}, "schema": 1,
+    blank: dict[str, Any] = {
+        "id": document.node_id, "type": "summary", "lifecycle": "project", "content": "", "created_at": times.iso(now),
+        "created_by": by, "tags": [TAG], "metadata": {"source_file": document.name, "status": "deleted"}, "schema": 1,
     }  # fmt: skip
-    told = {
-        "content": fields.prose(one.content, "document"),
-        "metadata.source_hash": one.sha256,
+    values = {
+        "content": fields.prose(document.content, "document"),
+        "metadata.source_hash": document.sha256,
         "metadata.status": None,
     }
-    record = there or made
-    return record, edits.patch(record, told, by=by, now=now)
+    record = existing or blank
+    return record, edits.patch(record, values, by=by, now=now)

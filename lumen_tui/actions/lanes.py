@@ -50,7 +50,7 @@ def unit_of(store: Store, text: str) -> Tracked:
 
 def in_lane(store: Store, lane: str) -> list[Holder]:
     """Who holds a place in the lane: the units that are in progress there, with what the lock says of each."""
-    known = {one.wu_id: one for one in lanes.holders(store.layout, lane)}
+    known = {entry.wu_id: entry for entry in lanes.holders(store.layout, lane)}
     every = lanes.list_units(store.layout)
     units = [unit for unit in every if names.key(unit.lane) == names.key(lane) and unit.status == IN_PROGRESS]
     return [_holder(unit, known.get(unit.id)) for unit in units]
@@ -84,7 +84,7 @@ def claim(
 
 def take_on(
     store: Store, wu_id: str, *, by: str, now: float, session: str, lane: str = "", pid: int = 0,
-    verb: str = CLAIM, said: str = "", more: Sequence[Change] = (),
+    verb: str = CLAIM, summary: str = "", more: Sequence[Change] = (),
 ) -> Done:  # fmt: skip
     """The same, also as a part of another verb: its action then holds what else that verb changed."""
     rules = config_of(store).lanes
@@ -98,17 +98,17 @@ def take_on(
             "status": IN_PROGRESS, "lane": where or None, "claimed_by": by, "claimed_at": since,
             "claimed_in": None if verb == CLAIM else session,
         }  # fmt: skip
-        mine = _session_id(store, session, by, unit.id)
-        holder = lanes.here(where, unit.id, by=by, since=since, pid=pid, session_id=mine)
-        said = said or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
-        return change_unit(store, unit.id, fields, verb=verb, said=said, by=by, now=now, holder=holder, more=more)
+        session_id = _session_id(store, session, by, unit.id)
+        holder = lanes.here(where, unit.id, by=by, since=since, pid=pid, session_id=session_id)
+        summary = summary or f"{unit.id} claimed by {by}" + (f" in {where}" if where else "") + over
+        return change_unit(store, unit.id, fields, verb=verb, summary=summary, by=by, now=now, holder=holder, more=more)
 
 
 def _session_id(store: Store, session: str, by: str, wu_id: str) -> str:
     if session:
         return stored.resolve(store.layout, session)
-    mine = stored.newest(store.layout, by, wu_id)
-    return mine.session_id if mine else ""
+    newest = stored.newest(store.layout, by, wu_id)
+    return newest.session_id if newest else ""
 
 
 def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now: float) -> str:
@@ -120,11 +120,11 @@ def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now:
     with Trail(store.layout, (NODES, EDGES)) as trail:
         open_ones = relations.blockers(store, trail, unit.id, now=now)
     if open_ones:
-        names = ", ".join(f"{one.id} ({one.title})" for one in open_ones)
+        names = ", ".join(f"{blocker.id} ({blocker.title})" for blocker in open_ones)
         raise ActionError(f"{unit.id} is blocked by {names}: close that first")
     if unit.status != IN_PROGRESS:
         return ""
-    known = {one.wu_id: one for one in lanes.holders(store.layout, unit.lane)}
+    known = {entry.wu_id: entry for entry in lanes.holders(store.layout, unit.lane)}
     holder = _holder(unit, known.get(unit.id))
     if is_stale(store, holder, rules, now=now):
         return f", taken over from {holder.by or 'somebody'} (stale)"
@@ -145,10 +145,10 @@ def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, 
     """Refuse where the lane is full, naming who holds it."""
     if not lane:
         return
-    others = [one for one in in_lane(store, lane) if one.wu_id != unit.id]
-    held = [one for one in others if not is_stale(store, one, rules, now=now)]
+    others = [other for other in in_lane(store, lane) if other.wu_id != unit.id]
+    held = [other for other in others if not is_stale(store, other, rules, now=now)]
     if len(held) >= rules.limit(lane):
-        names = "; ".join(told(one, now) for one in held)
+        names = "; ".join(told(other, now) for other in held)
         raise ActionError(
             f"lane {lane!r} is full ({len(held)} of {rules.limit(lane)}): {names}. Finish, block or release that first"
         )
@@ -156,15 +156,23 @@ def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, 
 
 def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done:
     """Stop work on a unit; its place in the lane becomes free."""
-    why = checks.reason(reason)
+    clean_reason = checks.reason(reason)
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         if unit.status in (BLOCKED, DONE):
             raise ActionError(f"{unit.id} is {unit.status} already", missing=True)
-        fields = {"status": BLOCKED, "blocked_by": by, "blocked_at": times.iso(now), "blocked_reason": why, **_FREE}
-        said = f"{unit.id} blocked: {why}"
-        done = change_unit(store, unit.id, fields, verb="wu.block", said=said, by=by, now=now, reason=why)
-    return msgspec.structs.replace(done, aside=_signal_due_at_block(store, unit.id))
+        fields = {
+            "status": BLOCKED,
+            "blocked_by": by,
+            "blocked_at": times.iso(now),
+            "blocked_reason": clean_reason,
+            **_FREE,
+        }
+        summary = f"{unit.id} blocked: {clean_reason}"
+        outcome = change_unit(
+            store, unit.id, fields, verb="wu.block", summary=summary, by=by, now=now, reason=clean_reason
+        )
+    return msgspec.structs.replace(outcome, aside=_signal_due_at_block(store, unit.id))
 
 
 def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
@@ -174,8 +182,8 @@ def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
         if unit.status != BLOCKED:
             raise ActionError(f"{unit.id} is {unit.status}, not blocked", missing=True)
         fields = {"status": READY, **_NOT_BLOCKED}
-        said = f"{unit.id} is ready again"
-        return change_unit(store, unit.id, fields, verb="wu.unblock", said=said, by=by, now=now)
+        summary = f"{unit.id} is ready again"
+        return change_unit(store, unit.id, fields, verb="wu.unblock", summary=summary, by=by, now=now)
 
 
 def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") -> Done:
@@ -186,12 +194,12 @@ def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") 
             raise ActionError(f"{unit.id} is {unit.status}, nobody holds it", missing=True)
         fields = {"status": READY, **_FREE}
         whose = f" (was held by {unit.claimed_by})" if unit.claimed_by not in ("", by) else ""
-        said = f"{unit.id} released{whose}"
-        return change_unit(store, unit.id, fields, verb="wu.release", said=said, by=by, now=now, reason=reason)
+        summary = f"{unit.id} released{whose}"
+        return change_unit(store, unit.id, fields, verb="wu.release", summary=summary, by=by, now=now, reason=reason)
 
 
 def change_unit(
-    store: Store, wu_id: str, fields: Fields, *, verb: str, said: str, by: str, now: float, reason: str = "",
+    store: Store, wu_id: str, fields: Fields, *, verb: str, summary: str, by: str, now: float, reason: str = "",
     holder: Holder | None = None, stamp: dict[str, str] | None = None, more: Sequence[Change] = (),
 ) -> Done:  # fmt: skip
     """Set fields of a unit with all that follows, and record it; nothing stays changed where that fails.
@@ -201,14 +209,14 @@ def change_unit(
     before = lanes.fields_of(store.layout, wu_id, list(fields))
     change = Change(kind="unit", key=wu_id, before=before, after=fields)
     stamped = [Change(STAMP_KIND, wu_id, None, stamp)] if stamp else []
-    action = edits.new_action(verb, [change, *stamped, *more], summary=said, by=by, now=now, reason=reason)
+    action = edits.new_action(verb, [change, *stamped, *more], summary=summary, by=by, now=now, reason=reason)
     with journal.carrying_out(store.layout, action):
         try:
             put(store, wu_id, fields, holder, stamp)
         except files.StoreError:
             put(store, wu_id, before or {})
             raise
-    return Done(summary=said, target=wu_id, action_id=action.id)
+    return Done(summary=summary, target=wu_id, action_id=action.id)
 
 
 def put(
@@ -226,8 +234,8 @@ def put(
     if unit.status == IN_PROGRESS and unit.lane:
         lanes.enter(layout, holder or lanes.here(unit.lane, wu_id, by=unit.claimed_by, since=unit.claimed_at))
     if unit.status == DONE and not lanes.read_stamp(layout, wu_id):
-        told = {"wu_id": wu_id, "done_by": unit.done_by, "done_at": unit.done_at}
-        lanes.write_stamp(layout, wu_id, stamp or told)
+        default_stamp = {"wu_id": wu_id, "done_by": unit.done_by, "done_at": unit.done_at}
+        lanes.write_stamp(layout, wu_id, stamp or default_stamp)
     if unit.status != DONE:
         lanes.remove_stamp(layout, wu_id)
 
@@ -282,5 +290,5 @@ def _signal_due_at_block(store: Store, wu_id: str) -> str:
     return _progress_signal(wu_id, progresswords.BLOCKED) if rule.enabled and rule.on_blocked else ""
 
 
-def _progress_signal(wu_id: str, what: str) -> str:
-    return f"{wu_id} {what}: {progresswords.what_to_do(wu_id)}"
+def _progress_signal(wu_id: str, occasion: str) -> str:
+    return f"{wu_id} {occasion}: {progresswords.what_to_do(wu_id)}"

@@ -34,12 +34,12 @@ def sides(path: Callable[[Any], Path]) -> tuple[Callable[[Any, Change], Any], Ca
     """For undo: which of a change's lines stand in the journal at `path(store)`, and how they come and go."""
 
     def now(store: Any, change: Change) -> Raw:
-        there = {_mark(line) for line in Journal(path(store)).records(Raw)}
-        return {"lines": [line for line in _all(change) if _mark(line) in there]}
+        present = {_mark(line) for line in Journal(path(store)).records(Raw)}
+        return {"lines": [line for line in _all(change) if _mark(line) in present]}
 
     def put(store: Any, change: Change) -> None:
-        wanted = {_mark(line) for line in (change.after or {})["lines"]}
-        leaving = {_mark(line) for line in _all(change)} - wanted
+        remaining = {_mark(line) for line in (change.after or {})["lines"]}
+        leaving = {_mark(line) for line in _all(change)} - remaining
 
         def without(lines: Iterator[bytes]) -> Iterator[bytes]:
             return (line for line in lines if _mark_of(line) not in leaving)

@@ -46,16 +46,16 @@ def create(
     aside = places.make_sure(store.root, record.get("wu_id", ""), by=by, now=now)
     if key:
         record = fields.keyed(record, key)
-    said = f"{record['type']} noted: {edits.quoted(record)}"
+    summary = f"{record['type']} noted: {edits.quoted(record)}"
     changes = [edits.made_node(record)]
     linked = source and not (key and _linked(store, record["id"], source))
     if linked:
         changes.append(relations.change_of(Edge(record["id"], source, "discovered_from"), by=by, now=now))
-    action = edits.new_action("node.create", changes, summary=said, by=by, now=now)
-    made = edits.add_node(store, record, action, once=bool(key))
+    action = edits.new_action("node.create", changes, summary=summary, by=by, now=now)
+    is_new = edits.add_node(store, record, action, once=bool(key))
     if linked:
         relations.put_edge(store, changes[-1])
-    if not made:
+    if not is_new:
         return Done(summary=f"{record['type']} was there already under this key", target=record["id"])
     twin = raw_json.same_text(store.layout.memory, record["id"])
     aside = "; ".join(part for part in (aside, fields.said_before(twin) if twin else "") if part)
@@ -65,19 +65,21 @@ def create(
 def _linked(store: Store, start: str, finish: str) -> bool:
     """Whether the link stands: a call that was cut off may have left the node alone."""
     words = (f'"{start}"'.encode(), f'"{finish}"'.encode())
-    return any(all(word in line for word in words) for line in store.relationships.lines())
+    return any(all(end in line for end in words) for line in store.relationships.lines())
 
 
 def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
     """Put nodes of any type away; `unarchive` brings them back."""
-    why = checks.reason(reason)
+    clean_reason = checks.reason(reason)
 
     def decide(node: Raw) -> Fields:
         edits.must_be_open(node)
-        return archived(why, by=by, now=now)
+        return archived(clean_reason, by=by, now=now)
 
-    found = checks.node_ids(store, node_ids)
-    return edits.edit_nodes(store, found, decide, verb="node.archive", said="{} archived", by=by, now=now, reason=why)
+    full_ids = checks.node_ids(store, node_ids)
+    return edits.edit_nodes(
+        store, full_ids, decide, verb="node.archive", template="{} archived", by=by, now=now, reason=clean_reason
+    )
 
 
 def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
@@ -88,10 +90,12 @@ def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str
             raise ActionError(f"{edits.quoted(node)} is {edits.status_of(node)}, not archived")
         return BACK_TO_OPEN
 
-    found = checks.node_ids(store, node_ids)
-    done = edits.edit_nodes(store, found, decide, verb="node.unarchive", said="{} brought back", by=by, now=now)
-    decay.add_touches(store, found, "node.unarchive", "{} touched", by=by, now=now)
-    return done
+    full_ids = checks.node_ids(store, node_ids)
+    outcome = edits.edit_nodes(
+        store, full_ids, decide, verb="node.unarchive", template="{} brought back", by=by, now=now
+    )
+    decay.add_touches(store, full_ids, "node.unarchive", "{} touched", by=by, now=now)
+    return outcome
 
 
 def plan_delete(
@@ -104,8 +108,8 @@ def plan_delete(
     if node_ids:
         if tag or older_than:
             raise ActionError("name ids, or choose by --tag and --older-than, not both")
-        wanted = set(checks.node_ids(store, node_ids))
-        named = [node for node in newest_nodes(store.layout) if node["id"] in wanted]
+        full_ids = set(checks.node_ids(store, node_ids))
+        named = [node for node in newest_nodes(store.layout) if node["id"] in full_ids]
         return [node for node in named if edits.status_of(node) != "deleted"], 0
     if not tag and not older_than:
         raise ActionError("nothing is selected: name ids, --tag or --older-than")
@@ -142,15 +146,15 @@ def delete(
             raise ActionError(f"{edits.quoted(node)} was deleted meanwhile by {node.get('updated_by') or 'somebody'}")
         return mark
 
-    found = [str(node["id"]) for node in chosen]
-    return edits.edit_nodes(store, found, decide, verb="node.delete", said="{} deleted", by=by, now=now)
+    full_ids = [str(node["id"]) for node in chosen]
+    return edits.edit_nodes(store, full_ids, decide, verb="node.delete", template="{} deleted", by=by, now=now)
 
 
 def check_tag(tag: str) -> str:
     """One of TAGS, or the refusal with the nearest."""
     if tag not in TAGS:
-        said = f"tag {tag!r} is unknown: one of {', '.join(TAGS)}"
-        raise ActionError(said, candidates=checks.nearest(tag, TAGS))
+        problem = f"tag {tag!r} is unknown: one of {', '.join(TAGS)}"
+        raise ActionError(problem, candidates=checks.nearest(tag, TAGS))
     return tag
 
 
@@ -161,17 +165,17 @@ def sources(store: Store, node_ids: str | Sequence[str] = (), wu_id: str = "") -
     if node_ids:
         return checks.node_ids(store, node_ids)
     name = ids.check_wu(wu_id.upper())
-    found = [
+    summaries = [
         str(node["id"])
         for node in newest_nodes(store.layout, f'"{name}"')
         if node.get("wu_id") == name and node.get("type") == "summary" and _is_open(node)
         and not nodes.get_field(node, "metadata.summarized_into")
     ]  # fmt: skip
-    if not found:
-        near = checks.nearest(name, [one for one in checks.unit_names(store.layout) if one != name])
+    if not summaries:
+        near = checks.nearest(name, [unit_id for unit_id in checks.unit_names(store.layout) if unit_id != name])
         hint = f"make one with `summarize --wu {name}`"
         raise ActionError(f"{name} has no summary: {hint}", missing=True, candidates=near)
-    return found
+    return summaries
 
 
 def promote(
@@ -180,18 +184,23 @@ def promote(
     """Copy nodes to the project's lasting knowledge; what was copied under this tag before is found, not repeated."""
     check_tag(tag)
     chosen = sources(store, node_ids, wu_id)
-    copies = {one: f"mem-{short_hash(f'promote {one} {tag}')}" for one in chosen}
+    copies = {node_id: f"mem-{short_hash(f'promote {node_id} {tag}')}" for node_id in chosen}
     actions: list[Action] = []
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        missing = [one for one in chosen if not _is_open(found.get(copies[one]))]
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        missing = [node_id for node_id in chosen if not _is_open(records.get(copies[node_id]))]
         if not missing:
             return [], b""
-        made = [_copy(edits.here(found, one), found.get(copies[one]), copies[one], tag, by, now) for one in missing]
-        originals = [found[one] for one in missing]
-        said = f"{edits.named(originals)} kept for the project as {tag}"
-        actions.append(edits.new_action("node.promote", [change for _, change in made], summary=said, by=by, now=now))
-        return [record for record, _ in made], journal.begun_lines(actions[0])
+        pairs = [
+            _copy(edits.node_of(records, node_id), records.get(copies[node_id]), copies[node_id], tag, by, now)
+            for node_id in missing
+        ]
+        originals = [records[node_id] for node_id in missing]
+        summary = f"{edits.named(originals)} kept for the project as {tag}"
+        actions.append(
+            edits.new_action("node.promote", [change for _, change in pairs], summary=summary, by=by, now=now)
+        )
+        return [record for record, _ in pairs], journal.begun_lines(actions[0])
 
     nodes.change(store.layout, [*chosen, *copies.values()], edit)
     target = copies[chosen[0]]
@@ -204,14 +213,17 @@ def _is_open(node: Raw | None) -> bool:
     return node is not None and edits.status_of(node) == "open"
 
 
-def _copy(node: Raw, there: Raw | None, copy_id: str, tag: str, by: str, now: float) -> tuple[Raw, Change]:
+def _copy(node: Raw, existing: Raw | None, copy_id: str, tag: str, by: str, now: float) -> tuple[Raw, Change]:
     """The copy, and the change that undo turns: before, it counted as deleted."""
     if edits.status_of(node) == "deleted":
         raise ActionError(f"{edits.quoted(node)} is deleted: undo that first")
     at = times.iso(now)
-    tags = [tag, *[one for one in node.get("tags") or () if isinstance(one, str) and one != tag]]
+    tags = [
+        tag,
+        *[other_tag for other_tag in node.get("tags") or () if isinstance(other_tag, str) and other_tag != tag],
+    ]
     meta = {"status": "deleted", "promoted_from": node["id"], "promoted_at": at, **_answered(node, tag)}
-    record: Raw = there or {
+    record: Raw = existing or {
         "id": copy_id, "type": "note", "lifecycle": "project",
         "content": fields.prose(str(node.get("content", "")), "content"), "created_at": at, "created_by": by,
         "tags": tags, "metadata": meta, "schema": 1,
@@ -224,5 +236,5 @@ def _copy(node: Raw, there: Raw | None, copy_id: str, tag: str, by: str, now: fl
 def _answered(node: Raw, tag: str) -> dict[str, str]:
     """Question and answer of a decision; what is kept as a decision is one, and must not look like a question."""
     known = {key: nodes.get_field(node, f"metadata.{key}") for key in ("question", "answer", "answered_at")}
-    said = {key: value for key, value in known.items() if isinstance(value, str) and value}
-    return {"answer": edits.title_of(node), **said} if tag == "decision" else said
+    answers = {key: value for key, value in known.items() if isinstance(value, str) and value}
+    return {"answer": edits.title_of(node), **answers} if tag == "decision" else answers

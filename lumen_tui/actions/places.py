@@ -108,17 +108,17 @@ def named(store: Folder, text: str) -> SessionView:
 def session_at(root: StrPath, text: str) -> SessionView:
     """The same in the state folder `root`."""
     try:
-        found = open_sessions.read(root, open_sessions.resolve(root, text))
+        session = open_sessions.read(root, open_sessions.resolve(root, text))
     except ids.Ambiguous as error:
         raise ambiguous(text, error.candidates) from error
     except LookupError:
-        found = None
-    if found is None:
+        session = None
+    if session is None:
         from lumen_tui.actions import checks
 
-        known = [one.session_id for one in open_sessions.live(root)]
+        known = [open_session.session_id for open_session in open_sessions.live(root)]
         raise checks.no_such(f"there is no session {text!r}", text, known)
-    return found
+    return session
 
 
 def place(store: Folder, *, by: str, wu_id: str = "", session: str = "", writes: bool = False) -> Place:
@@ -128,10 +128,10 @@ def place(store: Folder, *, by: str, wu_id: str = "", session: str = "", writes:
     """
     if not session and not wu_id and open_sessions.newest(store.root, by) is None:
         raise ActionError(f"{by} has no open session: name the work unit (--wu WU-042) or begin with `start --wu`")
-    found = of_note(store.root, by=by, wu_id=wu_id or None, session=session, writes=writes)
-    if not found.wu_id:
+    target = of_note(store.root, by=by, wu_id=wu_id or None, session=session, writes=writes)
+    if not target.wu_id:
         raise ActionError("your session is over: name the work unit (--wu WU-042) or begin with `start --wu`")
-    return found
+    return target
 
 
 def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "", writes: bool = True) -> Place:
@@ -142,18 +142,18 @@ def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "", wri
     if session:
         return _of_session(root, session_at(root, session), wu_id)
     if wu_id is None:
-        mine = open_sessions.newest(root, by)
-        return Place(wu_id=mine.active_wu, session=mine) if mine else Place()
+        newest = open_sessions.newest(root, by)
+        return Place(wu_id=newest.active_wu, session=newest) if newest else Place()
     if wu_id.lower() in NONE:
         return Place()
-    wanted = work_to_be(root, wu_id) if writes else work_at(root, wu_id)
-    return Place(wu_id=wanted, session=open_sessions.newest(root, by, wanted))
+    work = work_to_be(root, wu_id) if writes else work_at(root, wu_id)
+    return Place(wu_id=work, session=open_sessions.newest(root, by, work))
 
 
-def _of_session(root: StrPath, found: SessionView, wu_id: str | None) -> Place:
+def _of_session(root: StrPath, session: SessionView, wu_id: str | None) -> Place:
     if wu_id is not None and wu_id.lower() in NONE:
-        return Place(session=found)
-    wanted = work_at(root, wu_id) if wu_id else found.active_wu
-    if wanted != found.active_wu:
-        raise ActionError(f"session {found.session_id} is on {found.active_wu}, not on {wanted}: name one of them")
-    return Place(wu_id=wanted, session=found)
+        return Place(session=session)
+    work = work_at(root, wu_id) if wu_id else session.active_wu
+    if work != session.active_wu:
+        raise ActionError(f"session {session.session_id} is on {session.active_wu}, not on {work}: name one of them")
+    return Place(wu_id=work, session=session)

@@ -37,20 +37,20 @@ def page(store: Folder, *, by: str, now: float, wu_id: str = "", type: str = "")
 
 def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: float) -> Page:
     unit = unit_views.read(store.root, wu_id)
-    open_ones = [cleaned(one) for one in open_sessions.live(store.root) if one.active_wu == wu_id]
-    session = max(open_ones, key=lambda one: one.started_at, default=None)
+    open_ones = [cleaned(item) for item in open_sessions.live(store.root) if item.active_wu == wu_id]
+    session = max(open_ones, key=lambda item: item.started_at, default=None)
     last = next(iter(trail.newest(wu_id, (CHECKPOINT,), 1)), None)
     summary = next(iter(trail.newest(wu_id, (SUMMARY,), 1)), None)
-    items = [one for one in trail.ready(wu_id, kinds, 2 * _ITEMS) if not blockers(store, trail, one.id, now=now)]
+    items = [item for item in trail.ready(wu_id, kinds, 2 * _ITEMS) if not blockers(store, trail, item.id, now=now)]
     return Page(
         wu_id=wu_id, taken_at=times.iso(now), unit=cleaned(unit) if unit else None,
         lane_holders=_holders(store, unit),
         session=session, session_age_seconds=_age(session.started_at, now) if session else 0.0,
-        other_sessions=tuple([f"{one.session_id} ({one.agent})" for one in open_ones if one is not session]),
+        other_sessions=tuple([f"{item.session_id} ({item.agent})" for item in open_ones if item is not session]),
         handoffs=_entries(trail.newest(wu_id, (HANDOFF,), _HANDOFFS, any_state=True), now),
         last_checkpoint=entry(last, now) if last else None, files_touched=_files(session, last),
         summary=entry(summary, now) if summary else None,
-        signals=tuple([signal_entry(one, now) for one in trail.signals(wu_id, _SIGNALS)]),
+        signals=tuple([signal_entry(item, now) for item in trail.signals(wu_id, _SIGNALS)]),
         pending_decisions=_entries(trail.ready(wu_id, (PENDING,), _ITEMS), now),
         decisions=_entries(trail.newest(wu_id, (DECISION,), _DECISIONS), now),
         discoveries=_entries(trail.ready(wu_id, (DISCOVERY,), _ITEMS), now),
@@ -68,7 +68,7 @@ def cleaned(record: Record) -> Record:
 def _holders(store: Folder, unit: UnitView | None) -> tuple[HolderView, ...]:
     """Who holds a place in the lane, as far as its lock knows."""
     entered = lane_locks.holders(store.layout, unit.lane) if unit and unit.lane else []
-    return tuple([cleaned(one) for one in entered if _in_progress(store, one.wu_id)])
+    return tuple([cleaned(holder) for holder in entered if _in_progress(store, holder.wu_id)])
 
 
 def _in_progress(store: Folder, wu_id: str) -> bool:
@@ -150,86 +150,86 @@ def signal_entry(signal: SignalView, now: float) -> Entry:
 
 def _files(session: SessionView | None, last: NodeView | None) -> tuple[str, ...]:
     """The newest files of the session and of the last checkpoint, each once."""
-    found = last.metadata.get("files") if last else None
-    names = [name for name in found if isinstance(name, str)] if isinstance(found, (list, tuple)) else []
+    listed = last.metadata.get("files") if last else None
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, (list, tuple)) else []
     every = dict.fromkeys([*(session.files_touched if session else ()), *names])
     return tuple([one_line(name, 300) for name in list(every)[-_FILES:]])
 
 
-def lines(found: Page) -> list[str]:
+def lines(page: Page) -> list[str]:
     """The page for people and agents: who and how old beside everything."""
-    parts = [*_unit_lines(found), *_session_lines(found)]
-    for note in found.handoffs:
+    parts = [*_unit_lines(page), *_session_lines(page)]
+    for note in page.handoffs:
         by = note.extra.get("taken_by", "")
         taken = f", taken by {by} ({times.said(note.extra.get('taken_at'))})" if by else ""
         to = f" to {note.extra['to']}" if "to" in note.extra else ""
         parts.append(f"hand-off{to}{taken}: {said(note)}")
-    parts += _checkpoint_lines(found)
-    if found.files_touched:
-        parts.append(f"files touched: {', '.join(found.files_touched)}")
+    parts += _checkpoint_lines(page)
+    if page.files_touched:
+        parts.append(f"files touched: {', '.join(page.files_touched)}")
     for title, entries in (
-        ("last signals", found.signals), ("pending decisions", found.pending_decisions),
-        ("decided", found.decisions), ("open discoveries", found.discoveries),
+        ("last signals", page.signals), ("pending decisions", page.pending_decisions),
+        ("decided", page.decisions), ("open discoveries", page.discoveries),
     ):  # fmt: skip
-        parts += [f"{title}:", *[f"  {_prefix(one)}{said(one)}" for one in entries]] if entries else []
-    parts += _summary_lines(found)
-    parts += [f"({count} more {kind} not shown)" for kind, count in found.left_out.items()]
+        parts += [f"{title}:", *[f"  {_prefix(item)}{said(item)}" for item in entries]] if entries else []
+    parts += _summary_lines(page)
+    parts += [f"({count} more {kind} not shown)" for kind, count in page.left_out.items()]
     return parts
 
 
-def _summary_lines(found: Page) -> list[str]:
+def _summary_lines(page: Page) -> list[str]:
     """What was summarized is told nowhere else on the page: its decisions are not open any more."""
-    one = found.summary
-    if one is None:
+    summary = page.summary
+    if summary is None:
         return []
-    text = safe(one.text).splitlines()
+    text = safe(summary.text).splitlines()
     body = [line for line in text if line.strip() and not line.startswith("# ")]  # the title names the work unit again
-    first = f"summarized by {one.by} {times.ago(one.age_seconds)} ({one.id}):"
+    first = f"summarized by {summary.by} {times.ago(summary.age_seconds)} ({summary.id}):"
     return [first, *[f"  {one_line(line, 600)}" for line in body[:_SUMMARY]]]
 
 
-def _prefix(one: Entry) -> str:
-    return f"[{one.extra['priority']}] " if "priority" in one.extra else ""
+def _prefix(item: Entry) -> str:
+    return f"[{item.extra['priority']}] " if "priority" in item.extra else ""
 
 
-def said(one: Entry) -> str:
+def said(item: Entry) -> str:
     """The text of an entry on one line, with its author and age."""
-    to = f" to {one.extra['to']}" if one.kind == "signal" and "to" in one.extra else ""
-    mark = f" {one.extra['mark']}" if "mark" in one.extra else ""
-    return f"{one_line(one.text, 600)}{mark}  — {one.by}{to}, {times.ago(one.age_seconds)} ({one.id})"
+    to = f" to {item.extra['to']}" if item.kind == "signal" and "to" in item.extra else ""
+    mark = f" {item.extra['mark']}" if "mark" in item.extra else ""
+    return f"{one_line(item.text, 600)}{mark}  — {item.by}{to}, {times.ago(item.age_seconds)} ({item.id})"
 
 
-def _unit_lines(found: Page) -> list[str]:
-    if found.unit is None:
-        return [f"{found.wu_id}  (no work unit file, only records about it)"]
-    unit = found.unit
+def _unit_lines(page: Page) -> list[str]:
+    if page.unit is None:
+        return [f"{page.wu_id}  (no work unit file, only records about it)"]
+    unit = page.unit
     first = f"{unit.id}  {one_line(unit.title, 200)}"
     facts = [unit.status, f"lane {unit.lane}" if unit.lane else "no lane", unit.type, unit.priority]
     if unit.claimed_by and unit.status == "in_progress":
-        facts.append(f"claimed by {unit.claimed_by} {times.ago(_age(unit.claimed_at, times.epoch(found.taken_at)))}")
+        facts.append(f"claimed by {unit.claimed_by} {times.ago(_age(unit.claimed_at, times.epoch(page.taken_at)))}")
     parts = [first, "status: " + ", ".join(facts)]
     if unit.status == "blocked":
-        when = times.ago(_age(unit.blocked_at, times.epoch(found.taken_at)))
+        when = times.ago(_age(unit.blocked_at, times.epoch(page.taken_at)))
         parts.append(f"blocked by {unit.blocked_by or 'somebody'} {when}: {one_line(unit.blocked_reason)}")
-    for one in found.blockers:
-        by = f"{one.by or 'unknown'}, {times.ago(one.age_seconds)}"
-        parts.append(f"waits for {one.id} ({one.status}): {one.title}  — {by}")
-    return [*parts, *(f"does not hold: {text}" for text in found.drifted)]
+    for blocker in page.blockers:
+        by = f"{blocker.by or 'unknown'}, {times.ago(blocker.age_seconds)}"
+        parts.append(f"waits for {blocker.id} ({blocker.status}): {blocker.title}  — {by}")
+    return [*parts, *(f"does not hold: {text}" for text in page.drifted)]
 
 
-def _session_lines(found: Page) -> list[str]:
-    if found.session is None:
+def _session_lines(page: Page) -> list[str]:
+    if page.session is None:
         return ["session: none open"]
-    one = found.session
-    kind = f" ({one.agent_type})" if one.agent_type != "unknown" else ""
-    parts = [f"session: {one.session_id} of {one.agent}{kind}, started {times.ago(found.session_age_seconds)}"]
-    if found.other_sessions:
-        parts.append(f"also open: {', '.join(found.other_sessions)}")
+    session = page.session
+    kind = f" ({session.agent_type})" if session.agent_type != "unknown" else ""
+    parts = [f"session: {session.session_id} of {session.agent}{kind}, started {times.ago(page.session_age_seconds)}"]
+    if page.other_sessions:
+        parts.append(f"also open: {', '.join(page.other_sessions)}")
     return parts
 
 
-def _checkpoint_lines(found: Page) -> list[str]:
-    last = found.last_checkpoint
+def _checkpoint_lines(page: Page) -> list[str]:
+    last = page.last_checkpoint
     if last is None:
         return ["last checkpoint: none"]
     parts = [f"last checkpoint: {said(last)}"]
@@ -243,8 +243,8 @@ def _checkpoint_lines(found: Page) -> list[str]:
 
 def blockers(store: Folder, trail: Trail, identifier: str, *, now: float) -> list[Blocker]:
     """What is still open of that which blocks a work unit or a node."""
-    found = [_blocker(store, trail, one, now) for one in trail.sources_of(identifier, BLOCKS)]
-    return [one for one in found if one is not None]
+    known = [_blocker(store, trail, source, now) for source in trail.sources_of(identifier, BLOCKS)]
+    return [blocker for blocker in known if blocker is not None]
 
 
 def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocker | None:

@@ -16,7 +16,7 @@ class ActionError(Exception):
         self.missing = missing  # the thing is not there (exit code 3) rather than the call being wrong (2)
 
 
-def ambiguous(text: str, candidates: Iterable[str], what: str = "ids") -> ActionError:
+def ambiguous(text: str, candidates: Iterable[str], noun: str = "ids") -> ActionError:
     """What was named is the beginning of several; the first of them are named."""
-    said = f"{text!r} is the beginning of several {what}: give more of it"
-    return ActionError(said, candidates=tuple(candidates)[:8])
+    message = f"{text!r} is the beginning of several {noun}: give more of it"
+    return ActionError(message, candidates=tuple(candidates)[:8])

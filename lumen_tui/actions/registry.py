@@ -157,8 +157,8 @@ def perform(
         bound = inspect.signature(function).bind(store, by=by, now=now, **clean_value(dict(arguments)))
     except TypeError as error:
         raise ActionError(f"{verb}: {error}") from error
-    if why := store.layout.absent():
-        raise ActionError(why)
+    if problem := store.layout.absent():
+        raise ActionError(problem)
     try:
         ids.check_label(by, "operator")
         with acting.on_the_word_of(by, client, now):

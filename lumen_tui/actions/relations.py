@@ -40,15 +40,15 @@ def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type:
 
 
 def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, by: str, now: float) -> Done:
-    said = f"{_called(store, start)} {type.replace('_', ' ')} {_called(store, finish)}"
-    said += ": taken away" if removed else ""
+    summary = f"{_called(store, start)} {type.replace('_', ' ')} {_called(store, finish)}"
+    summary += ": taken away" if removed else ""
     verb = "relation.remove" if removed else "relation.add"
     edge = Edge(start, finish, type)
     change = _taken_away(store, edge, by=by, now=now) if removed else change_of(edge, by=by, now=now)
-    action = edits.new_action(verb, [change], summary=said, by=by, now=now, target=finish)
+    action = edits.new_action(verb, [change], summary=summary, by=by, now=now, target=finish)
     with journal.carrying_out(store.layout, action):
         put_edge(store, change)
-    return Done(summary=said, target=finish, action_id=action.id)
+    return Done(summary=summary, target=finish, action_id=action.id)
 
 
 def change_of(edge: Edge, *, by: str, now: float) -> Change:
@@ -82,8 +82,8 @@ def _called(store: Store, name: str) -> str:
     """A node by its title, a work unit by its id."""
     if name.startswith("WU-"):
         return name
-    found = nodes.find(store.layout.memory, [name])
-    return edits.quoted(found[name][1]) if name in found else name
+    matches = nodes.find(store.layout.memory, [name])
+    return edits.quoted(matches[name][1]) if name in matches else name
 
 
 def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:
@@ -107,10 +107,10 @@ def _one(store: Store, text: str) -> str:
 
 def _all_blockers(trail: Trail, identifier: str) -> Iterator[str]:
     """Whatever blocks it, and whatever blocks that."""
-    seen, waiting = set(), [identifier]
+    known, waiting = set(), [identifier]
     while waiting:
-        for one in trail.sources_of(waiting.pop(), BLOCKS):
-            if one not in seen:
-                seen.add(one)
-                waiting.append(one)
-                yield one
+        for blocker in trail.sources_of(waiting.pop(), BLOCKS):
+            if blocker not in known:
+                known.add(blocker)
+                waiting.append(blocker)
+                yield blocker

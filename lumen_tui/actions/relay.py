@@ -39,25 +39,25 @@ def submit(store: Store, *, by: str, now: float, relay_name: str, text: str, bas
         return journal.begun_lines(action)
 
     _must_be_known(store, relay_name, base)
-    found = kept.submit(
+    answer = kept.submit(
         store.layout, relay_name, words, by=by, base=base, now=now, key=fields.label(key, "key"), actions=actions
     )
-    said = "\n".join(relay.words(found))
-    return Submitted(summary=said, target=found.id, action_id=next(iter(recorded), ""), answer=found)
+    summary = "\n".join(relay.words(answer))
+    return Submitted(summary=summary, target=answer.id, action_id=next(iter(recorded), ""), answer=answer)
 
 
 def _must_be_known(store: Store, name: str, base: int) -> None:
     if base and not os.path.exists(kept.path_of(store.layout, name)):
-        said = f"there is no relay {name!r}: one begins with a text on base 0"
-        raise checks.no_such(said, name, kept.names(store.layout))
+        problem = f"there is no relay {name!r}: one begins with a text on base 0"
+        raise checks.no_such(problem, name, kept.names(store.layout))
 
 
-def _action(verb: str, name: str, changed: Changed, said: str, *, by: str, now: float, reason: str = "") -> Any:
+def _action(verb: str, name: str, changed: Changed, summary: str, *, by: str, now: float, reason: str = "") -> Any:
     changes = [
         Change(KIND, f"{name}/{after.id}", _side(before.status if before else Status.WITHDRAWN), _side(after.status))
         for before, after in changed
     ]
-    return edits.new_action(verb, changes, summary=said, by=by, now=now, reason=reason)
+    return edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
 
 
 def _side(status: Status) -> dict[str, Any]:
@@ -75,21 +75,31 @@ def drop(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason:
 
 
 def _decide(
-    store: Store, given: str | Sequence[str], status: Status, verb: str, said: str, *, by: str, now: float, note: str
+    store: Store,
+    selection: str | Sequence[str],
+    status: Status,
+    verb: str,
+    verdict: str,
+    *,
+    by: str,
+    now: float,
+    note: str,
 ) -> Done:
     must_be_person(store, by, "only a person decides about what was held")
-    [name, *others], wanted = _found(store, given)
+    [name, *others], submission_ids = _found(store, selection)
     if others:
         raise ActionError(f"these belong to several relays ({', '.join([name, *others])}): one at a time")
     recorded: list[str] = []
-    summary = f"{_named(store, name, wanted)} {said}"
+    summary = f"{_named(store, name, submission_ids)} {verdict}"
 
-    def decide(one: Submission | None, one_id: str) -> Status:
-        if one is None or one.status is not Status.HELD:
-            became = f"{one.status} by {one.updated_by or one.by}" if one else "gone"
-            raise ActionError(f"{one_id} is {became}: it does not wait any more", missing=True)
-        if status is Status.SENT and one.by == by:
-            raise ActionError(f"{one_id} is your own: somebody else releases it, or you submit it on what is there now")
+    def decide(submission: Submission | None, submission_id: str) -> Status:
+        if submission is None or submission.status is not Status.HELD:
+            became = f"{submission.status} by {submission.updated_by or submission.by}" if submission else "gone"
+            raise ActionError(f"{submission_id} is {became}: it does not wait any more", missing=True)
+        if status is Status.SENT and submission.by == by:
+            raise ActionError(
+                f"{submission_id} is your own: somebody else releases it, or you submit it on what is there now"
+            )
         return status
 
     def actions(changed: Changed) -> bytes:
@@ -98,58 +108,60 @@ def _decide(
         return journal.begun_lines(action)
 
     note = one_line(note, 400)
-    made = kept.change(store.layout, name, wanted, decide, by=by, now=now, note=note, actions=actions)
-    where = f" at position {made[-1].position} of {name}" if status is Status.SENT else ""
-    return Done(summary=summary + where, target=wanted[0], action_id=recorded[0])
+    released = kept.change(store.layout, name, submission_ids, decide, by=by, now=now, note=note, actions=actions)
+    where = f" at position {released[-1].position} of {name}" if status is Status.SENT else ""
+    return Done(summary=summary + where, target=submission_ids[0], action_id=recorded[0])
 
 
-def _found(store: Store, given: str | Sequence[str]) -> tuple[list[str], list[str]]:
+def _found(store: Store, selection: str | Sequence[str]) -> tuple[list[str], list[str]]:
     """The relays and the whole ids of what is meant; the beginning of an id will do."""
-    known = {one.id: name for name, one in kept.everything(store.layout)}
-    wanted = []
-    for text in checks.as_ids(given):
-        hits = [one for one in known if one == text] or [one for one in known if one.startswith((text, f"rly-{text}"))]
+    known = {submission.id: name for name, submission in kept.everything(store.layout)}
+    submission_ids = []
+    for text in checks.as_ids(selection):
+        hits = [known_id for known_id in known if known_id == text] or [
+            known_id for known_id in known if known_id.startswith((text, f"rly-{text}"))
+        ]
         if not text.strip() or not hits:
             ids.check_name(text, "submission id")
             raise ActionError(f"there is no submission {text!r}: `relay held` names them", missing=True)
         if len(hits) > 1:
             raise ambiguous(text, hits)
-        wanted.append(hits[0])
-    return list(dict.fromkeys(known[one] for one in wanted)), list(dict.fromkeys(wanted))
+        submission_ids.append(hits[0])
+    return list(dict.fromkeys(known[known_id] for known_id in submission_ids)), list(dict.fromkeys(submission_ids))
 
 
-def _named(store: Store, name: str, wanted: list[str]) -> str:
+def _named(store: Store, name: str, submission_ids: list[str]) -> str:
     box = kept.read(store.layout, name)
-    one = box.by_id.get(wanted[0]) if box else None
-    if one is None or len(wanted) > 1:
-        return f"{len(wanted)} texts"
-    return f"“{one_line(one.title, 60)}” of {one_line(one.by, 60)}"
+    submission = box.by_id.get(submission_ids[0]) if box else None
+    if submission is None or len(submission_ids) > 1:
+        return f"{len(submission_ids)} texts"
+    return f"“{one_line(submission.title, 60)}” of {one_line(submission.by, 60)}"
 
 
 def _place(change: Change) -> tuple[str, str]:
-    name, _, one_id = change.key.partition("/")
-    return name, one_id
+    name, _, submission_id = change.key.partition("/")
+    return name, submission_id
 
 
 def relay_now(store: Store, change: Change) -> dict[str, Any] | None:
     """For undo: the status of a submission; one that is not there counts as withdrawn."""
-    name, one_id = _place(change)
+    name, submission_id = _place(change)
     box = kept.read(store.layout, name)
-    one = box.by_id.get(one_id) if box else None
-    return _side(one.status if one else Status.WITHDRAWN)
+    submission = box.by_id.get(submission_id) if box else None
+    return _side(submission.status if submission else Status.WITHDRAWN)
 
 
 def put_relay(store: Store, change: Change) -> None:
     """For undo: give it the status of the change's `after`. One that goes in again goes in behind everything."""
-    name, one_id = _place(change)
+    name, submission_id = _place(change)
     status = Status((change.after or {})["status"])
 
-    def decide(one: Submission | None, _: str) -> Status:
-        if one is None:
-            raise ActionError(f"{one_id} is gone from {name}: nothing was done")
+    def decide(submission: Submission | None, _: str) -> Status:
+        if submission is None:
+            raise ActionError(f"{submission_id} is gone from {name}: nothing was done")
         return status
 
     box = kept.read(store.layout, name)
-    old = box.by_id.get(one_id) if box else None
+    old = box.by_id.get(submission_id) if box else None
     when = times.epoch(old.updated_at or old.at) if old else 0.0
-    kept.change(store.layout, name, [one_id], decide, by="undo", now=when)
+    kept.change(store.layout, name, [submission_id], decide, by="undo", now=when)

@@ -72,13 +72,13 @@ def changed(before: Role, after: Role, around: Around) -> tuple[Line, ...]:
     """Those of the consequences that are others than now, with what they are now."""
     old, new = dict(consequences(before, around)), consequences(after, around)
     other_model = old.get("model") != dict(new).get("model") and around.stats is not None
-    found = []
+    lines = []
     for name, text in new:
         if name in ("a task costs", "meets"):
-            found.append((name, f"so far, on the model of now: {text}" if other_model and name != "meets" else text))
+            lines.append((name, f"so far, on the model of now: {text}" if other_model and name != "meets" else text))
         elif old.get(name) != text:
-            found.append((name, f"{text}  (now: {old.get(name, 'nothing')})"))
-    return tuple(found)
+            lines.append((name, f"{text}  (now: {old.get(name, 'nothing')})"))
+    return tuple(lines)
 
 
 def model_words(role: Role, config: Config, brain: str = "") -> str:
@@ -89,8 +89,8 @@ def model_words(role: Role, config: Config, brain: str = "") -> str:
     except ProviderError as error:
         return f"none: {error}"
     named = f"{first.endpoint.name}: {first.model}".rstrip(": ")
-    rest = f", then {', '.join(one.model for one in others)}" if others else ""
-    return one_line(f"{named}{rest} (by {by})")
+    fallbacks = f", then {', '.join(target.model for target in others)}" if others else ""
+    return one_line(f"{named}{fallbacks} (by {by})")
 
 
 def _keys(brain: str) -> Mapping[str, str]:
@@ -106,16 +106,19 @@ def cost_words(stats: Stats | None) -> str:
         return "no history yet"
     tokens = stats.tokens // max(1, stats.tasks)
     took = f"{times.span(stats.median)}, p95 {times.span(stats.p95)}"
-    done = shares(Tally(stats.done, stats.done + stats.failed))
-    return f"median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}; {tokens:,} tokens; {took}; {done} done"
+    done_share = shares(Tally(stats.done, stats.done + stats.failed))
+    cost = f"median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}"
+    return f"{cost}; {tokens:,} tokens; {took}; {done_share} done"
 
 
 def until_words(role: Role, now: float) -> str:
     """How long a temporary role stays; empty for one that stays."""
     if not role.until:
         return ""
-    left = times.epoch(role.until) - now
-    return f"until {role.until[:16].replace('T', ' ')} UTC, " + (f"{_days(left)} more" if left > 0 else "over")
+    seconds_left = times.epoch(role.until) - now
+    return f"until {role.until[:16].replace('T', ' ')} UTC, " + (
+        f"{_days(seconds_left)} more" if seconds_left > 0 else "over"
+    )
 
 
 def _days(seconds: float) -> str:
@@ -123,9 +126,9 @@ def _days(seconds: float) -> str:
 
 
 def _tools(role: Role, rules: TaskRules) -> str:
-    lost = ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
-    gone = f"; of no use to it: {lost}" if lost else ""
-    return f"{len(rules.tools)}: {', '.join(sorted(rules.tools))}{gone}"
+    lost = ", ".join(f"{tool} ({reason})" for tool, reason in _useless(role, rules))
+    remark = f"; of no use to it: {lost}" if lost else ""
+    return f"{len(rules.tools)}: {', '.join(sorted(rules.tools))}{remark}"
 
 
 def useless(role: Role, config: Config) -> str:
@@ -134,7 +137,7 @@ def useless(role: Role, config: Config) -> str:
         rules = derive(role, _NONE, config)
     except BadRules:
         return ""
-    return ", ".join(f"{tool} ({why})" for tool, why in _useless(role, rules))
+    return ", ".join(f"{tool} ({reason})" for tool, reason in _useless(role, rules))
 
 
 def _useless(role: Role, rules: TaskRules) -> Iterator[Line]:
@@ -150,10 +153,10 @@ def _useless(role: Role, rules: TaskRules) -> Iterator[Line]:
 def _commands(rules: TaskRules, around: Around) -> str:
     if rules.shell == "none":
         return "none"
-    what = "any command" if rules.shell == "any" else "commands that only read"
+    kind = "any command" if rules.shell == "any" else "commands that only read"
     network = "with the network" if rules.network else "without network"
     tier = {"ask": "no sandbox here", "refused": "refused: the sandbox that is required is not here"}
-    return f"{what}, {network}; {tier.get(around.sandbox, around.sandbox or 'sandbox not tested yet')}"
+    return f"{kind}, {network}; {tier.get(around.sandbox, around.sandbox or 'sandbox not tested yet')}"
 
 
 def _writable(role: Role, rules: TaskRules, config: Config) -> str:
@@ -165,13 +168,13 @@ def _writable(role: Role, rules: TaskRules, config: Config) -> str:
 
 def _asks(rules: TaskRules, around: Around) -> str:
     """The calls that wait for a person's word."""
-    found = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
-    found += [group for group in rules.asks if _can_come(group, rules)]
+    asks = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
+    asks += [group for group in rules.asks if _can_come(group, rules)]
     if around.sandbox == "ask" and rules.shell == "any":
-        found.append("every command that may change something")
-    kept = [rule for rule in rules.allows if rule.role == rules.role]
-    free = f"; {len(kept)} allowed for good" if kept and found else ""
-    return (", ".join(dict.fromkeys(found)) or "nothing") + free
+        asks.append("every command that may change something")
+    allowed = [rule for rule in rules.allows if rule.role == rules.role]
+    free = f"; {len(allowed)} allowed for good" if allowed and asks else ""
+    return (", ".join(dict.fromkeys(asks)) or "nothing") + free
 
 
 def _can_come(group: str, rules: TaskRules) -> bool:
@@ -196,25 +199,27 @@ def _has_own_tools(rules: TaskRules) -> bool:
 def in_flight(name: str, tasks: Iterable[TaskView]) -> tuple[list[TaskView], list[TaskView]]:
     """The live and the queued tasks of a role."""
     own = [task for task in tasks if task.spec.role == name]
-    return [one for one in own if one.status.alive], [one for one in own if one.status is Status.QUEUED]
+    live = [task for task in own if task.status.alive]
+    queued = [task for task in own if task.status is Status.QUEUED]
+    return live, queued
 
 
 def unended(tasks: Sequence[TaskView]) -> tuple[TaskView, ...]:
     """Those that live or wait. Tasks stand live, queued, ended: the first that was done ends the search."""
-    found = []
+    open_tasks = []
     for task in tasks:
         if task.status in (Status.DONE, Status.CANCELLED):
             break
         if task.status.alive or task.status is Status.QUEUED:
-            found.append(task)
-    return tuple(found)
+            open_tasks.append(task)
+    return tuple(open_tasks)
 
 
 def _meets(name: str, tasks: Sequence[TaskView]) -> str:
     live, queued = in_flight(name, tasks)
-    said = [_count(len(live), "task") + " running, to the end as begun"] if live else []
-    said += [_count(len(queued), "task") + " queued, which get it"] if queued else []
-    return "; ".join(said)
+    parts = [_count(len(live), "task") + " running, to the end as begun"] if live else []
+    parts += [_count(len(queued), "task") + " queued, which get it"] if queued else []
+    return "; ".join(parts)
 
 
 def firing(name: str, tasks: Sequence[TaskView], config: Config, stats: Stats | None = None) -> tuple[str, ...]:
@@ -243,5 +248,5 @@ def _orphans(name: str, queued: Sequence[TaskView], tasks: Sequence[TaskView], c
         yield f"{_count(len(rules), 'rule')} of [[allow]] are kept for it."
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

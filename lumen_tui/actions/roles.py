@@ -23,38 +23,40 @@ _MAX_ROLE = 20_000  # bytes; both sides of a change must fit into one journal li
 
 def hire(store: Store, *, by: str, now: float, name: str, text: str, key: str = "") -> Done:
     """Put a new role in force. `text` is the whole role file. The same `key` hires once."""
-    if key and any(one.role == name and one.key == key for one in store.personnel.records(PersonnelEntry)):
+    if key and any(entry.role == name and entry.key == key for entry in store.personnel.records(PersonnelEntry)):
         return Done(summary=f"{name} {fields.UNDER_KEY}", target=name)
-    said = f"{name} hired{_besides(store, _checked(name, text))}"
+    summary = f"{name} hired{_besides(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         if name in _in_force(store):
             raise ActionError(f"role {name!r} is in force already: adjust it, or hire under another name")
         after: Texts = {"hired": text, "retired": None}
         own = fields.label(key, "key")
-        return _change(store, name, after, verb="role.hire", said=said, by=by, now=now, key=own)
+        return _change(store, name, after, verb="role.hire", summary=summary, by=by, now=now, key=own)
 
 
 def adjust(store: Store, *, by: str, now: float, name: str, text: str) -> Done:
     """Replace the file of a role in force; a shipped one gets a hired one over it."""
-    said = f"{name} adjusted{_besides(store, _checked(name, text))}"
+    summary = f"{name} adjusted{_besides(store, _checked(name, text))}"
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
         before = role_files.texts(store.layout, name)
         if text == (before["hired"] or role_files.shipped_text(name)):
             raise ActionError(f"nothing about {name!r} was changed", missing=True)
         after: Texts = {**before, "hired": text}
-        return _change(store, name, after, verb="role.adjust", said=said, by=by, now=now)
+        return _change(store, name, after, verb="role.adjust", summary=summary, by=by, now=now)
 
 
 def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
     """Retire a role, hired or shipped: no new task gets it until it is hired again."""
-    why = checks.reason(reason)
+    clean_reason = checks.reason(reason)
     with locks.waiting_lock(store.layout.lock("roles")):
         _must_be_in_force(store, name)
         text = role_files.texts(store.layout, name)["hired"] or role_files.shipped_text(name) or ""
-        marked = role_files.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(why)}")
+        marked = role_files.with_mark(text, f"{times.iso(now)} by {one_line(by, 100)}: {one_line(clean_reason)}")
         after: Texts = {"hired": None, "retired": marked}
-        return _change(store, name, after, verb="role.fire", said=f"{name} fired", by=by, now=now, reason=why)
+        return _change(
+            store, name, after, verb="role.fire", summary=f"{name} fired", by=by, now=now, reason=clean_reason
+        )
 
 
 def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
@@ -68,7 +70,7 @@ def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
         text = _without_past(name, role_files.without_mark(retired), now)
         shipped = text == role_files.shipped_text(name)
         after: Texts = {"hired": None if shipped else text, "retired": None}
-        return _change(store, name, after, verb="role.rehire", said=f"{name} hired again", by=by, now=now)
+        return _change(store, name, after, verb="role.rehire", summary=f"{name} hired again", by=by, now=now)
 
 
 def _without_past(name: str, text: str, now: float) -> str:
@@ -80,8 +82,8 @@ def _without_past(name: str, text: str, now: float) -> str:
     if not 0 < until <= now:
         return text
     head, mark, prompt = text.partition("\n+++\n")
-    kept = [line for line in head.split("\n") if not line.startswith("until")]
-    return "\n".join(kept) + mark + prompt
+    lines = [line for line in head.split("\n") if not line.startswith("until")]
+    return "\n".join(lines) + mark + prompt
 
 
 def _besides(store: Store, role: Role) -> str:
@@ -89,10 +91,10 @@ def _besides(store: Store, role: Role) -> str:
     from lumen_tui.actions import role_preview  # what it knows of models and tools is needed here alone
 
     lost = role_preview.useless(role, load_config(store.layout)[0])
-    said = f"; of no use to it: {lost}" if lost else ""
+    remarks = f"; of no use to it: {lost}" if lost else ""
     if role.name != agent.ROLE and "write_result" not in role.tools:
-        said += "; it keeps write_result, by which results get out"
-    return said
+        remarks += "; it keeps write_result, by which results get out"
+    return remarks
 
 
 def _checked(name: str, text: str) -> Role:
@@ -122,21 +124,21 @@ def _must_be_in_force(store: Store, name: str) -> None:
 
 
 def _change(
-    store: Store, name: str, after: Texts, *, verb: str, said: str, by: str, now: float, reason: str = "",
+    store: Store, name: str, after: Texts, *, verb: str, summary: str, by: str, now: float, reason: str = "",
     key: str = "",
 ) -> Done:  # fmt: skip
     """Put the files in place and record it; where it cannot be recorded, everything goes back."""
     before = role_files.texts(store.layout, name)
     change = Change(kind="role", key=name, before=dict(before), after=dict(after))
-    action = edits.new_action(verb, [change], summary=said, by=by, now=now, reason=reason)
+    action = edits.new_action(verb, [change], summary=summary, by=by, now=now, reason=reason)
     try:
         with journal.carrying_out(store.layout, action):
             _put(store, name, before, after)
     except files.LineTooLong as error:
         raise ActionError(f"the file of role {name} is too long to be kept for undo: shorten it first") from error
     with contextlib.suppress(files.StoreError):  # the role is in force, and the action says so
-        note(store, name, verb.partition(".")[2], said, reason=reason, by=by, now=now, key=key)
-    return Done(summary=said, target=name, action_id=action.id)
+        note(store, name, verb.partition(".")[2], summary, reason=reason, by=by, now=now, key=key)
+    return Done(summary=summary, target=name, action_id=action.id)
 
 
 def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
@@ -149,8 +151,8 @@ def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
 
 
 def note(
-    store: Store, name: str, verb: str, said: str, *, by: str, now: float, reason: str = "", key: str = ""
+    store: Store, name: str, verb: str, summary: str, *, by: str, now: float, reason: str = "", key: str = ""
 ) -> None:  # fmt: skip
     """A line of personnel.jsonl."""
-    entry = PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=said, key=key)
+    entry = PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=summary, key=key)
     store.personnel.append(entry)

@@ -44,27 +44,27 @@ def start(
             candidates=checks.nearest(context_tier, TIERS),
         )
     kind = fields.label(agent_type, "agent type") or "unknown"
-    wanted = places.work_to_be(store.root, wu_id)
+    unit_id = places.work_to_be(store.root, wu_id)
     name = fields.keyed_id("ses", key, "start") if key else ids.new_id("ses")
     if key and stored.read(store.layout, name):
         return Done(summary=f"session {name} {fields.UNDER_KEY}", target=name, aside=f"it {fields.UNDER_KEY}")
-    text = f"Session started for {wanted}. Agent: {kind}, Context: {context_tier}"
-    node = fields.node(text, by=by, now=now, type="session", wu_id=wanted)
-    made = places.make_sure(store.root, wanted, by=by, now=now)
+    text = f"Session started for {unit_id}. Agent: {kind}, Context: {context_tier}"
+    node = fields.node(text, by=by, now=now, type="session", wu_id=unit_id)
+    unit_note = places.make_sure(store.root, unit_id, by=by, now=now)
     dirty = changes.look(folder, base="", without=str(store.root))
     session = WorkSession(
-        session_id=name, started_at=times.iso(now), active_wu=wanted,
-        lane=places.lane_of(store.root, wanted), agent=by, agent_type=kind, context_tier=context_tier,
+        session_id=name, started_at=times.iso(now), active_wu=unit_id,
+        lane=places.lane_of(store.root, unit_id), agent=by, agent_type=kind, context_tier=context_tier,
         node_id=node["id"], folder=folder, last_activity=times.iso(now),
         started_below=tuple(started_below), head_at_start=dirty.head, dirty_at_start=changes.marks(dirty),
     )  # fmt: skip
     node |= {"session_id": session.session_id, "metadata": {"agentType": kind, "contextTier": context_tier}}
     action_id = _begin(store, session, node, by=by, now=now)
     stays = _take_on(store, session, by=by, now=now)
-    taken = handoff.take(store, by=by, now=now, wu_id=wanted, session_id=session.session_id)
-    said = f"session {session.session_id} on {wanted}" + (f", {len(taken)} hand-off taken" if taken else "")
-    aside = "; ".join([part for part in (made, stays) if part])
-    return Done(summary=said, target=session.session_id, action_id=action_id, aside=aside)
+    taken = handoff.take(store, by=by, now=now, wu_id=unit_id, session_id=session.session_id)
+    summary = f"session {session.session_id} on {unit_id}" + (f", {len(taken)} hand-off taken" if taken else "")
+    aside = "; ".join([part for part in (unit_note, stays) if part])
+    return Done(summary=summary, target=session.session_id, action_id=action_id, aside=aside)
 
 
 def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float) -> str:
@@ -72,11 +72,11 @@ def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float
     receipts = []
     if before := takeover.read_before(store.layout, by):
         receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
-    made = [
+    changes = [
         *_start_changes(store, session), edits.made_node(node), *lines.changes_of(lines.READ_KIND, receipts)
     ]  # fmt: skip
-    said = f"session on {session.active_wu} started"
-    action = edits.new_action("session.start", made, summary=said, by=by, now=now)
+    summary = f"session on {session.active_wu} started"
+    action = edits.new_action("session.start", changes, summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
         stored.start(store.layout, session)
         store.nodes.append(node)
@@ -86,10 +86,10 @@ def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float
 
 def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
     """Put the work unit in progress; why it stays as it is, or nothing."""
-    said = f"{session.active_wu} is in progress"
+    summary = f"{session.active_wu} is in progress"
     try:
         lanes.take_on(
-            store, session.active_wu, by=by, now=now, session=session.session_id, verb="session.start", said=said
+            store, session.active_wu, by=by, now=now, session=session.session_id, verb="session.start", summary=summary
         )
         return ""
     except (ActionError, BadFile) as error:
@@ -100,31 +100,31 @@ def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
 
 def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
     """Close a session: the named one, else the one this agent started last."""
-    found = places.named(store, session) if session else stored.newest(store.layout, by)
-    if found is None:
+    open_session = places.named(store, session) if session else stored.newest(store.layout, by)
+    if open_session is None:
         raise ActionError(f"{by} has no open session", missing=True)
-    if found.ended_at:
-        when = f"by {found.ended_by} ({times.said(found.ended_at)})"
-        raise ActionError(f"session {ids.short(found.session_id)} was ended already, {when}", missing=True)
-    change = _change(found.session_id, _ended_by(by, now), before=_OPEN)
-    said = f"session {ids.short(found.session_id)} on {found.active_wu} ended"
+    if open_session.ended_at:
+        when = f"by {open_session.ended_by} ({times.said(open_session.ended_at)})"
+        raise ActionError(f"session {ids.short(open_session.session_id)} was ended already, {when}", missing=True)
+    change = _change(open_session.session_id, _ended_by(by, now), before=_OPEN)
+    summary = f"session {ids.short(open_session.session_id)} on {open_session.active_wu} ended"
     actions = []
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
         changes = [change, *[edits.patch(node, _ended(change), by=by, now=now) for node in records.values()]]
-        actions.append(edits.new_action("session.end", changes, summary=said, by=by, now=now))
+        actions.append(edits.new_action("session.end", changes, summary=summary, by=by, now=now))
         transaction.announce(actions[0])
         put_session(store, change)
         return list(records.values()), b""
 
     with journal.Transaction(store.layout) as transaction:
         try:
-            nodes.change(store.layout, [found.node_id] if found.node_id else [], edit)
+            nodes.change(store.layout, [open_session.node_id] if open_session.node_id else [], edit)
         except files.StoreError:
             back = Change(kind=change.kind, key=change.key, before=change.after, after=change.before)
             put_session(store, back)
             raise
-    return Done(summary=said, target=found.session_id, action_id=actions[0].id)
+    return Done(summary=summary, target=open_session.session_id, action_id=actions[0].id)
 
 
 def _ended_by(by: str, now: float) -> dict[str, str]:
@@ -146,23 +146,23 @@ def decide(
 ) -> Done:  # fmt: skip
     """Note a question with its answer, or as pending: `ready` lists it until it is answered. The same `key`: one."""
     where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
-    asked = fields.prose(question, "question").strip()
-    text = with_answer(asked, answer)
+    clean_question = fields.prose(question, "question").strip()
+    text = with_answer(clean_question, answer)
     node = fields.node(text, by=by, now=now, type="note", tags=("decision",), priority=priority, wu_id=where.wu_id)
-    meta = {**node.get("metadata", {}), "question": asked, **_answer(answer, by, now)}
+    meta = {**node.get("metadata", {}), "question": clean_question, **_answer(answer, by, now)}
     node |= {"metadata": meta} | ({"session_id": where.session_id} if where.session else {})
-    made = places.make_sure(store.root, where.wu_id, by=by, now=now)
+    unit_note = places.make_sure(store.root, where.wu_id, by=by, now=now)
     node = fields.keyed(node, key, "decide")
     if key and edits.is_made(store, node):
         return Done(summary=f"the decision {fields.UNDER_KEY}", target=node["id"], aside=f"it {fields.UNDER_KEY}")
-    said = "decision noted" if answer.strip() else "question noted, to be decided"
-    noted = _note_in_session(store, where.session_id, Decision(asked, answer.strip(), times.iso(now)), now)
+    summary = "decision noted" if answer.strip() else "question noted, to be decided"
+    noted = _note_in_session(store, where.session_id, Decision(clean_question, answer.strip(), times.iso(now)), now)
     changes = [edits.made_node(node), *noted]
-    action = edits.new_action("decision.note", changes, summary=f"{said}: {asked[:80]}", by=by, now=now)
+    action = edits.new_action("decision.note", changes, summary=f"{summary}: {clean_question[:80]}", by=by, now=now)
     with journal.carrying_out(store.layout, action):
         store.nodes.append(node)
         put_copies(store, noted)
-    return Done(summary=said, target=node["id"], action_id=action.id, aside=made)
+    return Done(summary=summary, target=node["id"], action_id=action.id, aside=unit_note)
 
 
 def with_answer(question: str, answer: str) -> str:
@@ -178,11 +178,11 @@ def _answer(answer: str, by: str, now: float) -> dict[str, str]:
 
 def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key: str = "") -> Done:
     """Answer a pending decision. The same `key` again finds it answered, and that is all."""
-    said = fields.prose(answer, "answer").strip()
-    found = checks.node_ids(store, node_id)
-    asked: list[tuple[str, str]] = []
-    if key and _answered_under(store, found[0], fields.label(key, "key")):
-        return Done(summary=f"the answer {fields.UNDER_KEY}", target=found[0])
+    clean_answer = fields.prose(answer, "answer").strip()
+    full_ids = checks.node_ids(store, node_id)
+    answered: list[tuple[str, str]] = []
+    if key and _answered_under(store, full_ids[0], fields.label(key, "key")):
+        return Done(summary=f"the answer {fields.UNDER_KEY}", target=full_ids[0])
 
     def decide_node(node: Raw) -> Fields:
         if node.get("type") != "note" or "decision" not in (node.get("tags") or ()):
@@ -193,18 +193,20 @@ def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key:
             who = nodes.get_field(node, "metadata.answered_by")
             raise ActionError(f"{edits.quoted(node)} was answered already, by {who or 'somebody'}: {earlier}")
         question = nodes.get_field(node, "metadata.question") or str(node.get("content", "")).strip()
-        asked.append((str(question), str(node.get("session_id") or "")))
-        facts = {**_answer(said, by, now), **({"answer_key": key} if key else {})}
-        told = with_answer(str(node.get("content", "")), said)  # so that every list and every search has it
-        return {"content": told, **{f"metadata.{name}": value for name, value in facts.items()}}
+        answered.append((str(question), str(node.get("session_id") or "")))
+        facts = {**_answer(clean_answer, by, now), **({"answer_key": key} if key else {})}
+        content = with_answer(str(node.get("content", "")), clean_answer)  # so that every list and every search has it
+        return {"content": content, **{f"metadata.{name}": value for name, value in facts.items()}}
 
-    done = edits.edit_nodes(store, found, decide_node, verb="decision.answer", said="{} answered", by=by, now=now)
-    noted = _note_in_session(store, asked[0][1], Decision(asked[0][0], said, times.iso(now)), now)
+    outcome = edits.edit_nodes(
+        store, full_ids, decide_node, verb="decision.answer", template="{} answered", by=by, now=now
+    )
+    noted = _note_in_session(store, answered[0][1], Decision(answered[0][0], clean_answer, times.iso(now)), now)
     if noted:
         action = edits.new_action("decision.answer", noted, summary="kept with the session", by=by, now=now)
         with journal.carrying_out(store.layout, action):
             put_copies(store, noted)
-    return done
+    return outcome
 
 
 def _answered_under(store: Store, node_id: str, key: str) -> bool:
@@ -255,9 +257,9 @@ def _plainly(session: WorkSession) -> dict[str, Any]:
     return table
 
 
-def put_copies(store: Store, wanted: list[Change]) -> None:
+def put_copies(store: Store, changes: list[Change]) -> None:
     """Carry these out as far as possible: what stands in a session is a copy of what stands elsewhere."""
-    for change in wanted:
+    for change in changes:
         with contextlib.suppress(files.StoreError, ids.BadId, OSError, ActionError):
             put_session(store, change)
 

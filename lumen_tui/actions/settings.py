@@ -29,13 +29,13 @@ def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> 
     before = load_config(store.layout)[0]
     _check(before, changes)
     sides = [_side_of(store, key, value) for key, value in changes.items()]
-    said = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in changes.items()])
-    action = edits.new_action("setting.change", sides, summary=said, by=by, now=now)
+    summary = "; ".join([f"{key} {_shown(before, key)} → {_in_words(value)}" for key, value in changes.items()])
+    action = edits.new_action("setting.change", sides, summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
         change_operator(store.layout, dict(changes))
     after = load_config(store.layout)[0]
-    said = "; ".join([f"{key} {_shown(before, key)} → {_shown(after, key)}" for key in changes])
-    return Done(summary=said, target=next(iter(changes)), action_id=action.id)
+    summary = "; ".join([f"{key} {_shown(before, key)} → {_shown(after, key)}" for key in changes])
+    return Done(summary=summary, target=next(iter(changes)), action_id=action.id)
 
 
 def _check(config: Config, changes: Mapping[str, Any]) -> None:
@@ -63,8 +63,8 @@ def _keys(table: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 
 def _shown(config: Config, key: str) -> str:
-    found = _look(msgspec.to_builtins(config), key)
-    return "(default)" if found is _MISSING else _in_words(found)
+    value = _look(msgspec.to_builtins(config), key)
+    return "(default)" if value is _MISSING else _in_words(value)
 
 
 def _in_words(value: Any) -> str:
@@ -89,8 +89,8 @@ def _side_of(store: Store, key: str, value: Any) -> Change:
 def side(store: Store, key: str) -> dict[str, Any] | None:
     """What operator.toml says of a setting; None where it is silent."""
     text = (files.read(store.layout.operator) or b"").decode()
-    found = _look(frontmatter.parse_toml(text), key)
-    return None if found is _MISSING else {"value": found}
+    value = _look(frontmatter.parse_toml(text), key)
+    return None if value is _MISSING else {"value": value}
 
 
 def _value(known: dict[str, Any] | None) -> Any:

@@ -36,16 +36,16 @@ def send(
         message, by=by, now=now, to=to, wu_id=unit, lane=lane or places.lane_of(store.root, unit), priority=priority,
         type=type, reply_to=answered, session_id=session_id,
     )  # fmt: skip
-    made = places.make_sure(store.root, unit, by=by, now=now)
+    unit_note = places.make_sure(store.root, unit, by=by, now=now)
     if key:
-        return _send_once(store, fields.keyed(record, key), made, by=by, now=now)
-    return _send(store, record, made, by=by, now=now)
+        return _send_once(store, fields.keyed(record, key), unit_note, by=by, now=now)
+    return _send(store, record, unit_note, by=by, now=now)
 
 
 def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
     name, to = str(record["id"]), record.get("target_agent")
-    said = "signal sent" + (f" to {to}" if to else "")
-    summary = f"{said}: {one_line(record['message'], 60)}"
+    text = "signal sent" + (f" to {to}" if to else "")
+    summary = f"{text}: {one_line(record['message'], 60)}"
     action = edits.new_action("signal.send", [sent_change(name)], summary=summary, by=by, now=now)
     try:
         with journal.carrying_out(store.layout, action):
@@ -53,7 +53,7 @@ def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: flo
                 raise FileExistsError(name)
     except FileExistsError:  # by somebody else with the same key, at this moment
         return Done(summary=_THERE, target=name)
-    return Done(summary=said, target=name, action_id=action.id, aside=aside)
+    return Done(summary=text, target=name, action_id=action.id, aside=aside)
 
 
 def _send_once(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
@@ -107,16 +107,16 @@ def put_sent(store: Store, change: Change) -> None:
         withdrawal.bring_back(store.layout, change.key)
         return
     may_send(store, change)
-    word = acting.word()
-    withdrawal.withdraw(store.layout, change.key, by=word.by, now=word.now)
+    order = acting.word()
+    withdrawal.withdraw(store.layout, change.key, by=order.by, now=order.now)
 
 
 def read(store: Store, *, by: str, now: float, signal_ids: str | Iterable[str]) -> Done:
     """Mark these signals as read by the operator; nobody else's inbox changes."""
-    found = checks.signal_ids(store, signal_ids)
-    receipts = [fields.receipt(one, reader=by, now=now, offset=at) for one, at in found.items()]
-    said = f"{len(found)} signal{'s' if len(found) > 1 else ''} read"
-    return _mark(store, receipts, "signal.read", said, by=by, now=now)
+    offsets = checks.signal_ids(store, signal_ids)
+    receipts = [fields.receipt(signal_id, reader=by, now=now, offset=at) for signal_id, at in offsets.items()]
+    summary = f"{len(offsets)} signal{'s' if len(offsets) > 1 else ''} read"
+    return _mark(store, receipts, "signal.read", summary, by=by, now=now)
 
 
 def read_all(store: Store, *, by: str, now: float) -> Done:
@@ -129,10 +129,10 @@ def read_all(store: Store, *, by: str, now: float) -> Done:
     return _mark(store, receipts, "signal.read_all", "all signals read", by=by, now=now)
 
 
-def _mark(store: Store, receipts: list[dict[str, Any]], verb: str, said: str, *, by: str, now: float) -> Done:
+def _mark(store: Store, receipts: list[dict[str, Any]], verb: str, summary: str, *, by: str, now: float) -> Done:
     target = str(receipts[0]["signal_id"])
     changes = lines.changes_of(lines.READ_KIND, receipts)
-    action = edits.new_action(verb, changes, summary=said, by=by, now=now, target=target)
+    action = edits.new_action(verb, changes, summary=summary, by=by, now=now, target=target)
     with journal.carrying_out(store.layout, action):
         store.receipts.append_all(receipts)
-    return Done(summary=said, target=target, action_id=action.id)
+    return Done(summary=summary, target=target, action_id=action.id)

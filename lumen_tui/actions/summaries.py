@@ -26,15 +26,17 @@ def plan(store: Store, wu_id: str, status: str = "") -> Draft:
     """
     subject = _subject(store, wu_id)
     subject = subject._replace(status=status) if status else subject
-    mine = [node for node in newest_nodes(store.layout, f'"{subject.wu_id}"') if node.get("wu_id") == subject.wu_id]
-    if not mine and not subject.status:
+    unit_nodes = [
+        node for node in newest_nodes(store.layout, f'"{subject.wu_id}"') if node.get("wu_id") == subject.wu_id
+    ]
+    if not unit_nodes and not subject.status:
         near = checks.nearest(subject.wu_id, checks.unit_names(store.layout))
-        what = f"there is no work unit {subject.wu_id}, and no node is about it"
-        raise ActionError(what, candidates=near, missing=True)
-    found = draft(subject, mine)
-    if found is None:
+        problem = f"there is no work unit {subject.wu_id}, and no node is about it"
+        raise ActionError(problem, candidates=near, missing=True)
+    summary = draft(subject, unit_nodes)
+    if summary is None:
         raise ActionError(f"there is nothing to summarize on {subject.wu_id} yet", missing=True)
-    return found
+    return summary
 
 
 def _subject(store: Store, wu_id: str) -> Subject:
@@ -48,50 +50,50 @@ def _subject(store: Store, wu_id: str) -> Subject:
 
 def make(store: Store, *, by: str, now: float, wu_id: str, status: str = "") -> Done:
     """Write the summary and mark what it stands for. Where the same summary is there, that one is the answer."""
-    wanted = plan(store, wu_id, status)
+    drafted = plan(store, wu_id, status)
     name = ids.check_wu(wu_id.upper())
     actions: list[Action] = []
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        there = found.get(wanted.node_id)
-        if there is not None and edits.status_of(there) == "open":
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        existing = records.get(drafted.node_id)
+        if existing is not None and edits.status_of(existing) == "open":
             return [], b""
-        record, change = _record(wanted, there, name, by=by, now=now)
-        marked = [found[one] for one in (*wanted.taken, *wanted.earlier) if one in found]
-        fields = {"metadata.summarized_into": wanted.node_id, "metadata.summarized_at": times.iso(now)}
+        record, change = _record(drafted, existing, name, by=by, now=now)
+        marked = [records[node_id] for node_id in (*drafted.taken, *drafted.earlier) if node_id in records]
+        fields = {"metadata.summarized_into": drafted.node_id, "metadata.summarized_at": times.iso(now)}
         changes = [change, *[edits.patch(node, fields, by=by, now=now) for node in marked if _may_be_taken(node)]]
-        summary = f"{name} summarized from {len(wanted.sources)} nodes"
+        summary = f"{name} summarized from {len(drafted.sources)} nodes"
         actions.append(edits.new_action("summary.make", changes, summary=summary, by=by, now=now))
         return [record, *[node for node in marked if _may_be_taken(node)]], journal.begun_lines(actions[0])
 
-    nodes.change(store.layout, [wanted.node_id, *wanted.taken, *wanted.earlier], edit)
+    nodes.change(store.layout, [drafted.node_id, *drafted.taken, *drafted.earlier], edit)
     if not actions:
-        return Done(summary=f"{name} is summarized already and nothing is new", target=wanted.node_id)
-    return Done(summary=actions[0].summary, target=wanted.node_id, action_id=actions[0].id)
+        return Done(summary=f"{name} is summarized already and nothing is new", target=drafted.node_id)
+    return Done(summary=actions[0].summary, target=drafted.node_id, action_id=actions[0].id)
 
 
 def _may_be_taken(node: Raw) -> bool:
     return edits.status_of(node) != "deleted"
 
 
-def _record(wanted: Draft, there: Raw | None, wu_id: str, *, by: str, now: float) -> tuple[Raw, Change]:
+def _record(draft: Draft, existing: Raw | None, wu_id: str, *, by: str, now: float) -> tuple[Raw, Change]:
     """The node of the summary, and the change that undo turns: before, it counted as deleted."""
     at = times.iso(now)
-    record: Raw = there or {
-        "id": wanted.node_id, "type": "summary", "lifecycle": "project", "content": wanted.content, "created_at": at,
+    record: Raw = existing or {
+        "id": draft.node_id, "type": "summary", "lifecycle": "project", "content": draft.content, "created_at": at,
         "created_by": by, "wu_id": wu_id, "tags": ["summary"], "schema": 1,
         "metadata": {
-            "status": "deleted", "source_nodes": list(wanted.sources[:MOST_NAMED]),
-            "source_count": len(wanted.sources), "summarized_at": at,
+            "status": "deleted", "source_nodes": list(draft.sources[:MOST_NAMED]),
+            "source_count": len(draft.sources), "summarized_at": at,
         },
     }  # fmt: skip
     fields: Fields = {"metadata.status": None, "metadata.summarized_into": None}
-    if wanted.still_open:
-        fields["metadata.still_open"] = list(wanted.still_open[:MOST_OPEN])
+    if draft.still_open:
+        fields["metadata.still_open"] = list(draft.still_open[:MOST_OPEN])
     return record, edits.patch(record, fields, by=by, now=now)
 
 
-def to_json(wanted: Draft) -> dict[str, object]:
+def to_json(draft: Draft) -> dict[str, object]:
     """The draft as `--json` shows it."""
-    found: dict[str, object] = msgspec.to_builtins(wanted)
-    return found
+    fields: dict[str, object] = msgspec.to_builtins(draft)
+    return fields

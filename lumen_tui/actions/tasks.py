@@ -45,13 +45,13 @@ def new(
     task_id = ids.check_name(id, "task id") if id else ""
     if agent.loop_of(task_id):
         raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
-    if key and (found := _under_key(store, task_id or task_files.id_for_key(key), key)):
-        return found
+    if key and (existing := _under_key(store, task_id or task_files.id_for_key(key), key)):
+        return existing
     spec = Spec(
         id=task_id or (task_files.id_for_key(key) if key else ids.new_id("tsk")),
         objective=objective, role=role, model=model, constraints=tuple(constraints), context=context, wu_id=wu_id,
         lane=lane, priority=priority or "P2", timeout_seconds=timeout_seconds,
-        depends_on=tuple(checks.task_id(store, one) for one in depends_on),
+        depends_on=tuple(checks.task_id(store, dependency) for dependency in depends_on),
         created_by=by, created_at=times.iso(now), key=key, budget=msgspec.convert(budget or Budget(), Budget),
     )  # fmt: skip
     return _queue(store, _checked(store, spec), by=by, now=now)
@@ -65,19 +65,19 @@ def _under_key(store: Store, task_id: str, key: str) -> Done | None:
 
 
 def _queue(store: Store, spec: Spec, *, by: str, now: float, verb: str = "task.new") -> Done:
-    said = f"task {ids.short(spec.id)} queued for {spec.role}"
+    text = f"task {ids.short(spec.id)} queued for {spec.role}"
     change = Change(QUEUED_KIND, spec.id, before=None, after={"queued": True})
-    action = edits.new_action(verb, [change], summary=f"{said}: {one_line(spec.objective, 60)}", by=by, now=now)
+    action = edits.new_action(verb, [change], summary=f"{text}: {one_line(spec.objective, 60)}", by=by, now=now)
     try:
         task_files.must_be_free(store.layout, spec.id)
         with journal.carrying_out(store.layout, action):
             task_files.add(store.layout, spec)
     except task_files.Taken:
-        if spec.key and (found := _under_key(store, spec.id, spec.key)):
-            return found
+        if spec.key and (existing := _under_key(store, spec.id, spec.key)):
+            return existing
         raise ActionError(f"there is a task {spec.id!r} already: leave the id out or give another") from None
     later = "" if engine.runs(store) else "; no engine runs yet"
-    return Done(summary=f"{said}{later}", target=spec.id, action_id=action.id)
+    return Done(summary=f"{text}{later}", target=spec.id, action_id=action.id)
 
 
 def queued_now(store: Store, change: Change) -> dict[str, Any] | None:
@@ -114,8 +114,8 @@ def put_queued(store: Store, change: Change) -> str:
     if task_files.withdraw(store.layout, change.key):
         return ""
     may_queue(store, change)  # it may have ended at this moment
-    word = acting.word()
-    engine.ask(store, "cancel", by=word.by, now=word.now, target=change.key, reason="taken back by undo")
+    order = acting.word()
+    engine.ask(store, "cancel", by=order.by, now=order.now, target=change.key, reason="taken back by undo")
     return "it had begun: the engine was asked to cancel it, and what it did so far stays"
 
 
@@ -131,7 +131,7 @@ def _checked(store: Store, spec: Spec) -> Spec:
         role=_worker_role(store, spec.role),
         model=fields.label(spec.model, "model"),
         context=fields.prose(spec.context, "context") if spec.context else "",
-        constraints=tuple(fields.prose(one, "constraint") for one in spec.constraints),
+        constraints=tuple(fields.prose(constraint, "constraint") for constraint in spec.constraints),
         wu_id=checks.known_unit(store.layout, spec.wu_id),
         lane=_lane(store, spec),
         priority=fields.priority(spec.priority),
@@ -164,74 +164,74 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
 
 def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "", after: str = "") -> Done:
     """Ask the engine to stop a task, or not to begin it. `after="step"` lets the tool call end that runs now."""
-    found = checks.task_id(store, task_id)
-    folder = task_files.folder_of(store.layout, found)
+    full_id = checks.task_id(store, task_id)
+    folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
     if status.ended:
         raise ActionError(
-            f"task {ids.short(found)} has ended already ({status.value}): nothing to cancel", missing=True
+            f"task {ids.short(full_id)} has ended already ({status.value}): nothing to cancel", missing=True
         )
-    said = f"asked to cancel task {ids.short(found)}"
-    action = edits.new_action("task.cancel", [cancel_change(found)], summary=said, by=by, now=now, reason=reason)
+    text = f"asked to cancel task {ids.short(full_id)}"
+    action = edits.new_action("task.cancel", [cancel_change(full_id)], summary=text, by=by, now=now, reason=reason)
     with journal.carrying_out(store.layout, action):
-        engine.ask(store, "cancel", by=by, now=now, target=found, reason=reason, after=after)
+        engine.ask(store, "cancel", by=by, now=now, target=full_id, reason=reason, after=after)
     later = "" if engine.runs(store) else "; no engine runs, the next one does it"
-    return Done(summary=f"{said}{later}", target=found, action_id=action.id)
+    return Done(summary=f"{text}{later}", target=full_id, action_id=action.id)
 
 
 def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[str, Any] | None = None) -> Done:
     """Queue a new task with the spec of one that ended, with these caps instead of its own where any are given. That it
     had failed needs nobody any more.
     """
-    found = checks.task_id(store, task_id)
-    folder = task_files.folder_of(store.layout, found)
+    full_id = checks.task_id(store, task_id)
+    folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
     if status.alive or status is Status.QUEUED:
-        raise ActionError(f"task {ids.short(found)} is {status.value}: cancel it before you try it again")
-    old = _spec(store, found) or Spec(id=found, objective="")
+        raise ActionError(f"task {ids.short(full_id)} is {status.value}: cancel it before you try it again")
+    old = _spec(store, full_id) or Spec(id=full_id, objective="")
     caps = msgspec.convert({**msgspec.to_builtins(old.budget), **(budget or {})}, Budget)
     spec = msgspec.structs.replace(
-        old, id=ids.new_id("tsk"), key="", retry_of=found, created_by=by, created_at=times.iso(now), budget=caps
+        old, id=ids.new_id("tsk"), key="", retry_of=full_id, created_by=by, created_at=times.iso(now), budget=caps
     )
     queued = _queue(store, _checked(store, spec), by=by, now=now, verb="task.retry")
     if status in (Status.FAILED, Status.LOST):
         with contextlib.suppress(files.StoreError):  # the task is queued; the failure just stays in sight
-            attention.put_aside(store, found, by=by, now=now, reason=f"tried again as {queued.target}")
+            attention.put_aside(store, full_id, by=by, now=now, reason=f"tried again as {queued.target}")
     return queued
 
 
 def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[str, Any]) -> Done:
     """Change a task that still waits."""
-    found = checks.task_id(store, task_id)
+    full_id = checks.task_id(store, task_id)
     if not changes or (wrong := [name for name in changes if name not in EDITABLE]):
-        what = f"{wrong[0]!r} cannot be edited" if changes else "there is nothing to change"
-        raise ActionError(f"{what}: of {', '.join(EDITABLE)}")
-    before = _spec(store, found) or Spec(id=found, objective="")
+        problem = f"{wrong[0]!r} cannot be edited" if changes else "there is nothing to change"
+        raise ActionError(f"{problem}: of {', '.join(EDITABLE)}")
+    before = _spec(store, full_id) or Spec(id=full_id, objective="")
     try:
         after = _checked(store, with_fields(before, _whole(before, changes)))
     except msgspec.ValidationError as error:
         raise ActionError(f"that does not fit: {config_errors.in_words(error, Spec, dict(changes))}") from error
-    must_wait(store, found)
-    change = Change(kind="task", key=found, before=some_fields(before, changes), after=some_fields(after, changes))
-    said = f"task {ids.short(found)} changed: {', '.join(changes)}"
-    action = edits.new_action("task.edit", [change], summary=said, by=by, now=now)
+    must_wait(store, full_id)
+    change = Change(kind="task", key=full_id, before=some_fields(before, changes), after=some_fields(after, changes))
+    summary = f"task {ids.short(full_id)} changed: {', '.join(changes)}"
+    action = edits.new_action("task.edit", [change], summary=summary, by=by, now=now)
     with journal.carrying_out(store.layout, action):
         put(store, after, before)
-    return Done(summary=said, target=found, action_id=action.id)
+    return Done(summary=summary, target=full_id, action_id=action.id)
 
 
 def _whole(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changes, with a budget of which only some caps are given in full; an empty priority is the usual one."""
-    found = dict(changes)
-    if isinstance(caps := found.get("budget"), Mapping):
-        found["budget"] = {**msgspec.structs.asdict(spec.budget), **caps}
-    return found
+    whole = dict(changes)
+    if isinstance(caps := whole.get("budget"), Mapping):
+        whole["budget"] = {**msgspec.structs.asdict(spec.budget), **caps}
+    return whole
 
 
 def some_fields(spec: Spec, names: Iterable[str]) -> dict[str, Any]:
     """These fields of a spec as they stand in JSON."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: getattr(spec, name) for name in names}))
-    return found
+    values: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: getattr(spec, name) for name in names}))
+    return values
 
 
 def with_fields(spec: Spec, values: Mapping[str, Any]) -> Spec:
@@ -275,12 +275,12 @@ def cancelled_now(store: Store, change: Change) -> Side:
         raise ActionError(f"task {change.key} is no longer there")
     ended = task_files.read_exit(folder)
     archived = folder.parent != store.layout.tasks  # and without an exit: an undo that was cut off
-    gone = ended.status == Status.CANCELLED if ended else archived or _is_ending(folder)
-    return {"cancelled": gone or (not ended and bool(_unanswered(store, change.key)))}
+    is_cancelled = ended.status == Status.CANCELLED if ended else archived or _is_ending(folder)
+    return {"cancelled": is_cancelled or (not ended and bool(_unanswered(store, change.key)))}
 
 
 def _unanswered(store: Store, task_id: str) -> list[Command]:
-    return [one for one in engine.unanswered(store, "cancel") if one.target == task_id]
+    return [command for command in engine.unanswered(store, "cancel") if command.target == task_id]
 
 
 def _is_ending(folder: Path) -> bool:

@@ -37,27 +37,31 @@ def promote(
 
     The unit is made before the node is closed; where only the first happened, the next promote finishes it.
     """
-    found = checks.node_ids(store, node_ids)
-    if len(found) > 1 and (title or wu_id):
+    discovery_ids = checks.node_ids(store, node_ids)
+    if len(discovery_ids) > 1 and (title or wu_id):
         raise ActionError("a title or a work unit id fits one discovery only: promote them one by one")
-    wanted = ids.check_wu(wu_id.upper()) if wu_id else ""
+    unit_id = ids.check_wu(wu_id.upper()) if wu_id else ""
     where = checks.lane(store.layout, lane)
-    done = Done(summary="")
+    promoted = Done(summary="")
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        nonlocal done
-        chosen = [edits.here(records, node_id) for node_id in found]
+        nonlocal promoted
+        chosen = [edits.node_of(records, node_id) for node_id in discovery_ids]
         for node in chosen:
             edits.must_be_discovery(node)
-        made = _made_before(store.layout, found)
-        fresh = [_unit_of(one, where, title, wanted, by=by, now=now) for one in chosen if one["id"] not in made]
+        units_by_node = _made_before(store.layout, discovery_ids)
+        fresh = [
+            _unit_of(new_node, where, title, unit_id, by=by, now=now)
+            for new_node in chosen
+            if new_node["id"] not in units_by_node
+        ]
 
         def begin(units: list[WorkUnit]) -> None:
-            nonlocal done
-            made.update({unit.discovery: unit for unit in units})
-            action = _promotion(store, chosen, made, {unit.id for unit in units}, where, by=by, now=now)
+            nonlocal promoted
+            units_by_node.update({unit.discovery: unit for unit in units})
+            action = _promotion(store, chosen, units_by_node, {unit.id for unit in units}, where, by=by, now=now)
             transaction.announce(action)
-            done = Done(summary=action.summary, target=made[chosen[0]["id"]].id, action_id=action.id)
+            promoted = Done(summary=action.summary, target=units_by_node[chosen[0]["id"]].id, action_id=action.id)
 
         written.extend(_add(store.layout, fresh, begin))
         return chosen, b""
@@ -65,24 +69,24 @@ def promote(
     written: list[WorkUnit] = []
     with journal.Transaction(store.layout) as transaction:
         try:
-            nodes.change(store.layout, found, edit)
+            nodes.change(store.layout, discovery_ids, edit)
         except files.StoreError:
             work_units.discard_units(store.layout, written)
             raise
-    return done
+    return promoted
 
 
 def _promotion(
-    store: Store, chosen: list[Raw], made: dict[str, WorkUnit], fresh: set[str], lane: str, *, by: str, now: float
+    store: Store, chosen: list[Raw], units: dict[str, WorkUnit], fresh: set[str], lane: str, *, by: str, now: float
 ) -> Action:
     """The action, and the nodes changed as it says. A unit that is not written yet is taken as it will stand."""
     changes: list[Change] = []
     for node in chosen:
-        unit = made[node["id"]]
-        there = Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id))
-        changes.append(made_change(unit) if unit.id in fresh else there)
+        unit = units[node["id"]]
+        unit_change = Change(kind="work", key=unit.id, before=None, after=unit_side(store.layout, unit.id))
+        changes.append(made_change(unit) if unit.id in fresh else unit_change)
         changes.append(edits.patch(node, _promoted(unit.id, now), by=by, now=now))
-    summary = f"{edits.named(chosen)} promoted to {', '.join([made[one['id']].id for one in chosen])} in {lane}"
+    summary = f"{edits.named(chosen)} promoted to {', '.join([units[source['id']].id for source in chosen])} in {lane}"
     return edits.new_action("triage.promote", changes, summary=summary, by=by, now=now)
 
 
@@ -97,19 +101,19 @@ def _promoted(unit_id: str, now: float) -> Fields:
 
 def _made_before(layout: Layout, node_ids: Iterable[str]) -> dict[str, WorkUnit]:
     """Work units that name one of these open nodes: an earlier promote was cut off behind them."""
-    wanted = {node_id.encode() for node_id in node_ids}
-    made = {}
+    names = {node_id.encode() for node_id in node_ids}
+    units = {}
     for path in layout.work.glob("WU-*.md"):
         data = files.read(path) or b""
-        if not any(node_id in data for node_id in wanted):
+        if not any(node_id in data for node_id in names):
             continue
         try:
             unit = work_units.parse_unit(path.stem, data.decode(errors="replace"))
         except BadFile:
             continue
-        if unit.discovery.encode() in wanted:
-            made[unit.discovery] = unit
-    return made
+        if unit.discovery.encode() in names:
+            units[unit.discovery] = unit
+    return units
 
 
 def _unit_of(node: Raw, lane: str, title: str, wu_id: str, *, by: str, now: float) -> WorkUnit:
@@ -138,14 +142,16 @@ def _add(layout: Layout, units: list[WorkUnit], begin: Callable[[list[WorkUnit]]
 
 def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
     """Close discoveries that will not be worked on."""
-    why = checks.reason(reason)
+    clean_reason = checks.reason(reason)
 
     def decide(node: Raw) -> Fields:
         edits.must_be_discovery(node)
-        return archived(why, by=by, now=now)
+        return archived(clean_reason, by=by, now=now)
 
-    found = checks.node_ids(store, node_ids)
-    return edits.edit_nodes(store, found, decide, verb="triage.archive", said="{} archived", by=by, now=now, reason=why)
+    full_ids = checks.node_ids(store, node_ids)
+    return edits.edit_nodes(
+        store, full_ids, decide, verb="triage.archive", template="{} archived", by=by, now=now, reason=clean_reason
+    )
 
 
 def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], days: float = 7) -> Done:
@@ -158,9 +164,9 @@ def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], da
         edits.must_be_discovery(node)
         return {"metadata.snoozed_until": until}
 
-    found = checks.node_ids(store, node_ids)
-    said = f"{{}} kept, listed again in {days:g} days"
-    return edits.edit_nodes(store, found, decide, verb="triage.keep", said=said, by=by, now=now)
+    full_ids = checks.node_ids(store, node_ids)
+    template = f"{{}} kept, listed again in {days:g} days"
+    return edits.edit_nodes(store, full_ids, decide, verb="triage.keep", template=template, by=by, now=now)
 
 
 def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], into: str) -> Done:
@@ -168,43 +174,43 @@ def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], i
 
     That is their tags, their work units and their relationships.
     """
-    kept = checks.node_ids(store, into)[0]
-    others = [node_id for node_id in checks.node_ids(store, node_ids) if node_id != kept]
+    target = checks.node_ids(store, into)[0]
+    others = [node_id for node_id in checks.node_ids(store, node_ids) if node_id != target]
     if not others:
         raise ActionError("there is nothing to merge: name discoveries other than the one that stays")
-    done = Done(summary="")
+    outcome = Done(summary="")
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        nonlocal done
-        chosen = [edits.here(found, node_id) for node_id in (*others, kept)]
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        nonlocal outcome
+        chosen = [edits.node_of(records, node_id) for node_id in (*others, target)]
         for node in chosen:
             edits.must_be_discovery(node)
         fields, units = _gains(chosen[-1], chosen[:-1], others)
         title = edits.quoted(chosen[-1])
-        closed = [{**archived(f"merged into {title}", by=by, now=now), "metadata.merged_into": kept}] * len(others)
+        closed = [{**archived(f"merged into {title}", by=by, now=now), "metadata.merged_into": target}] * len(others)
         changes = [edits.patch(node, new, by=by, now=now) for node, new in zip(chosen, [*closed, fields], strict=True)]
-        drawn = list(_taken_over(store, kept, others, units))
+        drawn = list(_taken_over(store, target, others, units))
         ties = [relations.change_of(edge, by=by, now=now) for edge in drawn]
-        said = f"{len(others)} merged into {title}"
+        summary = f"{len(others)} merged into {title}"
         action = edits.new_action(
-            "triage.merge", [*changes, *ties], summary=said, by=by, now=now, again=done.action_id
+            "triage.merge", [*changes, *ties], summary=summary, by=by, now=now, again=outcome.action_id
         )  # fmt: skip
-        done = Done(summary=said, target=others[0], action_id=action.id)
+        outcome = Done(summary=summary, target=others[0], action_id=action.id)
         transaction.announce(action)
         for tie in ties:
             relations.put_edge(store, tie)
         return chosen, b""
 
     with journal.Transaction(store.layout) as transaction:
-        node_bulk.change(store.layout, [*others, kept], edit)
-    return done
+        node_bulk.change(store.layout, [*others, target], edit)
+    return outcome
 
 
-def _gains(kept: Raw, closed: Sequence[Raw], others: list[str]) -> tuple[Fields, tuple[str, ...]]:
+def _gains(target: Raw, closed: Sequence[Raw], others: list[str]) -> tuple[Fields, tuple[str, ...]]:
     """The fields that change in the one that stays, and the further work units that it is tied to."""
-    node, *rest = (decode_node(msgspec.json.encode(one)) for one in (kept, *closed))
-    after = merged(node, rest)
-    earlier = nodes.get_field(kept, "metadata.merged_from") or []
+    node, *other_nodes = (decode_node(msgspec.json.encode(raw)) for raw in (target, *closed))
+    after = merged(node, other_nodes)
+    earlier = nodes.get_field(target, "metadata.merged_from") or []
     fields: Fields = {"metadata.merged_from": [*earlier, *others], "tags": list(after.tags)}
     if after.priority != node.priority:
         fields["metadata.priority"] = after.priority
@@ -213,17 +219,17 @@ def _gains(kept: Raw, closed: Sequence[Raw], others: list[str]) -> tuple[Fields,
     return fields, after.units
 
 
-def _taken_over(store: Store, kept: str, others: list[str], units: Sequence[str]) -> Iterator[Edge]:
+def _taken_over(store: Store, target: str, others: list[str], units: Sequence[str]) -> Iterator[Edge]:
     """The edges that the one that stays gets: those of the others, and one to each further work unit."""
-    standing, gone = list(edges.in_force(store.layout)), {*others}
+    standing, closed = list(edges.in_force(store.layout)), {*others}
     drawn = set(standing)
 
     def end(name: str) -> str:
-        return kept if name in gone else name
+        return target if name in closed else name
 
-    touched = (edge for edge in standing if gone & {edge.start, edge.finish})
+    touched = (edge for edge in standing if closed & {edge.start, edge.finish})
     moved = [Edge(end(edge.start), end(edge.finish), edge.type) for edge in touched]
-    for edge in [*moved, *(Edge(kept, unit, _RELATED) for unit in units)]:
+    for edge in [*moved, *(Edge(target, unit, _RELATED) for unit in units)]:
         if edge.start != edge.finish and edge not in drawn:
             drawn.add(edge)
             yield edge

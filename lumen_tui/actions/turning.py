@@ -29,11 +29,11 @@ def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> 
     others = [change for change in folded if change.kind != "node"]
     node_changes = [change for change in folded if change.kind == "node"]
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        _check(store, folded, found, now)
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        _check(store, folded, records, now)
         transaction.announce(record)
         notes.extend(_put(store, others))
-        return _turned(found, node_changes, record.by, now), b""
+        return _turned(records, node_changes, record.by, now), b""
 
     notes: list[str] = []
     with journal.Transaction(store.layout) as transaction:
@@ -47,14 +47,14 @@ def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> 
 def must_be_possible(store: Store, changes: list[Change], *, now: float) -> None:
     """Look as `turn` does before it begins, and write nothing. ActionError where it would refuse."""
     folded = _folded(changes)
-    found = nodes.find(store.layout.memory, [change.key for change in folded if change.kind == "node"])
-    _check(store, folded, {name: record for name, (_, record) in found.items()}, now)
+    records = nodes.find(store.layout.memory, [change.key for change in folded if change.kind == "node"])
+    _check(store, folded, {name: record for name, (_, record) in records.items()}, now)
 
 
-def _check(store: Store, changes: list[Change], found: dict[str, Raw], now: float) -> None:
+def _check(store: Store, changes: list[Change], records: dict[str, Raw], now: float) -> None:
     for change in changes:
         if change.kind == "node":
-            _check_node(store, found.get(change.key), change, now)
+            _check_node(store, records.get(change.key), change, now)
         else:
             _check_other(store, change, now)
 
@@ -64,34 +64,34 @@ def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> Non
     node_changes = [change for change in changes if change.kind == "node"]
     _put(store, [change for change in changes if change.kind != "node"])
 
-    def edit(found: dict[str, Raw]) -> tuple[list[Raw], bytes]:
-        return _turned(found, node_changes, by, now), b""
+    def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
+        return _turned(records, node_changes, by, now), b""
 
     if node_changes:
         node_bulk.change(store.layout, [change.key for change in node_changes], edit)
 
 
 def _put(store: Store, changes: list[Change]) -> list[str]:
-    wanted = [change for change in changes if kinds.KINDS[change.kind].now(store, change) != change.after]
+    pending = [change for change in changes if kinds.KINDS[change.kind].now(store, change) != change.after]
     notes: list[str | None] = []
     together: set[str] = set()
-    for change in wanted:
+    for change in pending:
         kind = kinds.KINDS[change.kind]
         if kind.put_all is None:
             notes.append(kind.put(store, change))
         elif change.kind not in together:
             together.add(change.kind)
-            notes.append(kind.put_all(store, [one for one in wanted if one.kind == change.kind]))
-    return [said for said in notes if said]
+            notes.append(kind.put_all(store, [other for other in pending if other.kind == change.kind]))
+    return [note for note in notes if note]
 
 
 def _folded(changes: list[Change]) -> list[Change]:
     """Each thing once, from its first `before` to its last `after`."""
-    found: dict[tuple[str, str], Change] = {}
+    folded: dict[tuple[str, str], Change] = {}
     for change in changes:
-        there = found.get((change.kind, change.key))
-        found[change.kind, change.key] = change if there is None else _joined(there, change)
-    return list(found.values())
+        earlier = folded.get((change.kind, change.key))
+        folded[change.kind, change.key] = change if earlier is None else _joined(earlier, change)
+    return list(folded.values())
 
 
 def _joined(first: Change, then: Change) -> Change:
@@ -100,12 +100,12 @@ def _joined(first: Change, then: Change) -> Change:
     return msgspec.structs.replace(first, before=before, after=after)
 
 
-def _turned(found: dict[str, Raw], changes: list[Change], by: str, now: float) -> list[Raw]:
+def _turned(records: dict[str, Raw], changes: list[Change], by: str, now: float) -> list[Raw]:
     """The nodes that are there, each at the other side of its change."""
-    there = [change for change in changes if change.key in found]
-    for change in there:
-        edits.patch(found[change.key], change.after or {}, by=by, now=now)
-    return [found[change.key] for change in there]
+    present = [change for change in changes if change.key in records]
+    for change in present:
+        edits.patch(records[change.key], change.after or {}, by=by, now=now)
+    return [records[change.key] for change in present]
 
 
 def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> None:
@@ -121,10 +121,10 @@ def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> N
 
 def _check_other(store: Store, change: Change, now: float) -> None:
     kind = kinds.KINDS[change.kind]
-    there = kind.now(store, change)
-    if there == change.after:
+    current = kind.now(store, change)
+    if current == change.after:
         return  # an earlier attempt was cut off behind it
-    if there != change.before:
+    if current != change.before:
         raise _changed_since(store, change, now, *_last_hand(store, change))
     kind.may(store, change)
 
@@ -148,5 +148,5 @@ def _changed_since(store: Store, change: Change, now: float, who: str = "", when
 
 def _called(store: Store, change: Change) -> str:
     """The title of a node; of anything else its own name."""
-    found = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
-    return edits.quoted(found[change.key][1]) if change.key in found else change.key
+    matches = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
+    return edits.quoted(matches[change.key][1]) if change.key in matches else change.key

@@ -26,16 +26,16 @@ def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     entry = _pick(store, journal.in_effect(store.layout, _whose(by, action_id)), action_id, "undo", by)
     try:
         _must_be_possible(entry)
-        return _apply(store, entry, _turned(entry), said="undone", by=by, now=now, undoes=entry.first.id)
+        return _apply(store, entry, _turned(entry), outcome="undone", by=by, now=now, undoes=entry.first.id)
     except ActionError as error:
-        said = f"{_named(entry.first)}: not undone, as {error}{_way_on(store, entry, by, now)}"
-        raise ActionError(said, candidates=error.candidates, missing=error.missing) from error
+        problem = f"{_named(entry.first)}: not undone, as {error}{_way_on(store, entry, by, now)}"
+        raise ActionError(problem, candidates=error.candidates, missing=error.missing) from error
 
 
 def _turned(entry: JournalEntry) -> list[Change]:
     return [
-        Change(kind=one.kind, key=one.key, before=one.after, after=one.before)
-        for action in reversed(entry.actions) for one in reversed(action.changes)
+        Change(kind=change.kind, key=change.key, before=change.after, after=change.before)
+        for action in reversed(entry.actions) for change in reversed(action.changes)
     ]  # fmt: skip
 
 
@@ -60,18 +60,18 @@ def _must_be_possible(entry: JournalEntry) -> None:
 def _way_on(store: Store, entry: JournalEntry, by: str, now: float) -> str:
     """What can be undone instead of a refused one."""
     before = _behind(journal.in_effect(store.layout, acting.mine(by, acting.word().client)), entry.first.id)
-    seen = list(itertools.islice(before, _LOOKED_AT))
-    other = next((one.first for one in seen if _is_possible(store, one, now)), None)
+    looked_at = list(itertools.islice(before, _LOOKED_AT))
+    other = next((earlier.first for earlier in looked_at if _is_possible(store, earlier, now)), None)
     if other is not None:
         return f"; `undo {other.id}`, or u in the journal, takes back one before it: {_named(other)}"
-    none = "nothing" if len(seen) < _LOOKED_AT else f"none of the {_LOOKED_AT}"
-    return f"; {none} before it can be undone either" if seen else ""
+    none = "nothing" if len(looked_at) < _LOOKED_AT else f"none of the {_LOOKED_AT}"
+    return f"; {none} before it can be undone either" if looked_at else ""
 
 
 def newest_possible(store: Store, *, by: str, client: str, now: float) -> str:
     """The id of the newest entry of an operator in a client that undo would take back; nothing where there is none."""
     entries = itertools.islice(journal.in_effect(store.layout, acting.mine(by, client)), _LOOKED_AT + 1)
-    return next((one.first.id for one in entries if _is_possible(store, one, now)), "")
+    return next((entry.first.id for entry in entries if _is_possible(store, entry, now)), "")
 
 
 def _is_possible(store: Store, entry: JournalEntry, now: float) -> bool:
@@ -98,7 +98,7 @@ def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
     """Do again what was undone last, unless something else was done since."""
     entry = _pick(store, iter(journal.undone(store.layout, _whose(by, action_id))), action_id, "redo", by)
     changes = [change for action in entry.actions for change in action.changes]
-    return _apply(store, entry, changes, said="done again", by=by, now=now, redoes=entry.first.id)
+    return _apply(store, entry, changes, outcome="done again", by=by, now=now, redoes=entry.first.id)
 
 
 def _pick(store: Store, entries: Iterator[JournalEntry], action_id: str, verb: str, by: str) -> JournalEntry:
@@ -111,13 +111,15 @@ def _pick(store: Store, entries: Iterator[JournalEntry], action_id: str, verb: s
     known = list(entries)
     if not known:
         raise ActionError(f"there is nothing of yours to {verb}", missing=True)
-    hits = [one for one in known if any(action.id == name for action in one.actions)] or [
-        one for one in known if any(action.id.startswith((name, f"act-{name}")) for action in one.actions)
+    hits = [candidate for candidate in known if any(action.id == name for action in candidate.actions)] or [
+        candidate
+        for candidate in known
+        if any(action.id.startswith((name, f"act-{name}")) for action in candidate.actions)
     ]
     if not hits:
         raise ActionError(f"there is no action {name!r} of yours to {verb}", missing=True)
     if len(hits) > 1:
-        raise ambiguous(name, [one.first.id for one in hits])
+        raise ambiguous(name, [candidate.first.id for candidate in hits])
     return hits[0]
 
 
@@ -136,11 +138,11 @@ def _elsewhere(store: Store, verb: str, by: str) -> str:
 
 
 def _apply(
-    store: Store, entry: JournalEntry, changes: list[Change], *, said: str, by: str, now: float, undoes: str = "",
+    store: Store, entry: JournalEntry, changes: list[Change], *, outcome: str, by: str, now: float, undoes: str = "",
     redoes: str = "",
 ) -> Done:  # fmt: skip
     """Bring everything from each change's `before` to its `after`, after a look at all of them."""
-    summary = f"{said}: {'; '.join(dict.fromkeys(action.summary for action in entry.actions if action.summary))}"
+    summary = f"{outcome}: {'; '.join(dict.fromkeys(action.summary for action in entry.actions if action.summary))}"
     verb = "undo" if undoes else "redo"
     record = edits.new_action(verb, changes, summary=summary, by=by, now=now, apart=True)
     record = msgspec.structs.replace(record, undoes=undoes, redoes=redoes)

@@ -53,7 +53,7 @@ def new(
     """Write work/WU-NNN.md under the next free number, or under `id`. The same `key` makes one."""
     if type not in TYPES:
         raise ActionError(f"type {type!r} is unknown: one of {', '.join(TYPES)}")
-    wanted = WorkUnit(
+    draft = WorkUnit(
         id=ids.check_wu(id.upper()) if id else "",
         title=" ".join(fields.prose(title, "title").split())[:200],
         lane=checks.lane(store.layout, lane) if lane.strip() else "",
@@ -64,21 +64,21 @@ def new(
         body=fields.prose(body, "text") if body else "",
         key=fields.label(key, "key"),
     )
-    made: list[Action] = []
+    actions: list[Action] = []
 
     def begin(units: list[WorkUnit]) -> None:
-        said = f"{units[0].id} made: {units[0].title}"
-        made.append(edits.new_action("wu.new", [made_change(units[0])], summary=said, by=by, now=now))
-        transaction.announce(made[0])
+        summary = f"{units[0].id} made: {units[0].title}"
+        actions.append(edits.new_action("wu.new", [made_change(units[0])], summary=summary, by=by, now=now))
+        transaction.announce(actions[0])
 
     with journal.Transaction(store.layout) as transaction:
         try:
-            unit = work_units.add_units(store.layout, [wanted], begin)[0]
+            unit = work_units.add_units(store.layout, [draft], begin)[0]
         except work_units.KeyTaken as taken:
             return Done(summary=f"{taken.wu_id} was there already under this key", target=taken.wu_id)
         except FileExistsError as error:
             raise ActionError(f"{error}: leave the id out for the next free number") from error
-    return Done(summary=made[0].summary, target=unit.id, action_id=made[0].id)
+    return Done(summary=actions[0].summary, target=unit.id, action_id=actions[0].id)
 
 
 def made_change(unit: WorkUnit) -> Change:
@@ -96,7 +96,7 @@ def must_be_unused(store: Store, wu_id: str) -> None:
 
 def may_be_new(root: files.StrPath, name: str) -> str:
     """The id, unless it is nearly that of a unit there is: ActionError with that one then."""
-    near = tuple(one for one in checks.unit_names(Layout(Path(root))) if is_slip(name, one))
+    near = tuple(known for known in checks.unit_names(Layout(Path(root))) if is_slip(name, known))
     if near:
         hint = f"if it is another one, `wu new TITLE --id {name}` makes it"
         raise ActionError(f"there is no work unit {name}; {hint}", candidates=near[:3], missing=True)
@@ -114,8 +114,8 @@ def is_slip(name: str, known: str) -> bool:
     differ = [at for at, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]]
     if len(first) != len(second) or len(differ) != 2 or differ[1] != differ[0] + 1:
         return False
-    left, right = differ
-    return (first[left], first[right]) == (second[right], second[left])
+    low, high = differ
+    return (first[low], first[high]) == (second[high], second[low])
 
 
 def make_missing(root: files.StrPath, name: str, *, by: str, now: float, client: str = "") -> str:

@@ -89,7 +89,7 @@ def _report(plan: Plan, args: Namespace, summary: str, action_id: str) -> None:
     if args.json:
         document(_facts(plan, args, action_id))
         return
-    table([("block", one.name, one.outcome, f"{len(one.text):,} characters", one.why) for one in plan.blocks])
+    table([("block", one.name, one.outcome, f"{len(one.text):,} characters", one.reason) for one in plan.blocks])
     if plan.all_passages:
         say(f"passages: {plan.new_passages:,} new of {plan.all_passages:,}")
     if plan.session:
@@ -109,7 +109,7 @@ def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, Any]:
         "agent": plan.name, "shape": plan.shape, "dry_run": args.dry_run, "changed": bool(action_id),
         "action_id": action_id,
         "blocks": [
-            {"name": one.name, "label": one.label, "chars": len(one.text), "outcome": one.outcome, "why": one.why}
+            {"name": one.name, "label": one.label, "chars": len(one.text), "outcome": one.outcome, "why": one.reason}
             for one in plan.blocks
         ],
         "passages": {"all": plan.all_passages, "new": plan.new_passages},

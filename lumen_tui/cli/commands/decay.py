@@ -193,7 +193,7 @@ def run_summarize(session: Session, args: Namespace) -> int:
 
 def run_cleanup(session: Session, args: Namespace) -> int:
     try:
-        wanted = cleanup.options(args.ttl, args.session_id)
+        wanted = cleanup.cleanup_options(args.ttl, args.session_id)
     except ValueError as error:
         raise ActionError(str(error)) from error
     if wanted.session_id:
