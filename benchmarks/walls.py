@@ -31,7 +31,7 @@ def measure(folder: Path) -> Iterator[Row]:
     for number, tier in enumerate(sandboxed_command.TIERS):
         what = f"a shell call, sandbox tier {tier}, p50"
         if tier != sandboxed_command.ASK and not results.holds(tier):
-            yield Row("", what, skipped=results.why(tier))
+            yield Row("", what, skipped=results.reason(tier))
             continue
         box = _box(store, f"tsk-{number}", tier)
         yield Row(

@@ -136,7 +136,7 @@ def walls() -> None:
 
     tier = lumen_machine.choice()
     if tier.tier == "ask":
-        pytest.skip(f"no sandbox holds on this machine: {tier.why}")
+        pytest.skip(f"no sandbox holds on this machine: {tier.reason}")
 
 
 @pytest.fixture

@@ -67,10 +67,10 @@ def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[TierTest, ..
 def words(choice: TierChoice) -> str:
     """The tier in a sentence."""
     if choice.tier == tiers.REFUSED:
-        return choice.why
+        return choice.reason
     sentence = {
         "bubblewrap": "commands of workers run in bubblewrap",
         "landlock": "commands of workers run under Landlock",
         "ask": "no sandbox: every command of a worker that may change something asks first",
     }[choice.tier]
-    return sentence + (f" ({choice.why})" if choice.why else "")
+    return sentence + (f" ({choice.reason})" if choice.reason else "")

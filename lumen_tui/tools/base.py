@@ -43,7 +43,7 @@ class ApprovalRequest(Struct, frozen=True):
     summary: str  # the call in a few words, safe and on one line
     arguments: dict[str, Any] = {}
     risk: str = ""  # what could go wrong, in a plain sentence
-    why: str = ""  # the rule that asks
+    reason: str = ""  # the rule that asks
     diff: str = ""  # what a change of a file would do to it
     rule: str = ""  # the narrow rule that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
@@ -106,7 +106,7 @@ class Context:
     begins: Callable[[str], None] = _ignore  # told the tool right before a call that must not be made twice by itself
     ask: Callable[[ApprovalRequest], ApprovalReply] = _nobody  # blocks until a person has decided; raises Stopped
     rules: TaskRules = field(default_factory=TaskRules)
-    kept: TaskMemo = field(default_factory=TaskMemo)
+    memo: TaskMemo = field(default_factory=TaskMemo)
 
     def check(self) -> None:
         """Raise Stopped where the task was asked to end."""

@@ -29,22 +29,22 @@ _HIGH = "The operator marked this tool as risky."
 
 def load(layout: Layout, role: Role) -> dict[str, CustomTool]:
     """The custom tools of a role. BadRules where one of them cannot be used: then the role cannot either."""
-    found = {}
+    tools = {}
     for name in role.custom_tools:
         try:
-            found[name] = custom_tools.load(layout, name)
+            tools[name] = custom_tools.load(layout, name)
         except (BadFile, BadId, files.StoreError, OSError) as error:
             line = getattr(error, "line", 0)
             where = f"custom-tools/{name}.toml" + (f" line {line}" if line else "")
             raise BadRules(f"the custom tool {one_line(name, 60)!r} cannot be used: {where}: {error}") from error
-        if why := _unfit(found[name], role):
-            raise BadRules(f"the custom tool {name!r} cannot be used: {why}")
-    return found
+        if problem := _unfit(tools[name], role):
+            raise BadRules(f"the custom tool {name!r} cannot be used: {problem}")
+    return tools
 
 
 def _unfit(tool: CustomTool, role: Role) -> str:
-    if why := bad_schema(tool.schema):
-        return f"custom-tools/{tool.name}.toml: {why}"
+    if problem := bad_schema(tool.schema):
+        return f"custom-tools/{tool.name}.toml: {problem}"
     if tool.writes and not role.write:
         return f"it changes something, and the role {role.name} has no write = true"
     if tool.network and not role.network:
@@ -52,48 +52,59 @@ def _unfit(tool: CustomTool, role: Role) -> str:
     return ""
 
 
-def as_tool(found: CustomTool, layout: Layout) -> Tool:
+def as_tool(custom: CustomTool, layout: Layout) -> Tool:
     """The tool as the toolbox takes it."""
     return Tool(
-        name=found.name, description=found.description, arguments=None, run=_runner(found, layout),
-        describe=lambda arguments: f"{found.name} {one_line(msgspec.json.encode(arguments).decode(), 160)}",
+        name=custom.name,
+        description=custom.description,
+        arguments=None,
+        run=_runner(custom, layout),
+        describe=lambda arguments: f"{custom.name} {one_line(msgspec.json.encode(arguments).decode(), 160)}",
         target=lambda context, arguments: msgspec.json.encode(arguments, order="deterministic").decode(),
-        risk=(found.risk_text or _HIGH) if found.risk == "high" else "", schema=found.schema,
-    )  # fmt: skip
+        risk=(custom.risk_text or _HIGH) if custom.risk == "high" else "",
+        schema=custom.schema,
+    )
 
 
-def _program(found: CustomTool, layout: Layout) -> list[str]:
-    first, *rest = found.command
+def _program(custom: CustomTool, layout: Layout) -> list[str]:
+    first, *arguments = custom.command
     if first.startswith(("./", "../")):
         first = os.path.normpath(os.path.join(layout.custom_tools, first))
-    return [first, *rest]
+    return [first, *arguments]
 
 
-def _runner(found: CustomTool, layout: Layout) -> Callable[[Context, dict[str, Any]], ToolResult]:
+def _runner(custom: CustomTool, layout: Layout) -> Callable[[Context, dict[str, Any]], ToolResult]:
     def run(context: Context, arguments: dict[str, Any]) -> ToolResult:
-        if found.writes and not context.rules.write:
+        if custom.writes and not context.rules.write:
             raise ToolError("it changes something, and this task may not")
-        if found.network and not context.rules.network:
+        if custom.network and not context.rules.network:
             raise ToolError("it needs the network, and this task may not use it")
         data = msgspec.json.encode(arguments).decode()
         if len(data) > _MOST:
             raise ToolError(f"arguments of {len(data):,} bytes are too many: {_MOST:,} at most")
         cwd = home(context)
-        ran = process.run(
-            context, [[*_program(found, layout), data]], cwd, {**process.environment(context), "PWD": cwd},
-            seconds=found.timeout_seconds, keep=_KEEP, checked=not found.writes,
-        )  # fmt: skip
-        return _result(ran, found.timeout_seconds)
+        result = process.run(
+            context,
+            [[*_program(custom, layout), data]],
+            cwd,
+            {**process.environment(context), "PWD": cwd},
+            seconds=custom.timeout_seconds,
+            keep=_KEEP,
+            checked=not custom.writes,
+        )
+        return _result(result, custom.timeout_seconds)
 
     return run
 
 
-def _result(ran: process.CommandResult, seconds: float) -> ToolResult:
-    text = ran.output.decode("utf-8", "replace")
-    said = notes(ran, seconds)
-    good = ran.exit_code == 0 and not (ran.timed_out or ran.too_much or ran.over)
+def _result(result: process.CommandResult, seconds: float) -> ToolResult:
+    text = result.output.decode("utf-8", "replace")
+    remarks = notes(result, seconds)
+    succeeded = result.exit_code == 0 and not (result.timed_out or result.too_much_output or result.exceeded)
     return ToolResult(
-        text + "".join(f"\n[{note}]" for note in said) or "(no output)", ok=good, truncated=ran.left_out,
-        data={"exit_code": ran.exit_code, "output": text},
-        summary=plural(text.count("\n"), "line") if good else (said or ["failed"])[0],
-    )  # fmt: skip
+        text + "".join(f"\n[{note}]" for note in remarks) or "(no output)",
+        ok=succeeded,
+        truncated=result.left_out,
+        data={"exit_code": result.exit_code, "output": text},
+        summary=plural(text.count("\n"), "line") if succeeded else (remarks or ["failed"])[0],
+    )

@@ -25,26 +25,26 @@ class Outputs:
         """The result redacted, safe and cut to what may still be handed on; says how much was cut, and where it is."""
         whole = self._context.redact(safe(result.text))
         encoded = whole.encode("utf-8", "replace")
-        room = min(MAX_TEXT, self._left)
-        cut = max(0, len(encoded) - room)
+        allowed = min(MAX_TEXT, self._left)
+        cut = max(0, len(encoded) - allowed)
         self._left -= len(encoded) - cut
         if not cut:
             return msgspec.structs.replace(result, text=whole)
-        text = encoded[:room].decode("utf-8", "ignore")
-        text += f"\n[cut: {cut:,} bytes ({size_text(cut)}) left out; {self._where(encoded, room)}]"
+        text = encoded[:allowed].decode("utf-8", "ignore")
+        text += f"\n[cut: {cut:,} bytes ({size_text(cut)}) left out; {self._where(encoded, allowed)}]"
         return msgspec.structs.replace(result, text=text, truncated=result.truncated + cut)
 
     def _where(self, encoded: bytes, shown: int) -> str:
         """Where the rest can be read, once it is there."""
-        kept = self._context.kept
+        memo = self._context.memo
         if not self._left:
             return "the output of this task is used up: write the result"
-        if kept.outputs >= _MOST_FILES or kept.output_bytes + len(encoded) > _MOST_KEPT:
+        if memo.outputs >= _MOST_FILES or memo.output_bytes + len(encoded) > _MOST_KEPT:
             return "ask for less at a time"
-        name = f"{FOLDER}/{kept.outputs + 1}.txt"
+        name = f"{FOLDER}/{memo.outputs + 1}.txt"
         with self._context.guard():
             directories.make_folder(self._context.folder / FOLDER)
             files.replace(self._context.folder / name, encoded)
-        kept.outputs += 1
-        kept.output_bytes += len(encoded)
+        memo.outputs += 1
+        memo.output_bytes += len(encoded)
         return f"the whole is in {name}: read_file it with offset={shown}"

@@ -20,8 +20,8 @@ def bad_schema(schema: Any, at: str = "schema", depth: int = 0) -> str:
         return f"{at} must be a table"
     if depth > _DEEPEST:
         return f"{at} is nested too deep"
-    if strange := [word for word in schema if word not in _TALK and word not in _WORDS and word != "type"]:
-        return f"{at} uses {strange[0]!r}, which is not understood: of type, {', '.join(_WORDS)}"
+    if unknown := [word for word in schema if word not in _TALK and word not in _WORDS and word != "type"]:
+        return f"{at} uses {unknown[0]!r}, which is not understood: of type, {', '.join(_WORDS)}"
     if schema.get("type") not in _TYPES:
         return f"{at}.type must be one of {', '.join(_TYPES)}"
     if depth == 0 and schema["type"] != "object":
@@ -37,8 +37,8 @@ def _bad_words(schema: dict[str, Any], at: str, depth: int) -> Iterator[str]:
     if isinstance(pattern, str) and not _compiles(pattern):
         yield f"{at}.pattern is no regular expression"
     for name, inner in _inner(schema):
-        if why := bad_schema(inner, f"{at}.{name}", depth + 1):
-            yield why
+        if problem := bad_schema(inner, f"{at}.{name}", depth + 1):
+            yield problem
 
 
 def _inner(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -112,8 +112,8 @@ def _fields(schema: dict[str, Any], value: Any, at: str) -> str:
     known = schema.get("properties", {})
     if missing := [name for name in schema.get("required", ()) if name not in value]:
         return f"{missing[0]} is missing"
-    if not schema.get("additionalProperties", False) and (strange := [name for name in value if name not in known]):
-        return f"{strange[0]!r} is unknown"
+    if not schema.get("additionalProperties", False) and (unknown := [name for name in value if name not in known]):
+        return f"{unknown[0]!r} is unknown"
     parts = (misfit(known[name], part, f"{at}.{name}".lstrip(".")) for name, part in value.items() if name in known)
     return next(filter(None, parts), "")
 

@@ -46,11 +46,33 @@ from lumen_tui.tools.shell.tool import SHELL
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
-        READ_FILE, LIST_DIR, FIND, GREP, DISK_USAGE, SHELL, SHELL_START, SHELL_OUTPUT, SHELL_STOP, WRITE_FILE,
-        EDIT_FILE, APPLY_PATCH, WEB_FETCH, MEMORY_SEARCH, RECALL, REMEMBER, READ_SIGNALS, WRITE_RESULT, SIGNAL,
-        DISCOVER, BLOCK_APPEND, BLOCK_REPLACE, BLOCK_RETHINK, RELAY_READ, RELAY_SUBMIT,
+        READ_FILE,
+        LIST_DIR,
+        FIND,
+        GREP,
+        DISK_USAGE,
+        SHELL,
+        SHELL_START,
+        SHELL_OUTPUT,
+        SHELL_STOP,
+        WRITE_FILE,
+        EDIT_FILE,
+        APPLY_PATCH,
+        WEB_FETCH,
+        MEMORY_SEARCH,
+        RECALL,
+        REMEMBER,
+        READ_SIGNALS,
+        WRITE_RESULT,
+        SIGNAL,
+        DISCOVER,
+        BLOCK_APPEND,
+        BLOCK_REPLACE,
+        BLOCK_RETHINK,
+        RELAY_READ,
+        RELAY_SUBMIT,
     )
-}  # fmt: skip
+}
 _MOST_REFUSED = 8  # calls in a row that are refused before they are made
 _REMEMBERED = 32  # calls of which is known what they gave
 
@@ -80,18 +102,22 @@ class Toolbox:
 
     def __init__(self, role: Role, spec: Spec, context: Context, before: tuple[str, ...] = ()) -> None:
         self._config = _settings(context)
-        own = custom.load(context.store.layout, role)
-        made = {name: custom.as_tool(one, context.store.layout) for name, one in own.items()}
-        self._tools: dict[str, Tool] = {**tools_of(role.name, TOOLS), **made}
+        declared = custom.load(context.store.layout, role)
+        custom_tools = {
+            name: custom.as_tool(tool_declaration, context.store.layout) for name, tool_declaration in declared.items()
+        }
+        self._tools: dict[str, Tool] = {**tools_of(role.name, TOOLS), **custom_tools}
         rules = derive(role, spec, self._config)
-        extra: tuple[ToolRule, ...] = tuple(rule for one in own.values() for rule in one.rules)
+        extra: tuple[ToolRule, ...] = tuple(
+            rule for tool_declaration in declared.values() for rule in tool_declaration.rules
+        )
         hidden = secrets.existing(context.environ.get("HOME", ""), self._config.sandbox.hidden)
         self.rules: TaskRules = check(
             msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *extra), hidden=tuple(hidden))
         )
         self._context = dataclasses.replace(context, rules=self.rules)
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
-        self._past = CallHistory(made=before)
+        self._past = CallHistory(called=before)
         self._refused = 0
         self.mark = fence.new_mark()
 
@@ -101,7 +127,7 @@ class Toolbox:
         return self._past.steps
 
     @property
-    def over(self) -> str:
+    def ended_by_tool(self) -> str:
         """The tool that ended the task by a rule, where one did: nothing more is to be called."""
         return ended_by(self.rules, self._past)
 
@@ -117,8 +143,9 @@ class Toolbox:
         """What the task may use."""
         return [
             Declaration(tool.name, tool.description, tool.schema or schema_of(tool.arguments))
-            for name, tool in self._tools.items() if name in self.rules.tools
-        ]  # fmt: skip
+            for name, tool in self._tools.items()
+            if name in self.rules.tools
+        ]
 
     def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
         """A call in a few words; safe, on one line."""
@@ -139,11 +166,11 @@ class Toolbox:
         self._context.check()
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
-            asked, ask = self._admit(name, arguments)
+            requested, ask = self._admit(name, arguments)
         except (ToolError, StoreError, OSError) as error:
             return self._refuse(error)
         self._refused = 0
-        return self._carry_out(asked, ask)
+        return self._carry_out(requested, ask)
 
     def permit(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Whether a back end may make this call by itself; it counts as one. Blocks where a person is asked.
@@ -153,12 +180,12 @@ class Toolbox:
         self._context.check()
         self._past = msgspec.structs.replace(self._past, steps=self._past.steps + 1)
         try:
-            asked, _ = self._admit(name, arguments)
-            foreign_calls.check(self._context, asked)
+            requested, _ = self._admit(name, arguments)
+            foreign_calls.check(self._context, requested)
         except (ToolError, StoreError, OSError) as error:
             return self._refuse(error)
         self._refused = 0
-        self._note(asked, ToolResult(f"not seen: step {self._past.steps}"))
+        self._note(requested, ToolResult(f"not seen: step {self._past.steps}"))
         return ToolResult("")
 
     def _refuse(self, error: Exception) -> ToolResult:
@@ -180,83 +207,93 @@ class Toolbox:
         if tool is None or name not in self.rules.tools:
             allowed = ", ".join(tool for tool in self._tools if tool in self.rules.tools) or "none"
             raise ToolError(f"the tool {one_line(name, 60)!r} is not among those of this task: {allowed}")
-        asked = calls.understand(self._context, tool, arguments)
-        found = verdict(self.rules, asked.call, self._past)
-        if found.say == "deny":
-            raise ToolError(found.reason)
-        ask = self._asker(asked)
-        if found.say == "ask":
-            self._get_word(asked, found.reason, ask)
-            asked = msgspec.structs.replace(asked, allowed_once=True)
-        return asked, ask
+        requested = calls.understand(self._context, tool, arguments)
+        judged = verdict(self.rules, requested.call, self._past)
+        if judged.decision == "deny":
+            raise ToolError(judged.reason)
+        ask = self._asker(requested)
+        if judged.decision == "ask":
+            self._get_word(requested, judged.reason, ask)
+            requested = msgspec.structs.replace(requested, allowed_once=True)
+        return requested, ask
 
-    def _get_word(self, asked: RequestedCall, why: str, ask: Callable[[ApprovalRequest], ApprovalReply]) -> None:
+    def _get_word(self, requested: RequestedCall, reason: str, ask: Callable[[ApprovalRequest], ApprovalReply]) -> None:
         """Ask a person. What was shown must still be what would happen when the answer comes."""
-        diff = asked.tool.preview(self._context, asked.arguments)
-        answer = ask(ApprovalRequest(tool=asked.tool.name, summary="", why=why, diff=diff))
-        if not answer.allowed:
-            by = f" by {one_line(answer.by, 60)}" if answer.by else ""
-            raise ToolError(f"refused{by}: {answer.reason or 'no reason was given'}")
-        if asked.tool.preview(self._context, asked.arguments) != diff:
+        diff = requested.tool.preview(self._context, requested.arguments)
+        reply = ask(ApprovalRequest(tool=requested.tool.name, summary="", reason=reason, diff=diff))
+        if not reply.allowed:
+            by = f" by {one_line(reply.by, 60)}" if reply.by else ""
+            raise ToolError(f"refused{by}: {reply.reason or 'no reason was given'}")
+        if requested.tool.preview(self._context, requested.arguments) != diff:
             raise ToolError("what would be changed has changed while a person was asked: look at it and call again")
 
-    def _asker(self, asked: RequestedCall) -> Callable[[ApprovalRequest], ApprovalReply]:
+    def _asker(self, requested: RequestedCall) -> Callable[[ApprovalRequest], ApprovalReply]:
         """Asks about one call, once: the rules, what holds the command and the tool itself share the answer."""
-        answers: list[ApprovalReply] = []
+        replies: list[ApprovalReply] = []
 
         def ask(request: ApprovalRequest) -> ApprovalReply:
-            if not answers:
-                bare = request.unsandboxed or _is_unsandboxed(self._context, asked)
-                found = self._always(asked, unsandboxed=bare)
-                answers.append(found or self._context.ask(self._request(asked, request, unsandboxed=bare)))
-            return answers[0]
+            if not replies:
+                unsandboxed = request.unsandboxed or _is_unsandboxed(self._context, requested)
+                saved_reply = self._always(requested, unsandboxed=unsandboxed)
+                replies.append(
+                    saved_reply or self._context.ask(self._request(requested, request, unsandboxed=unsandboxed))
+                )
+            return replies[0]
 
         return ask
 
-    def _always(self, asked: RequestedCall, *, unsandboxed: bool) -> ApprovalReply | None:
+    def _always(self, requested: RequestedCall, *, unsandboxed: bool) -> ApprovalReply | None:
         """The yes of a rule that a person saved, perhaps a moment ago."""
         rules = msgspec.structs.replace(self.rules, allows=_settings(self._context).allow)
-        rule = allowing(rules, asked.call, unsandboxed=unsandboxed)
+        rule = allowing(rules, requested.call, unsandboxed=unsandboxed)
         return ApprovalReply(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
 
-    def _request(self, asked: RequestedCall, request: ApprovalRequest, *, unsandboxed: bool) -> ApprovalRequest:
+    def _request(self, requested: RequestedCall, request: ApprovalRequest, *, unsandboxed: bool) -> ApprovalRequest:
         """The whole question: what the asking part knows, and what is known of every call. ToolError for none."""
-        if hides(msgspec.json.encode(asked.canonical).decode()):
+        if hides(msgspec.json.encode(requested.canonical).decode()):
             raise ToolError(UNSEEN)
-        summary = one_line(self._context.redact(asked.tool.describe(asked.arguments)), 300)
-        risk = request.risk or (admission.UNSANDBOXED_RISK if unsandboxed else asked.tool.risk)
-        if why := moving(asked.call.tool, asked.call.target):
-            risk = f"{risk} {why}."
+        summary = one_line(self._context.redact(requested.tool.describe(requested.arguments)), 300)
+        risk = request.risk or (admission.UNSANDBOXED_RISK if unsandboxed else requested.tool.risk)
+        if warning := moving(requested.call.tool, requested.call.target):
+            risk = f"{risk} {warning}."
         return msgspec.structs.replace(
-            request, tool=asked.tool.name, summary=summary, arguments=asked.canonical, folder=asked.call.folder,
-            risk=risk, unsandboxed=unsandboxed, rule=calls.narrow_rule(asked.call, unsandboxed=unsandboxed),
-        )  # fmt: skip
+            request,
+            tool=requested.tool.name,
+            summary=summary,
+            arguments=requested.canonical,
+            folder=requested.call.folder,
+            risk=risk,
+            unsandboxed=unsandboxed,
+            rule=calls.narrow_rule(requested.call, unsandboxed=unsandboxed),
+        )
 
-    def _carry_out(self, asked: RequestedCall, ask: Callable[[ApprovalRequest], ApprovalReply]) -> ToolResult:
-        name, context = asked.tool.name, dataclasses.replace(self._context, ask=ask)
+    def _carry_out(self, requested: RequestedCall, ask: Callable[[ApprovalRequest], ApprovalReply]) -> ToolResult:
+        name, context = requested.tool.name, dataclasses.replace(self._context, ask=ask)
         try:
-            if asked.allowed_once or "write" in asked.call.groups:
+            if requested.allowed_once or "write" in requested.call.groups:
                 context.begins(name)
-            result = self._outputs.limit(asked.tool.run(context, asked.arguments))
+            result = self._outputs.limit(requested.tool.run(context, requested.arguments))
             result = msgspec.structs.replace(result, material=name not in fence.OWN_WORDS)
         except (ToolError, StoreError, OSError) as error:
             result = self._failed(error)
-        self._note(asked, result)
+        self._note(requested, result)
         return result
 
-    def _note(self, asked: RequestedCall, result: ToolResult) -> None:
-        past, name = self._past, asked.tool.name
-        told = f"{result.text}\0{result.summary}"  # of a long text only the summary may say what is new
-        gave = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+    def _note(self, requested: RequestedCall, result: ToolResult) -> None:
+        past, name = self._past, requested.tool.name
+        output = f"{result.text}\0{result.summary}"  # of a long text only the summary may say what is new
+        output_hash = hashlib.sha256(output.encode("utf-8", "replace")).hexdigest()
         self._past = msgspec.structs.replace(
-            past, made=(*past.made, name), good=(*past.good, name) if result.ok else past.good,
-            seen=(*past.seen, (asked.call.hash, gave))[-_REMEMBERED:],
-        )  # fmt: skip
+            past,
+            called=(*past.called, name),
+            succeeded=(*past.succeeded, name) if result.ok else past.succeeded,
+            recent=(*past.recent, (requested.call.hash, output_hash))[-_REMEMBERED:],
+        )
 
 
-def _is_unsandboxed(context: Context, asked: RequestedCall) -> bool:
+def _is_unsandboxed(context: Context, requested: RequestedCall) -> bool:
     """Whether the call is a command around which no sandbox would stand."""
-    return "shell:any" in asked.call.groups and admission.choose_tier(context).tier == ASK
+    return "shell:any" in requested.call.groups and admission.choose_tier(context).tier == ASK
 
 
 def _settings(context: Context) -> Config:

@@ -45,7 +45,7 @@ class ApprovalClient:
         """
         call = call_hash(request.tool, request.arguments)
         outdated: set[str] = set()
-        asked = request.why
+        asked = request.reason
         while True:
             with self._world.stopper.untimed():
                 approval = self._open(request, call, outdated)
@@ -57,7 +57,7 @@ class ApprovalClient:
             outdated.add(approval.id)
             reason = f"{one_line(changed[0], 200)} was changed after it was asked and allowed"
             self._events.event("note", f"not begun: {reason}; asks again")
-            request = msgspec.structs.replace(request, why=f"{reason}: look at it again. {asked}")
+            request = msgspec.structs.replace(request, reason=f"{reason}: look at it again. {asked}")
 
     def _open(self, request: ApprovalRequest, call: str, outdated: set[str]) -> Approval:
         """The question on file: one that still counts from an earlier attempt and is not outdated, else a new one."""
@@ -100,7 +100,7 @@ class ApprovalClient:
             arguments=redact_value(request.arguments, redact),
             summary=brief(redact(request.summary), _SUMMARY),
             risk=safe(redact(request.risk)),
-            why=safe(request.why),
+            why=safe(request.reason),
             said=one_line(redact(self._events.said), _SAID),
             diff=safe(redact(request.diff)),
             rule=request.rule if redact(request.rule) == request.rule else "",

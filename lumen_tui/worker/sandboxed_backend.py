@@ -57,7 +57,7 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
     except (ToolError, OSError) as error:
         raise ProviderError(str(error)) from error
     if tier_choice.tier == REFUSED:
-        raise ProviderError(tier_choice.why)
+        raise ProviderError(tier_choice.reason)
     context.progress(f"{os.path.basename(argv[0])} runs {_told(tier_choice.tier)}")
     try:
         if context.rules.write:
@@ -99,6 +99,6 @@ def _walls(context: Context, cwd: str, program: str, own: str) -> Policy:
         network=True,
         caps=caps,
         writable=(*base.writable, own),
-        kept=(*base.kept, os.path.dirname(os.path.realpath(program))),
+        protected=(*base.protected, os.path.dirname(os.path.realpath(program))),
         hidden=tuple(path for path in base.hidden if not is_below(own, path) and not is_below(path, own)),
     )

@@ -24,7 +24,9 @@ from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.stopping import Stopper
 from lumen_tui.worker.world import World
 
-CALL = ApprovalRequest(tool="shell", summary="make", arguments={"command": "make hunter2hunter2"}, rule="make", why="w")
+CALL = ApprovalRequest(
+    tool="shell", summary="make", arguments={"command": "make hunter2hunter2"}, rule="make", reason="w"
+)
 
 
 class Waiting:

@@ -36,7 +36,7 @@ def box(memory: Memory) -> Box:
             redact=redactor({}), environ={"PATH": os.environ["PATH"], "HOME": str(memory.layout.root)},
             **more,
         )  # fmt: skip
-        context.kept.web.update(web)
+        context.memo.web.update(web)
         return Toolbox(who, spec, context)
 
     return make

@@ -36,7 +36,7 @@ def test_a_misspelt_floor_lets_no_command_run(tmp_path: Path, line: str) -> None
     config, said = settings(tmp_path, f"[sandbox]\n{line}\n[sandbox.x]\n")
     assert any("no command of a worker is run until it is mended" in text for text in said)
     choice = choose(config.sandbox, SelfTestResults("", (selftest.TierTest("bubblewrap", True),)))
-    assert (choice.tier, "cannot be read" in choice.why) == (REFUSED, True)
+    assert (choice.tier, "cannot be read" in choice.reason) == (REFUSED, True)
 
 
 def closed(config: Config) -> set[str]:

@@ -180,7 +180,7 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path, results: tiers.SelfT
         holding = [tier for tier in lumen_machine.TIERS if results.holds(tier)]
         tier = lumen_sweeps.drawn(holding or lumen_machine.TIERS, request.node.name)
     if not results.holds(tier):
-        pytest.skip(f"{tier}: {results.why(tier)}")
+        pytest.skip(f"{tier}: {results.reason(tier)}")
     yield from make_machine(tmp_path, tier, results)
 
 

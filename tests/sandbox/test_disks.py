@@ -144,12 +144,12 @@ def test_what_comes_after_a_count_is_counted_as_soon_as_it_may_be_too_much(tmp_p
         left[0] -= own + others
 
     make(own=40, others=100)
-    assert {watched.over(used, ()) for _ in range(20)} == {""}
+    assert {watched.exceeded(used, ()) for _ in range(20)} == {""}
     before = next(ticks)
-    assert {watched.over(used, ()) for _ in range(20)} == {""}
+    assert {watched.exceeded(used, ()) for _ in range(20)} == {""}
     assert next(ticks) - before < 60, "it was counted again"
     make(own=61, others=0)
-    assert [why for _ in range(10) if (why := watched.over(used, ()))]
+    assert [why for _ in range(10) if (why := watched.exceeded(used, ()))]
 
 
 def test_it_counts_on_by_a_clock_that_was_put_back(tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ def alive(mark: str, session: int) -> list[str]:
 @pytest.mark.parametrize("tier", ["bubblewrap", "landlock", "ask"])
 def test_nothing_lives_on_once_its_worker_was_killed(tier, results, tmp_path):
     if tier != "ask" and not results.holds(tier):
-        pytest.skip(f"{tier}: {results.why(tier)}")
+        pytest.skip(f"{tier}: {results.reason(tier)}")
     mark = str(time.monotonic_ns())[-9:]
     script = Path(__file__).with_name("killed_in_the_middle.py")
     words = [sys.executable, str(script), tier, str(tmp_path), mark]

@@ -56,7 +56,7 @@ def launched(script: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(autouse=True)
 def _kernel(results):
     if not results.holds("landlock"):
-        pytest.skip(f"landlock: {results.why('landlock')}")
+        pytest.skip(f"landlock: {results.reason('landlock')}")
 
 
 def test_a_term_waits_until_signals_are_kept_in():

@@ -33,14 +33,14 @@ libc.prctl(38, 1, 0, 0, 0)
 set_to = libc.syscall(@seccomp@, 1, 0 if numbers else 8, head)
 assert set_to >= 0, "no filter"
 found = selftest.test("landlock", Path(sys.argv[1]), os.environ["PATH"])
-print(found.holds, found.why)
+print(found.holds, found.reason)
 """
 
 
 @pytest.fixture(autouse=True)
 def _kernel(results):
     if not results.holds("landlock"):
-        pytest.skip(f"landlock: {results.why('landlock')}")
+        pytest.skip(f"landlock: {results.reason('landlock')}")
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,14 @@ from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 BOTH = SelfTestResults("here", (selftest.TierTest("bubblewrap", holds=True), selftest.TierTest("landlock", holds=True)))
 WEAK = SelfTestResults(
     "here",
-    (selftest.TierTest("bubblewrap", holds=False, why="not installed"), selftest.TierTest("landlock", holds=True)),
+    (selftest.TierTest("bubblewrap", holds=False, reason="not installed"), selftest.TierTest("landlock", holds=True)),
 )
 NONE = SelfTestResults(
-    "here", (selftest.TierTest("bubblewrap", holds=False, why="a"), selftest.TierTest("landlock", holds=False, why="b"))
+    "here",
+    (
+        selftest.TierTest("bubblewrap", holds=False, reason="a"),
+        selftest.TierTest("landlock", holds=False, reason="b"),
+    ),
 )
 
 
@@ -45,9 +49,9 @@ def test_the_tier_in_force_is_never_weaker_than_what_was_asked_for(settings, res
     assert found.tier == tier
     assert words(found)
     if tier == REFUSED:
-        assert "no command is run" in found.why
+        assert "no command is run" in found.reason
     if results is WEAK and tier == "landlock" and not settings:
-        assert "not installed" in found.why, "a weaker tier says why it is in force"
+        assert "not installed" in found.reason, "a weaker tier says why it is in force"
 
 
 def fake_bwrap(folder: Path, script: str) -> str:
@@ -80,22 +84,22 @@ exec "$@"
 def test_a_bubblewrap_that_does_not_hold_is_found_out(tmp_path, script, why):
     found = selftest.test("bubblewrap", tmp_path / "index", fake_bwrap(tmp_path / "bin", script))
     assert not found.holds
-    assert why in found.why
+    assert why in found.reason
     if script == NO_WALLS:
         for attempt in ("connect to a TCP port", "socket of a service", "a pair of sockets", "make a setuid program"):
-            assert attempt in found.why
+            assert attempt in found.reason
         assert sorted(os.listdir(tmp_path / "index" / "sandbox-test" / "inside")) == []
-        assert "write outside" in found.why
+        assert "write outside" in found.reason
 
 
 def test_what_the_test_tries(results):
     for one in results.tested:
-        assert one.holds or one.why
+        assert one.holds or one.reason
         assert len(one.tried) >= 14 or not one.holds
 
 
 def test_no_bubblewrap_names_the_package(tmp_path):
-    assert "package `bubblewrap`" in selftest.test("bubblewrap", tmp_path, str(tmp_path)).why
+    assert "package `bubblewrap`" in selftest.test("bubblewrap", tmp_path, str(tmp_path)).reason
 
 
 def test_one_that_stops_working_later_runs_nothing(machine):

@@ -47,7 +47,7 @@ def test_what_is_recalled_was_used(make_box, remembered):
 def test_a_note_says_whose_word_it_is(make_box, state):
     box = make_box()
     box.call("remember", {"text": "host seven has 4 disks", "tags": ["disk"]})
-    box._context.kept.web.add("example.org")
+    box._context.memo.web.add("example.org")
     box.call("remember", {"text": "a page says so"})
     box.call("discover", {"title": "a page says that too"})
     found = [json.loads(line)["metadata"] for line in state.nodes.lines()]
@@ -108,7 +108,7 @@ def test_it_ends_with_the_task_and_there_are_not_many(builder):
     for _ in range(4):
         assert builder.call("shell_start", {"command": "sleep 600"}).ok
     assert "4 commands run already" in builder.call("shell_start", {"command": "sleep 600"}).text
-    jobs = list(builder._context.kept.running.values())
+    jobs = list(builder._context.memo.running.values())
     builder.close()
     assert [job.exit_code is not None for job in jobs] == [True] * 4
 

@@ -20,15 +20,19 @@ PUSH = ToolRule("requires_approval", "shell", pattern="git push*")
 ALWAYS = AllowRule("shell", "builder", "git push origin main", by="ann")
 
 
-def said(call: str, *rules: ToolRule, target: str = "", made: str = "", good: str | None = None, **more: object) -> str:
-    """The verdict as `say: reason`."""
+def said(
+    call: str, *rules: ToolRule, target: str = "", called: str = "", succeeded: str | None = None, **more: object
+) -> str:
+    """The verdict as `decision: reason`."""
     given = {name: more.pop(name) for name in ("asks", "allows", "max_steps") if name in more}
     known = TaskRules(tools=TOOLS, role="builder", tool_rules=rules, **given)  # type: ignore[arg-type]
     past = CallHistory(
-        made=tuple(made.split()), good=tuple((made if good is None else good).split()), steps=int(more.pop("steps", 1))
+        called=tuple(called.split()),
+        succeeded=tuple((called if succeeded is None else succeeded).split()),
+        steps=int(more.pop("steps", 1)),
     )
     found = verdict(known, PolicyCall(call, target=target, **more), past)  # type: ignore[arg-type]
-    return f"{found.say}: {found.reason}"
+    return f"{found.decision}: {found.reason}"
 
 
 @pytest.mark.parametrize(
@@ -38,18 +42,21 @@ def said(call: str, *rules: ToolRule, target: str = "", made: str = "", good: st
         (said("find"), "allow: "),
         (said("grep", FIND_FIRST), "deny: find comes first in this task"),
         (said("find", FIND_FIRST), "allow: "),
-        (said("grep", FIND_FIRST, made="find"), "allow: "),
-        (said("grep", FIND_FIRST, made="find", good=""), "deny: find comes first"),  # it was tried and failed
-        (said("shell", TWICE, made="shell"), "allow: "),
-        (said("shell", TWICE, made="shell shell", good="shell"), "deny: shell may be called 2 times in this task, and"),
-        (said("grep", THEN, made="web_fetch"), "deny: after web_fetch comes only discover"),
-        (said("discover", THEN, made="web_fetch"), "allow: "),
-        (said("grep", THEN, made="web_fetch discover"), "allow: "),
+        (said("grep", FIND_FIRST, called="find"), "allow: "),
+        (said("grep", FIND_FIRST, called="find", succeeded=""), "deny: find comes first"),  # it was tried and failed
+        (said("shell", TWICE, called="shell"), "allow: "),
+        (
+            said("shell", TWICE, called="shell shell", succeeded="shell"),
+            "deny: shell may be called 2 times in this task, and",
+        ),
+        (said("grep", THEN, called="web_fetch"), "deny: after web_fetch comes only discover"),
+        (said("discover", THEN, called="web_fetch"), "allow: "),
+        (said("grep", THEN, called="web_fetch discover"), "allow: "),
         (said("write_result", NEEDED), "deny: discover is needed before write_result"),
         (said("grep", NEEDED), "allow: "),
-        (said("write_result", NEEDED, made="discover"), "allow: "),
-        (said("grep", LAST, made="discover"), "deny: discover was the last call of this task"),
-        (said("grep", LAST, made="discover", good=""), "allow: "),
+        (said("write_result", NEEDED, called="discover"), "allow: "),
+        (said("grep", LAST, called="discover"), "deny: discover was the last call of this task"),
+        (said("grep", LAST, called="discover", succeeded=""), "allow: "),
         (said("shell", NO_RM, target="rm -rf build"), "deny: shell on rm * is refused by a rule of this task (nothing"),
         (said("shell", NO_RM, target="ls"), "allow: "),
         (said("shell", ToolRule("deny", "*")), "deny: shell is refused"),
@@ -79,7 +86,7 @@ def test_the_table(result: str, expected: str) -> None:
 
 
 def test_everything_is_refused_where_nothing_is_given() -> None:
-    assert verdict(TaskRules(), PolicyCall("find")).say == "deny"
+    assert verdict(TaskRules(), PolicyCall("find")).decision == "deny"
 
 
 @pytest.mark.parametrize(
@@ -91,20 +98,20 @@ def test_everything_is_refused_where_nothing_is_given() -> None:
 )  # fmt: skip
 def test_calls_that_go_round_in_circles_are_refused(seen: str, coming: str, refused: bool) -> None:
     rules = TaskRules(tools=TOOLS)
-    past = CallHistory(seen=tuple((one, f"answer {one}") for one in seen))
-    assert (verdict(rules, PolicyCall("grep", hash=coming), past).say == "deny") is refused
+    past = CallHistory(recent=tuple((one, f"answer {one}") for one in seen))
+    assert (verdict(rules, PolicyCall("grep", hash=coming), past).decision == "deny") is refused
 
 
 def test_the_same_call_with_new_answers_is_no_circle() -> None:
-    past = CallHistory(seen=tuple(("a", f"answer {number}") for number in range(20)))
-    assert verdict(TaskRules(tools=TOOLS), PolicyCall("shell", hash="a"), past).say == "allow"
+    past = CallHistory(recent=tuple(("a", f"answer {number}") for number in range(20)))
+    assert verdict(TaskRules(tools=TOOLS), PolicyCall("shell", hash="a"), past).decision == "allow"
 
 
 def test_the_end_is_known() -> None:
     rules = TaskRules(tools=TOOLS, tool_rules=(NEEDED, LAST, ToolRule("required_before_exit", "find")))
     assert unmet(rules, CallHistory()) == "discover is needed before the end and find is needed before the end"
-    assert unmet(rules, CallHistory(good=("find", "discover"))) == ""
-    assert ended_by(rules, CallHistory(good=("find", "discover"))) == "discover"
+    assert unmet(rules, CallHistory(succeeded=("find", "discover"))) == ""
+    assert ended_by(rules, CallHistory(succeeded=("find", "discover"))) == "discover"
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[Ti
 
 def _tries(one: TierTest) -> Iterator[tuple[str, ...]]:
     """A tier's test: the verdict, and each thing that was tried from inside."""
-    yield one.tier, "holds" if one.holds else "does not hold", one.why
+    yield one.tier, "holds" if one.holds else "does not hold", one.reason
     for name in one.tried:
         yield "", "got through" if name in one.through else "held", name
 

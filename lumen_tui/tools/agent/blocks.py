@@ -82,23 +82,23 @@ def _clean(context: Context, text: str) -> str:
     return context.redact(safe(text))
 
 
-def _make(context: Context, arguments: Arguments, how: str, base: int | None = None) -> ToolResult:
+def _make(context: Context, arguments: Arguments, action: str, base: int | None = None) -> ToolResult:
     """Write, once a loop for the main agent. A refusal may quote what others wrote, and so is no error of ours."""
     name = _name(arguments.block)
 
     def act(key: str, earlier: list[Act]) -> str:
         def decide(before: Block) -> Write:
-            return _write(context, before, _edited(context, arguments, before), how, key)
+            return _write(context, before, _edited(context, arguments, before), action, key)
 
         _, step = blocks.write(context.store.layout, name, decide, now=context.now(), base=base)
         return f"{name}:{step.step}"
 
     try:
         if context.role.name == ROLE:
-            return once(context, "block", arguments, f"{how} {name}", act)
+            return once(context, "block", arguments, f"{action} {name}", act)
         with context.guard():
-            made = act("", [])
-        return ToolResult(f"block {made} recorded", data={"id": made}, summary=made)
+            block_step = act("", [])
+        return ToolResult(f"block {block_step} recorded", data={"id": block_step}, summary=block_step)
     except BadEdit as error:
         return ToolResult(context.redact(safe(str(error))), ok=False, summary="refused")
 
@@ -113,30 +113,48 @@ def _name(text: str) -> str:
 def _write(context: Context, before: Block, text: str, how: str, key: str) -> Write:
     if not before.at and before.name not in STANDARD:
         raise ToolError(f"there is no block {before.name}: a person makes new ones")
-    hosts = sorted(context.kept.web)
+    hosts = sorted(context.memo.web)
     own = "untrusted" if hosts else "agent" if context.role.name == ROLE else "worker"
     read = f", read from {', '.join(hosts[:5])}" if hosts else ""
     by = agent_name(context) if context.role.name == ROLE else context.role.name
     return Write(
-        text, before.fields, ids.check_label(one_line(by, 100), _NOBODY), how,
+        text,
+        before.fields,
+        ids.check_label(one_line(by, 100), _NOBODY),
+        how,
         weaker(before.trust, own) if before.text.strip() else own,
-        source=one_line(f"{context.spec.id}{read}", 300), key=key, person=False,
-    )  # fmt: skip
+        source=one_line(f"{context.spec.id}{read}", 300),
+        key=key,
+        person=False,
+    )
 
 
 BLOCK_APPEND = Tool(
-    "block_append", "Add to a memory block, on a line of its own. Blocks stand in the briefing of every loop: only "
-    "what each loop needs belongs there.", AppendArguments, block_append,
-    lambda a: f"block_append {a.block}: {a.text}", preview=preview, risk=_RISK,
-)  # fmt: skip
+    "block_append",
+    "Add to a memory block, on a line of its own. Blocks stand in the briefing of every loop: only "
+    "what each loop needs belongs there.",
+    AppendArguments,
+    block_append,
+    lambda a: f"block_append {a.block}: {a.text}",
+    preview=preview,
+    risk=_RISK,
+)
 BLOCK_REPLACE = Tool(
-    "block_replace", "Replace words in a memory block. They must stand there exactly once.", ReplaceArguments,
-    block_replace, lambda a: f"block_replace {a.block}: {a.old} by {a.new}",
-    preview=preview, risk=_RISK,
-)  # fmt: skip
+    "block_replace",
+    "Replace words in a memory block. They must stand there exactly once.",
+    ReplaceArguments,
+    block_replace,
+    lambda a: f"block_replace {a.block}: {a.old} by {a.new}",
+    preview=preview,
+    risk=_RISK,
+)
 BLOCK_RETHINK = Tool(
-    "block_rethink", "Write a memory block anew as a whole, within its limit. Refused where somebody wrote it since "
-    "the step that you read.", RethinkArguments, block_rethink,
+    "block_rethink",
+    "Write a memory block anew as a whole, within its limit. Refused where somebody wrote it since "
+    "the step that you read.",
+    RethinkArguments,
+    block_rethink,
     lambda a: f"block_rethink {a.block}, {len(a.text):,} characters",
-    preview=preview, risk=_RISK,
-)  # fmt: skip
+    preview=preview,
+    risk=_RISK,
+)

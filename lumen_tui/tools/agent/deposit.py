@@ -41,10 +41,11 @@ class DepositArguments(Struct, frozen=True, forbid_unknown_fields=True):
     wake_state: Annotated[
         str,
         Meta(
-            min_length=1, max_length=MOST_WAKE,
+            min_length=1,
+            max_length=MOST_WAKE,
             description="Markdown: what you need to know when you wake next, without memory of this loop",
         ),
-    ]  # fmt: skip
+    ]
     made: Annotated[_Made, Meta(description="what this loop made")] = ()
     decided: Annotated[_Lines, Meta(description="what was decided")] = ()
     abandoned: Annotated[_Left, Meta(description="what was begun or asked for and is given up, and why")] = ()
@@ -64,25 +65,27 @@ def sleep(context: Context, arguments: SleepArguments) -> ToolResult:
     nap = Nap(seconds=arguments.seconds, reason=context.redact(one_line(arguments.reason)))
     with context.guard():
         files.replace(context.folder / SLEEP_FILE, msgspec.json.encode(nap))
-    said = times.span(arguments.seconds)
-    return ToolResult(f"noted: {said}, unless something urgent or one of your tasks wakes you", summary=said)
+    span = times.span(arguments.seconds)
+    return ToolResult(f"noted: {span}, unless something urgent or one of your tasks wakes you", summary=span)
 
 
 def deposit(context: Context, arguments: DepositArguments) -> ToolResult:
-    def words(text: str) -> str:
+    def clean(text: str) -> str:
         return context.redact(one_line(text))
 
-    def left(entries: tuple[LeftOutArguments, ...]) -> tuple[LeftOut, ...]:
-        return tuple(LeftOut(words(one.what), words(one.why)) for one in entries)
+    def left_out(entries: tuple[LeftOutArguments, ...]) -> tuple[LeftOut, ...]:
+        return tuple(LeftOut(clean(entry.what), clean(entry.why)) for entry in entries)
 
     record = Deposit(
-        made=tuple(Artifact(words(one.kind), words(one.path), words(one.title)) for one in arguments.made),
-        decided=tuple(map(words, arguments.decided)), abandoned=left(arguments.abandoned),
-        decided_against=left(arguments.decided_against), next=tuple(map(words, arguments.next)),
-        constraints=tuple(map(words, arguments.constraints)),
-        health=Health(arguments.health, words(arguments.health_note)),
+        made=tuple(Artifact(clean(entry.kind), clean(entry.path), clean(entry.title)) for entry in arguments.made),
+        decided=tuple(map(clean, arguments.decided)),
+        abandoned=left_out(arguments.abandoned),
+        decided_against=left_out(arguments.decided_against),
+        next=tuple(map(clean, arguments.next)),
+        constraints=tuple(map(clean, arguments.constraints)),
+        health=Health(arguments.health, clean(arguments.health_note)),
         wake_state=context.redact(safe(arguments.wake_state)).strip(),
-    )  # fmt: skip
+    )
     _write(context, record)
     return ToolResult("deposited: this loop is over", summary="the loop is over")
 
@@ -101,14 +104,18 @@ def _write(context: Context, record: Deposit) -> None:
 
 def as_text(record: Deposit) -> str:
     """The deposit as a person reads it, in result.md of the session."""
-    made = [f"{one.title}: `{one.path}`" if one.path else one.title for one in record.made]
-    left = [f"{one.what}: {one.why}" for one in record.abandoned]
-    against = [f"{one.what}: {one.why}" for one in record.decided_against]
+    artifacts = [f"{entry.title}: `{entry.path}`" if entry.path else entry.title for entry in record.made]
+    abandoned = [f"{entry.what}: {entry.why}" for entry in record.abandoned]
+    rejected = [f"{entry.what}: {entry.why}" for entry in record.decided_against]
     parts = [record.wake_state]
     for title, lines in (
-        ("Made", made), ("Decided", record.decided), ("Abandoned", left), ("Decided against", against),
-        ("Constraints", record.constraints), ("Next", record.next),
-    ):  # fmt: skip
+        ("Made", artifacts),
+        ("Decided", record.decided),
+        ("Abandoned", abandoned),
+        ("Decided against", rejected),
+        ("Constraints", record.constraints),
+        ("Next", record.next),
+    ):
         if lines:
             parts.append(f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines))
     return "\n\n".join(parts) + "\n"
@@ -118,10 +125,15 @@ SLEEP = Tool(
     "sleep",
     "Ask to be left alone for a while: news that can wait is held back so long. P0 signals, signals to you by name and "
     "tasks that end wake you before.",
-    SleepArguments, sleep, lambda a: f"sleep {times.span(a.seconds)}: {a.reason}",
-)  # fmt: skip
+    SleepArguments,
+    sleep,
+    lambda a: f"sleep {times.span(a.seconds)}: {a.reason}",
+)
 DEPOSIT = Tool(
-    NAME, "End this loop: what was made and decided, what was left out and why, and what you need to know next "
+    NAME,
+    "End this loop: what was made and decided, what was left out and why, and what you need to know next "
     "time. Your last call; nothing after it counts.",
-    DepositArguments, deposit, lambda a: f"deposit, {len(a.wake_state):,} characters",
-)  # fmt: skip
+    DepositArguments,
+    deposit,
+    lambda a: f"deposit, {len(a.wake_state):,} characters",
+)

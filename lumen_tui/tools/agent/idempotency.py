@@ -22,13 +22,13 @@ from lumen_tui.tools.base import Context, ToolResult
 
 def acts_so_far(context: Context) -> list[Act]:
     """Everything that was done so far, in any attempt."""
-    found = []
+    acts = []
     for line in (files.read(context.folder / ACTS_FILE) or b"").splitlines():
         try:
-            found.append(msgspec.json.decode(line, type=Act))
+            acts.append(msgspec.json.decode(line, type=Act))
         except UNDECODABLE:
             continue  # torn by a kill: its id is found again
-    return found
+    return acts
 
 
 def agent_name(context: Context) -> str:
@@ -42,14 +42,18 @@ def call_key(context: Context, kind: str, arguments: Any) -> str:
 
 
 def once(
-    context: Context, kind: str, arguments: Any, words: str, act: Callable[[str, list[Act]], str]
-) -> ToolResult:  # fmt: skip
+    context: Context, kind: str, arguments: Any, summary: str, perform: Callable[[str, list[Act]], str]
+) -> ToolResult:
     """Carry out `act(key, acts so far)`, which returns the id of what it made, unless this loop has done so before."""
     key = call_key(context, kind, arguments)
-    before = acts_so_far(context)
-    if done := next((one for one in before if one.key == key), None):
-        return ToolResult(f"done before in this loop: {done.kind} {done.id}", data={"id": done.id}, summary="before")
+    acts = acts_so_far(context)
+    if earlier_act := next((earlier for earlier in acts if earlier.key == key), None):
+        return ToolResult(
+            f"done before in this loop: {earlier_act.kind} {earlier_act.id}",
+            data={"id": earlier_act.id},
+            summary="before",
+        )
     with context.guard():
-        made = act(key, before)
-        Journal(context.folder / ACTS_FILE).append(Act(key=key, kind=kind, id=made, text=words[:200]))
-    return ToolResult(f"{kind} {made} recorded", data={"id": made}, summary=made)
+        made_id = perform(key, acts)
+        Journal(context.folder / ACTS_FILE).append(Act(key=key, kind=kind, id=made_id, text=summary[:200]))
+    return ToolResult(f"{kind} {made_id} recorded", data={"id": made_id}, summary=made_id)

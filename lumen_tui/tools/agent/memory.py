@@ -61,8 +61,8 @@ class SignalsArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 def trust(metadata: dict[str, Any]) -> str:
     """Whose word a node is."""
-    found = metadata.get("trust")
-    return one_line(found, 20) if isinstance(found, str) and found else "operator or agent"
+    label = metadata.get("trust")
+    return one_line(label, 20) if isinstance(label, str) and label else "operator or agent"
 
 
 def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
@@ -70,33 +70,35 @@ def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
     from lumen_tui.model.searching import parse  # with the index 15 ms, which only workers that search pay
 
     now = context.now()
-    asked = parse(arguments.query, now, limit=arguments.limit)
-    wish = replace(
-        asked, conversations=False, types=(arguments.type,) if arguments.type else TYPES,
-        kinds=(arguments.kind,) if arguments.kind else asked.kinds,
-        tags=(arguments.tag.casefold(),) if arguments.tag else asked.tags,
-        wus=(arguments.wu_id.upper(),) if arguments.wu_id else asked.wus,
-    )  # fmt: skip
-    if not wish.terms:
+    parsed = parse(arguments.query, now, limit=arguments.limit)
+    query = replace(
+        parsed,
+        conversations=False,
+        types=(arguments.type,) if arguments.type else TYPES,
+        kinds=(arguments.kind,) if arguments.kind else parsed.kinds,
+        tags=(arguments.tag.casefold(),) if arguments.tag else parsed.tags,
+        wus=(arguments.wu_id.upper(),) if arguments.wu_id else parsed.wus,
+    )
+    if not query.terms:
         raise ToolError("the query has no word in it")
-    if wish.problems:
-        raise ToolError("; ".join(wish.problems))
-    found = _searched(context, wish, now)
-    lines = [_line(hit, now) for hit in found.hits]
-    if found.matches > len(found.hits):
-        lines.append(f"… and {found.matches - len(found.hits):,} more")
-    data = {"total": found.matches, "ids": [hit.ref for hit in found.hits]}
-    return ToolResult("\n".join(lines) or "nothing found", data=data, summary=plural(found.matches, "hit"))
+    if query.problems:
+        raise ToolError("; ".join(query.problems))
+    result = _searched(context, query, now)
+    lines = [_line(hit, now) for hit in result.hits]
+    if result.matches > len(result.hits):
+        lines.append(f"… and {result.matches - len(result.hits):,} more")
+    data = {"total": result.matches, "ids": [hit.ref for hit in result.hits]}
+    return ToolResult("\n".join(lines) or "nothing found", data=data, summary=plural(result.matches, "hit"))
 
 
-def _searched(context: Context, wish: Wish, now: float) -> Found:
+def _searched(context: Context, query: Wish, now: float) -> Found:
     from lumen_tui.queries.search.search import Searcher
 
     with Searcher(context.store.layout) as searcher:
-        found = searcher.search(replace(wish, limit=4 * wish.limit), now)
-    hits = tuple(hit for hit in found.hits if hit.status not in _HIDDEN)
-    gone = len(found.hits) - len(hits)
-    return replace(found, hits=hits[: wish.limit], matches=max(found.matches - gone, len(hits)))
+        result = searcher.search(replace(query, limit=4 * query.limit), now)
+    hits = tuple(hit for hit in result.hits if hit.status not in _HIDDEN)
+    hidden = len(result.hits) - len(hits)
+    return replace(result, hits=hits[: query.limit], matches=max(result.matches - hidden, len(hits)))
 
 
 def _line(hit: Hit, now: float) -> str:
@@ -120,13 +122,13 @@ def recall(context: Context, arguments: RecallArguments) -> ToolResult:
         with context.guard():
             touch = Touch(node_id=node_id, at=times.iso(context.now()), kind="use", by=context.role.name)
             context.store.touches.append(touch)
-    given = metadata or record
-    whose = trust(given)
-    source = f", from {one_line(str(given['source']), 80)}" if given.get("source") else ""
+    facts = metadata or record
+    author = trust(facts)
+    source = f", from {one_line(str(facts['source']), 80)}" if facts.get("source") else ""
     age = times.age(context.now() - times.epoch(str(record.get("created_at", ""))))
-    head = f"{node_id}  {record.get('type', 'archival')}  {age} old  {record.get('created_at')}  ({whose}{source})"
-    cut = f"\n… {len(content) - _LONGEST:,} more characters" if len(content) > _LONGEST else ""
-    return ToolResult(f"{head}\n{content[:_LONGEST]}{cut}", data={"id": node_id}, summary=ids.short(node_id))
+    head = f"{node_id}  {record.get('type', 'archival')}  {age} old  {record.get('created_at')}  ({author}{source})"
+    rest_note = f"\n… {len(content) - _LONGEST:,} more characters" if len(content) > _LONGEST else ""
+    return ToolResult(f"{head}\n{content[:_LONGEST]}{rest_note}", data={"id": node_id}, summary=ids.short(node_id))
 
 
 def _record(context: Context, text: str) -> tuple[str, dict[str, Any]]:
@@ -134,22 +136,22 @@ def _record(context: Context, text: str) -> tuple[str, dict[str, Any]]:
     layout = context.store.layout
     path, kind = (layout.archival, "arc") if text.startswith("arc-") else (layout.memory, "mem")
     try:
-        found = nodes.resolve(path, ids.check_file_name(text, "node id"), kind)
+        node_id = nodes.resolve(path, ids.check_file_name(text, "node id"), kind)
     except nodes.Ambiguous as error:
         raise ToolError(f"{text!r} is the beginning of several ids: {', '.join(error.candidates)}") from error
     except (LookupError, ids.BadId):
         raise ToolError(f"there is no node {one_line(text, 60)!r}: memory_search finds ids") from None
-    record = nodes.find(path, [found])[found][1]
+    record = nodes.find(path, [node_id])[node_id][1]
     if record.get("status") == WITHDRAWN:
-        raise ToolError(f"{found} was withdrawn")
-    return found, record
+        raise ToolError(f"{node_id} was withdrawn")
+    return node_id, record
 
 
 def source_of(context: Context) -> dict[str, Any]:
     """Where a note comes from: its task, and how far it can be trusted."""
-    hosts = sorted(context.kept.web)
-    found: dict[str, Any] = {"task_id": context.spec.id, "trust": "untrusted" if hosts else "worker"}
-    return {**found, "read_from": hosts[:10]} if hosts else found
+    hosts = sorted(context.memo.web)
+    source: dict[str, Any] = {"task_id": context.spec.id, "trust": "untrusted" if hosts else "worker"}
+    return {**source, "read_from": hosts[:10]} if hosts else source
 
 
 def label(tag: str) -> str:
@@ -162,11 +164,16 @@ def label(tag: str) -> str:
 
 def remember(context: Context, arguments: RememberArguments) -> ToolResult:
     node = Node(
-        id=ids.new_id("mem"), type="note", content=context.redact(safe(arguments.text)).strip(), lifecycle="project",
-        created_at=times.iso(context.now()), wu_id=context.spec.wu_id,
+        id=ids.new_id("mem"),
+        type="note",
+        content=context.redact(safe(arguments.text)).strip(),
+        lifecycle="project",
+        created_at=times.iso(context.now()),
+        wu_id=context.spec.wu_id,
         metadata={**source_of(context), "kind": arguments.kind, "importance": arguments.importance},
-        tags=tuple(label(tag) for tag in arguments.tags), created_by=context.role.name,
-    )  # fmt: skip
+        tags=tuple(label(tag) for tag in arguments.tags),
+        created_by=context.role.name,
+    )
     with context.guard():
         context.store.nodes.append(node)
     return ToolResult(f"{node.id} remembered", data={"id": node.id}, summary=ids.short(node.id))
@@ -189,26 +196,39 @@ def read_signals(context: Context, arguments: SignalsArguments) -> ToolResult:
 
 
 def _signal(raw: dict[str, Any]) -> str:
-    words = [raw.get(name) for name in ("priority", "wu_id", "lane")]
-    where = " ".join(str(word) for word in words if isinstance(word, str) and word)
+    labels = [raw.get(name) for name in ("priority", "wu_id", "lane")]
+    place = " ".join(str(word) for word in labels if isinstance(word, str) and word)
     sender = one_line(str(raw.get("sender", "")), 60)
-    said = one_line(str(raw.get("message")), 1000)
-    return f"{raw['id']}  {raw.get('created_at', '')}  from {sender}  {where}\n  {said}"
+    message = one_line(str(raw.get("message")), 1000)
+    return f"{raw['id']}  {raw.get('created_at', '')}  from {sender}  {place}\n  {message}"
 
 
 MEMORY_SEARCH = Tool(
-    "memory_search", "Search memory, archive, loops and tasks. Each hit says how old it is and whose word.",
-    SearchArguments, memory_search, lambda a: f"memory_search {a.query}",
-)  # fmt: skip
+    "memory_search",
+    "Search memory, archive, loops and tasks. Each hit says how old it is and whose word.",
+    SearchArguments,
+    memory_search,
+    lambda a: f"memory_search {a.query}",
+)
 RECALL = Tool(
-    "recall", "Read one hit of memory_search whole, or look for words in what is remembered.", RecallArguments, recall,
+    "recall",
+    "Read one hit of memory_search whole, or look for words in what is remembered.",
+    RecallArguments,
+    recall,
     lambda a: f"recall {a.id or a.query}",
-)  # fmt: skip
+)
 REMEMBER = Tool(
-    "remember", "Keep something for later tasks. It is marked as your word; a person decides what becomes of it.",
-    RememberArguments, remember, lambda a: f"remember {a.text}", risk="It stays in the agent's memory.",
-)  # fmt: skip
+    "remember",
+    "Keep something for later tasks. It is marked as your word; a person decides what becomes of it.",
+    RememberArguments,
+    remember,
+    lambda a: f"remember {a.text}",
+    risk="It stays in the agent's memory.",
+)
 READ_SIGNALS = Tool(
-    "read_signals", "Read the notes to this role and to everybody that this role has not read yet.", SignalsArguments,
-    read_signals, lambda a: "read_signals",
-)  # fmt: skip
+    "read_signals",
+    "Read the notes to this role and to everybody that this role has not read yet.",
+    SignalsArguments,
+    read_signals,
+    lambda a: "read_signals",
+)

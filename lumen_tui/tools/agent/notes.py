@@ -86,11 +86,16 @@ def _labels(tags: tuple[str, ...]) -> tuple[str, ...]:
 def signal(context: Context, arguments: AgentSignalArguments) -> ToolResult:
     def send(key: str, before: list[Act]) -> str:
         record = Signal(
-            id=f"sig-{short_hash(key)}", message=_clean(context, arguments.message),
-            created_at=times.iso(context.now()), sender=agent_name(context), wu_id=_checked(arguments.wu_id),
-            target_agent=one_line(arguments.to, 100), priority=arguments.priority,
-            reply_to=one_line(arguments.reply_to, 64), task_id=context.spec.id,
-        )  # fmt: skip
+            id=f"sig-{short_hash(key)}",
+            message=_clean(context, arguments.message),
+            created_at=times.iso(context.now()),
+            sender=agent_name(context),
+            wu_id=_checked(arguments.wu_id),
+            target_agent=one_line(arguments.to, 100),
+            priority=arguments.priority,
+            reply_to=one_line(arguments.reply_to, 64),
+            task_id=context.spec.id,
+        )
         journal = context.store.layout.signals
         if record.id.encode() not in backwards.read_tail(journal, _LOOKED_THROUGH):
             context.store.signals.append(record)
@@ -100,21 +105,34 @@ def signal(context: Context, arguments: AgentSignalArguments) -> ToolResult:
 
 
 def _note(
-    context: Context, arguments: Any, kind: str, node_type: str, content: str, *, tags: tuple[str, ...] = (),
-    wu_id: str = "", lifecycle: str = "wu", memory: dict[str, Any] | None = None, **metadata: str,
-) -> ToolResult:  # fmt: skip
+    context: Context,
+    arguments: Any,
+    kind: str,
+    node_type: str,
+    content: str,
+    *,
+    tags: tuple[str, ...] = (),
+    wu_id: str = "",
+    lifecycle: str = "wu",
+    memory: dict[str, Any] | None = None,
+    **metadata: str,
+) -> ToolResult:
     """Append a node. The last line of an id counts, so that the same one twice is one node."""
     labels, unit = _labels(tags), _checked(wu_id)
 
     def append(key: str, before: list[Act]) -> str:
         facts = {**metadata, "loop": context.spec.id, "trust": "agent"}
         node = Node(
-            id=f"mem-{short_hash(key)}", type=node_type, content=_clean(context, content), wu_id=unit,
-            created_at=times.iso(context.now()), lifecycle=lifecycle, tags=tuple(dict.fromkeys(labels)),
-            metadata={name: _clean(context, text) for name, text in facts.items() if text}
-            | (memory or {}),
+            id=f"mem-{short_hash(key)}",
+            type=node_type,
+            content=_clean(context, content),
+            wu_id=unit,
+            created_at=times.iso(context.now()),
+            lifecycle=lifecycle,
+            tags=tuple(dict.fromkeys(labels)),
+            metadata={name: _clean(context, text) for name, text in facts.items() if text} | (memory or {}),
             created_by=agent_name(context),
-        )  # fmt: skip
+        )
         context.store.nodes.append(node)
         return node.id
 
@@ -126,52 +144,97 @@ def remember(context: Context, arguments: AgentRememberArguments) -> ToolResult:
     memory: dict[str, Any] = {"kind": arguments.kind} if arguments.kind in KINDS else {}
     memory |= {"importance": arguments.importance} if arguments.importance != USUAL else {}
     return _note(
-        context, arguments, "note", "note", arguments.text, tags=tags, wu_id=arguments.wu_id, lifecycle="project",
-        source=arguments.source, memory=memory,
-    )  # fmt: skip
+        context,
+        arguments,
+        "note",
+        "note",
+        arguments.text,
+        tags=tags,
+        wu_id=arguments.wu_id,
+        lifecycle="project",
+        source=arguments.source,
+        memory=memory,
+    )
 
 
 def discover(context: Context, arguments: AgentDiscoverArguments) -> ToolResult:
     content = f"{' '.join(arguments.title.split())}\n\n{arguments.details}".strip()
     return _note(
-        context, arguments, "discovery", "discovery", content, tags=arguments.tags, wu_id=arguments.wu_id,
-        status="open", priority=arguments.priority,
-    )  # fmt: skip
+        context,
+        arguments,
+        "discovery",
+        "discovery",
+        content,
+        tags=arguments.tags,
+        wu_id=arguments.wu_id,
+        status="open",
+        priority=arguments.priority,
+    )
 
 
 def checkpoint(context: Context, arguments: CheckpointArguments) -> ToolResult:
     return _note(
-        context, arguments, "checkpoint", "checkpoint", f"Checkpoint: {arguments.note}", wu_id=arguments.wu_id,
-        lifecycle="session", nextSteps=arguments.next_steps, trigger="loop",
-    )  # fmt: skip
+        context,
+        arguments,
+        "checkpoint",
+        "checkpoint",
+        f"Checkpoint: {arguments.note}",
+        wu_id=arguments.wu_id,
+        lifecycle="session",
+        nextSteps=arguments.next_steps,
+        trigger="loop",
+    )
 
 
 def propose(context: Context, arguments: ProposeArguments) -> ToolResult:
     """A proposal is a discovery with that tag: a person judges it where all that is noticed is judged."""
     content = f"Proposal: {' '.join(arguments.title.split())}\n\n{arguments.why}"
     return _note(
-        context, arguments, "proposal", "discovery", content, tags=("proposal", arguments.about), status="open",
-        priority="P2", about=arguments.about, target=one_line(arguments.target, 100),
-    )  # fmt: skip
+        context,
+        arguments,
+        "proposal",
+        "discovery",
+        content,
+        tags=("proposal", arguments.about),
+        status="open",
+        priority="P2",
+        about=arguments.about,
+        target=one_line(arguments.target, 100),
+    )
 
 
 SIGNAL = Tool(
-    "signal", "Send a short note to another agent or a person, or to all of them.", AgentSignalArguments, signal,
+    "signal",
+    "Send a short note to another agent or a person, or to all of them.",
+    AgentSignalArguments,
+    signal,
     lambda a: f"signal {a.message}",
-)  # fmt: skip
+)
 REMEMBER = Tool(
-    "remember", "Keep something that must outlive this loop: a note, or a decision with its reason.",
-    AgentRememberArguments, remember, lambda a: f"remember {a.kind}: {a.text}",
-)  # fmt: skip
+    "remember",
+    "Keep something that must outlive this loop: a note, or a decision with its reason.",
+    AgentRememberArguments,
+    remember,
+    lambda a: f"remember {a.kind}: {a.text}",
+)
 DISCOVER = Tool(
-    "discover", "Record a defect, an idea or a question for a person to judge.", AgentDiscoverArguments, discover,
+    "discover",
+    "Record a defect, an idea or a question for a person to judge.",
+    AgentDiscoverArguments,
+    discover,
     lambda a: f"discover {a.title}",
-)  # fmt: skip
+)
 CHECKPOINT = Tool(
-    "checkpoint", "Save where the work on a work unit stands, for whoever goes on with it.", CheckpointArguments,
-    checkpoint, lambda a: f"checkpoint {a.wu_id}: {a.note}",
-)  # fmt: skip
+    "checkpoint",
+    "Save where the work on a work unit stands, for whoever goes on with it.",
+    CheckpointArguments,
+    checkpoint,
+    lambda a: f"checkpoint {a.wu_id}: {a.note}",
+)
 PROPOSE = Tool(
-    "propose", "Propose a change of a role, prompt, strategy or setting, with its evidence. A person decides.",
-    ProposeArguments, propose, lambda a: f"propose {a.about}: {a.title}",
-)  # fmt: skip
+    "propose",
+    "Propose a change of a role, prompt, strategy or setting, with its evidence. A person decides.",
+    ProposeArguments,
+    propose,
+    lambda a: f"propose {a.about}: {a.title}",
+)

@@ -30,17 +30,17 @@ class RelaySubmitArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 def relay_read(context: Context, arguments: RelayReadArguments) -> ToolResult:
     try:
-        box = kept.read(context.store.layout, arguments.name)
+        state = kept.read(context.store.layout, arguments.name)
     except ids.BadId as error:
         raise ToolError(str(error)) from error
-    if box is None:
+    if state is None:
         known = ", ".join(kept.names(context.store.layout)) or "none"
         raise ToolError(f"there is no relay {one_line(arguments.name, 60)!r}; there are: {known}")
-    found = [one for one in box.entries if one.position > arguments.since]
-    lines = [f"{one.position}  {one.at}  {one_line(one.by, 60)}\n{safe(one.text).strip()}" for one in found]
-    text = f"{box.name} is at position {box.position}\n\n" + "\n\n".join(lines)
+    entries = [entry for entry in state.entries if entry.position > arguments.since]
+    lines = [f"{entry.position}  {entry.at}  {one_line(entry.by, 60)}\n{safe(entry.text).strip()}" for entry in entries]
+    text = f"{state.name} is at position {state.position}\n\n" + "\n\n".join(lines)
     cut = "\n… cut: read on from a later position" if len(text) > _LONGEST else ""
-    data, summary = {"position": box.position}, plural(len(found), "entry", "entries")
+    data, summary = {"position": state.position}, plural(len(entries), "entry", "entries")
     return ToolResult(text[:_LONGEST] + cut, data=data, summary=summary)
 
 
@@ -49,15 +49,20 @@ def relay_submit(context: Context, arguments: RelaySubmitArguments) -> ToolResul
     key = f"{context.spec.id}:{relay.content_hash(text)}"  # another attempt at the task submits nothing twice
     try:
         with context.guard():
-            found = kept.submit(
-                context.store.layout, arguments.name, text, by=context.role.name, base=arguments.base,
-                now=context.now(), key=key,
-            )  # fmt: skip
+            submission = kept.submit(
+                context.store.layout,
+                arguments.name,
+                text,
+                by=context.role.name,
+                base=arguments.base,
+                now=context.now(),
+                key=key,
+            )
     except (relay.Refused, ids.BadId) as error:
         raise ToolError(str(error)) from error
-    data = msgspec.to_builtins(found)
-    words = safe("\n".join(relay.words(found)))
-    return ToolResult(words, ok=found.status is Status.SENT, data=data, summary=str(found.status))
+    data = msgspec.to_builtins(submission)
+    words = safe("\n".join(relay.words(submission)))
+    return ToolResult(words, ok=submission.status is Status.SENT, data=data, summary=str(submission.status))
 
 
 RELAY_READ = Tool(
@@ -68,7 +73,11 @@ RELAY_READ = Tool(
     lambda a: f"relay_read {a.name}",
 )
 RELAY_SUBMIT = Tool(
-    "relay_submit", "Say something in a relay, on the position up to which you have read it. What repeats what was "
+    "relay_submit",
+    "Say something in a relay, on the position up to which you have read it. What repeats what was "
     "said, or was written without a look at what came since, is held for a person; the answer says what moved.",
-    RelaySubmitArguments, relay_submit, lambda a: f"relay_submit {a.name}: {a.text}", risk="Others read and act on it.",
-)  # fmt: skip
+    RelaySubmitArguments,
+    relay_submit,
+    lambda a: f"relay_submit {a.name}: {a.text}",
+    risk="Others read and act on it.",
+)

@@ -46,10 +46,16 @@ def write_result(context: Context, arguments: ResultArguments) -> ToolResult:
 
 def signal(context: Context, arguments: SignalArguments) -> ToolResult:
     record = Signal(
-        id=ids.new_id("sig"), message=context.redact(safe(arguments.message)), created_at=times.iso(context.now()),
-        sender=context.role.name, target_agent=safe(arguments.to), wu_id=context.spec.wu_id, lane=context.spec.lane,
-        priority=arguments.priority, task_id=context.spec.id,
-    )  # fmt: skip
+        id=ids.new_id("sig"),
+        message=context.redact(safe(arguments.message)),
+        created_at=times.iso(context.now()),
+        sender=context.role.name,
+        target_agent=safe(arguments.to),
+        wu_id=context.spec.wu_id,
+        lane=context.spec.lane,
+        priority=arguments.priority,
+        task_id=context.spec.id,
+    )
     with context.guard():
         context.store.signals.append(record)
     return ToolResult(f"signal {record.id} sent", data={"id": record.id}, summary=ids.short(record.id))
@@ -60,24 +66,38 @@ def discover(context: Context, arguments: DiscoverArguments) -> ToolResult:
     content = f"{title}\n\n{safe(arguments.details).strip()}" if arguments.details.strip() else title
     metadata = {"status": "open", "priority": arguments.priority, **source_of(context)}
     node = Node(
-        id=ids.new_id("mem"), type="discovery", content=context.redact(content), created_at=times.iso(context.now()),
-        wu_id=context.spec.wu_id, tags=tuple(label(tag) for tag in arguments.tags),
-        metadata={key: value for key, value in metadata.items() if value}, created_by=context.role.name,
-    )  # fmt: skip
+        id=ids.new_id("mem"),
+        type="discovery",
+        content=context.redact(content),
+        created_at=times.iso(context.now()),
+        wu_id=context.spec.wu_id,
+        tags=tuple(label(tag) for tag in arguments.tags),
+        metadata={key: value for key, value in metadata.items() if value},
+        created_by=context.role.name,
+    )
     with context.guard():
         context.store.nodes.append(node)
     return ToolResult(f"discovery {node.id} recorded", data={"id": node.id}, summary=ids.short(node.id))
 
 
 WRITE_RESULT = Tool(
-    "write_result", "Write the result of the task, replacing an earlier one. Do this before you end.",
-    ResultArguments, write_result, lambda a: f"write_result, {len(a.text):,} characters",
-)  # fmt: skip
+    "write_result",
+    "Write the result of the task, replacing an earlier one. Do this before you end.",
+    ResultArguments,
+    write_result,
+    lambda a: f"write_result, {len(a.text):,} characters",
+)
 SIGNAL = Tool(
-    "signal", "Send a short note to another agent, or to all of them.", SignalArguments, signal,
+    "signal",
+    "Send a short note to another agent, or to all of them.",
+    SignalArguments,
+    signal,
     lambda a: f"signal {a.message}",
-)  # fmt: skip
+)
 DISCOVER = Tool(
-    "discover", "Record something noticed on the way that is not part of this task, for somebody to judge later.",
-    DiscoverArguments, discover, lambda a: f"discover {a.title}",
-)  # fmt: skip
+    "discover",
+    "Record something noticed on the way that is not part of this task, for somebody to judge later.",
+    DiscoverArguments,
+    discover,
+    lambda a: f"discover {a.title}",
+)

@@ -62,14 +62,22 @@ def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
     def make(key: str, before: list[Act]) -> str:
         _check_room(context, before)
         spec = Spec(
-            id=task_files.id_for_key(key), objective=_clean(context, arguments.objective).strip(), role=role,
+            id=task_files.id_for_key(key),
+            objective=_clean(context, arguments.objective).strip(),
+            role=role,
             context=_clean(context, arguments.context),
-            constraints=tuple(_clean(context, one) for one in arguments.constraints), wu_id=arguments.wu_id, lane=lane,
-            model=arguments.model, timeout_seconds=arguments.timeout_seconds,
+            constraints=tuple(_clean(context, constraint) for constraint in arguments.constraints),
+            wu_id=arguments.wu_id,
+            lane=lane,
+            model=arguments.model,
+            timeout_seconds=arguments.timeout_seconds,
             budget=Budget(tokens=arguments.tokens, usd=arguments.usd),
-            priority=arguments.priority, depends_on=arguments.depends_on, created_by=context.spec.id,
-            created_at=times.iso(context.now()), key=key,
-        )  # fmt: skip
+            priority=arguments.priority,
+            depends_on=arguments.depends_on,
+            created_by=context.spec.id,
+            created_at=times.iso(context.now()),
+            key=key,
+        )
         try:
             task_files.add(context.store.layout, spec)
         except task_files.Taken:
@@ -125,10 +133,10 @@ def _lane(context: Context, arguments: TaskArguments) -> str:
 
 def _known_task(context: Context, name: str) -> None:
     try:
-        found = task_files.folder_of(context.store.layout, name)
+        folder = task_files.folder_of(context.store.layout, name)
     except ids.BadId as error:
         raise ToolError(str(error)) from error
-    if found is None:
+    if folder is None:
         raise ToolError(f"there is no task {one_line(name, 80)!r} to depend on")
 
 
@@ -136,8 +144,10 @@ CREATE_TASK = Tool(
     "create_task",
     f"Give a piece of work to a worker of a role; at most {MOST_TASKS} in one loop. It begins on its own; its result "
     "comes with a later loop's briefing. The same call twice makes one task.",
-    TaskArguments, create_task, lambda a: f"create_task {a.role}: {a.objective}",
-)  # fmt: skip
+    TaskArguments,
+    create_task,
+    lambda a: f"create_task {a.role}: {a.objective}",
+)
 
 AGENT_TOOLS: dict[str, Tool] = {
     tool.name: tool for tool in (CREATE_TASK, SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SLEEP, DEPOSIT)

@@ -33,29 +33,29 @@ class _Tally:
         self._folders: dict[str, list[int]] = {}
         self.files = self.folders = self.links = self.bytes = self.allocated = 0
 
-    def add(self, path: str, found: os.stat_result) -> None:
-        if stat.S_ISDIR(found.st_mode):
+    def add(self, path: str, status: os.stat_result) -> None:
+        if stat.S_ISDIR(status.st_mode):
             self.folders += 1
-        elif stat.S_ISREG(found.st_mode) and self._wanted(path):
-            self._file(path, found)
-        elif stat.S_ISLNK(found.st_mode):
+        elif stat.S_ISREG(status.st_mode) and self._wanted(path):
+            self._file(path, status)
+        elif stat.S_ISLNK(status.st_mode):
             self.links += 1
 
     def _wanted(self, path: str) -> bool:
         return not self._name or fnmatch.fnmatch(os.path.basename(path).lower(), self._name.lower())
 
-    def _file(self, path: str, found: os.stat_result) -> None:
-        if found.st_nlink > 1:
-            identity = (found.st_dev, found.st_ino)
+    def _file(self, path: str, status: os.stat_result) -> None:
+        if status.st_nlink > 1:
+            identity = (status.st_dev, status.st_ino)
             if identity in self._linked:
                 return
             self._linked.add(identity)
         self.files += 1
-        allocated = found.st_blocks * _BLOCK
-        self.bytes += found.st_size
+        allocated = status.st_blocks * _BLOCK
+        self.bytes += status.st_size
         self.allocated += allocated
-        self._rank((allocated, found.st_size, path))
-        self._charge(path, allocated, found.st_size)
+        self._rank((allocated, status.st_size, path))
+        self._charge(path, allocated, status.st_size)
 
     def _rank(self, file: tuple[int, int, str]) -> None:
         if len(self._heap) < self._top:
@@ -90,15 +90,22 @@ def disk_usage(context: Context, arguments: UsageArguments) -> ToolResult:
     tally = _Tally(root, arguments.top, arguments.name)
     walk = TreeWalk(context, root)
     if os.path.isdir(root):
-        for path, found in walk:
-            tally.add(path, found)
+        for path, status in walk:
+            tally.add(path, status)
     else:
         tally.add(root, os.stat(root))
     data = {
-        "path": root, "is_folder": os.path.isdir(root), "files": tally.files, "folders": tally.folders,
-        "links": tally.links, "bytes": tally.bytes, "allocated": tally.allocated, "largest": tally.largest(),
-        "by_folder": tally.by_folder(), **walk.facts,
-    }  # fmt: skip
+        "path": root,
+        "is_folder": os.path.isdir(root),
+        "files": tally.files,
+        "folders": tally.folders,
+        "links": tally.links,
+        "bytes": tally.bytes,
+        "allocated": tally.allocated,
+        "largest": tally.largest(),
+        "by_folder": tally.by_folder(),
+        **walk.facts,
+    }
     summary = f"{size_text(tally.allocated)} on disk in {plural(tally.files, 'file')}"
     return ToolResult(_render(data, walk.notes), data=data, summary=summary)
 
@@ -123,6 +130,7 @@ DISK_USAGE = Tool(
     "disk_usage",
     "Measure a folder: total size, largest files and largest folders directly below it. Sizes are apparent sizes; a "
     "file with several hard links counts once; links are not followed.",
-    UsageArguments, disk_usage,
+    UsageArguments,
+    disk_usage,
     lambda a: f"disk_usage {a.path} top {a.top}" + (f" name {a.name}" if a.name else ""),
-)  # fmt: skip
+)

@@ -36,16 +36,19 @@ class EditArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class PatchArguments(Struct, frozen=True, forbid_unknown_fields=True):
     patch: Annotated[
         str,
-        Meta(min_length=1, max_length=1_000_000,
-             description="a unified diff over one or more files, with paths as the other tools take them"),
-    ]  # fmt: skip
+        Meta(
+            min_length=1,
+            max_length=1_000_000,
+            description="a unified diff over one or more files, with paths as the other tools take them",
+        ),
+    ]
 
 
 def writable_path(context: Context, text: str) -> str:
     """The real path that is meant. ToolError where it may not be written."""
     path = _target_of(context, text)
-    if why := may_write(context, path):
-        raise ToolError(why)
+    if refusal := may_write(context, path):
+        raise ToolError(refusal)
     if os.path.isdir(path):
         raise ToolError(f"{one_line(text)} is a folder")
     return path
@@ -98,10 +101,10 @@ def plan_edit(context: Context, arguments: EditArguments) -> list[FileChange]:
     new = _with_endings(arguments.new, crlf=crlf) if crlf else arguments.new
     count = text.count(old)
     if count != 1:
-        what = (
+        problem = (
             "is not in the file: read it again" if not count else f"is there {count} times: give more lines around it"
         )
-        raise ToolError(f"{arguments.path}: the old text {what}")
+        raise ToolError(f"{arguments.path}: the old text {problem}")
     if old == new:
         raise ToolError("old and new are the same: nothing to do")
     return [FileChange(path, before, text.replace(old, new).encode())]
@@ -149,10 +152,15 @@ def diff_of(context: Context, changes: list[FileChange]) -> str:
 
 def _diff(context: Context, change: FileChange) -> str:
     name = context.redact(change.path)
-    text = "\n".join(difflib.unified_diff(
-        _lines(change.before), _lines(change.after), name if change.before is not None else "/dev/null",
-        name if change.after is not None else "/dev/null", lineterm="",
-    ))  # fmt: skip
+    text = "\n".join(
+        difflib.unified_diff(
+            _lines(change.before),
+            _lines(change.after),
+            name if change.before is not None else "/dev/null",
+            name if change.after is not None else "/dev/null",
+            lineterm="",
+        )
+    )
     if hides(text):
         raise ToolError(UNSEEN)
     same = "the same bytes" if change.before == change.after else "an empty file"
@@ -170,9 +178,9 @@ def _lines(data: bytes | None) -> list[str]:
 def _carry_out(context: Context, changes: list[FileChange]) -> ToolResult:
     with context.guard():
         writing.carry_out(changes)
-    said = [f"{_verb(change)} {change.path}" for change in changes]
+    lines = [f"{_verb(change)} {change.path}" for change in changes]
     data = {"paths": [change.path for change in changes]}
-    return ToolResult("\n".join(said), data=data, summary=plural(len(changes), "file"))
+    return ToolResult("\n".join(lines), data=data, summary=plural(len(changes), "file"))
 
 
 def _verb(change: FileChange) -> str:
@@ -209,19 +217,32 @@ def _patch_target(context: Context, arguments: PatchArguments) -> str:
 
 
 WRITE_FILE = Tool(
-    "write_file", "Write a text file whole: a new one, or with overwrite=true in place of what is there.",
-    WriteArguments, write_file, lambda a: f"write_file {a.path}, {len(a.text):,} characters", target=_target,
-    preview=lambda c, a: diff_of(c, plan_write(c, a)), risk="It makes or replaces a file.",
-)  # fmt: skip
+    "write_file",
+    "Write a text file whole: a new one, or with overwrite=true in place of what is there.",
+    WriteArguments,
+    write_file,
+    lambda a: f"write_file {a.path}, {len(a.text):,} characters",
+    target=_target,
+    preview=lambda c, a: diff_of(c, plan_write(c, a)),
+    risk="It makes or replaces a file.",
+)
 EDIT_FILE = Tool(
     "edit_file",
     "Replace one piece of text in a file. The old text must stand there exactly once; line endings are kept.",
-    EditArguments, edit_file, lambda a: f"edit_file {a.path}", target=_target,
-    preview=lambda c, a: diff_of(c, plan_edit(c, a)), risk="It changes a file.",
-)  # fmt: skip
+    EditArguments,
+    edit_file,
+    lambda a: f"edit_file {a.path}",
+    target=_target,
+    preview=lambda c, a: diff_of(c, plan_edit(c, a)),
+    risk="It changes a file.",
+)
 APPLY_PATCH = Tool(
     "apply_patch",
     "Apply a unified diff over one or more files: all of it or nothing. /dev/null makes or removes a file.",
-    PatchArguments, apply_patch, lambda a: f"apply_patch, {a.patch.count(chr(10)):,} lines", target=_patch_target,
-    preview=lambda c, a: diff_of(c, plan_patch(c, a)), risk="It changes files, and can make or remove them.",
-)  # fmt: skip
+    PatchArguments,
+    apply_patch,
+    lambda a: f"apply_patch, {a.patch.count(chr(10)):,} lines",
+    target=_patch_target,
+    preview=lambda c, a: diff_of(c, plan_patch(c, a)),
+    risk="It changes files, and can make or remove them.",
+)

@@ -43,7 +43,7 @@ def parse(text: str) -> list[FilePatch]:
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
-    found: list[FilePatch] = []
+    patches: list[FilePatch] = []
     at = 0
     while at < len(lines):
         if lines[at].startswith(_EXTRA):
@@ -52,12 +52,12 @@ def parse(text: str) -> list[FilePatch]:
             at += 1
             continue
         patch, at = _file(lines, at)
-        found.append(patch)
-    if not found:
+        patches.append(patch)
+    if not patches:
         raise BadPatch("there is no file in it: begin with `--- a/path` and `+++ b/path`")
-    if twice := {one.path for one in found if [other.path for other in found].count(one.path) > 1}:
-        raise BadPatch(f"{sorted(twice)[0]} stands in it twice: put all its hunks under one header")
-    return found
+    if repeated := {patch.path for patch in patches if [other.path for other in patches].count(patch.path) > 1}:
+        raise BadPatch(f"{sorted(repeated)[0]} stands in it twice: put all its hunks under one header")
+    return patches
 
 
 def _file(lines: list[str], at: int) -> tuple[FilePatch, int]:
@@ -97,18 +97,18 @@ def _hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
     if header is None:
         raise BadPatch(f"line {at + 1}: not a hunk's header (@@ -1,3 +1,4 @@): {lines[at][:60]!r}")
     begin, first = at, int(header.group(1))
-    left, right = (int(count) if count is not None else 1 for count in (header.group(2), header.group(4)))
+    old_count, new_count = (int(count) if count is not None else 1 for count in (header.group(2), header.group(4)))
     old: list[str] = []
     new: list[str] = []
     mark = " "
     at += 1
-    while at < len(lines) and (len(old) < left or len(new) < right or lines[at] == _NO_NEWLINE):
+    while at < len(lines) and (len(old) < old_count or len(new) < new_count or lines[at] == _NO_NEWLINE):
         mark = _line(lines[at], at, mark, old, new)
         at += 1
-    if (len(old), len(new)) != (left, right):
+    if (len(old), len(new)) != (old_count, new_count):
         raise BadPatch(
-            f"line {begin + 1}: the header counts {left} old and {right} new lines, the hunk has {len(old)} and "
-            f"{len(new)}"
+            f"line {begin + 1}: the header counts {old_count} old and {new_count} new lines, the hunk has "
+            f"{len(old)} and {len(new)}"
         )
     return Hunk(first, tuple(old), tuple(new)), at
 
@@ -135,13 +135,13 @@ def apply(patch: FilePatch, text: str) -> str:
     A hunk counts where its header says, else at the one place that has exactly its lines.
     """
     lines = _split(text)
-    out: list[str] = []
-    done = 0
+    result: list[str] = []
+    applied = 0
     for number, hunk in enumerate(patch.hunks, start=1):
-        at = _place(lines, hunk, done, f"hunk {number} of {patch.path}")
-        out += [*lines[done:at], *hunk.new]
-        done = at + len(hunk.old)
-    return "".join([*out, *lines[done:]])
+        at = _place(lines, hunk, applied, f"hunk {number} of {patch.path}")
+        result += [*lines[applied:at], *hunk.new]
+        applied = at + len(hunk.old)
+    return "".join([*result, *lines[applied:]])
 
 
 def _split(text: str) -> list[str]:
@@ -149,15 +149,17 @@ def _split(text: str) -> list[str]:
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _place(lines: list[str], hunk: Hunk, done: int, name: str) -> int:
+def _place(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
     """Where the hunk goes, as an index into the lines."""
     size = len(hunk.old)
     if not size:
-        return _insertion(lines, hunk, done, name)
+        return _insertion(lines, hunk, applied, name)
     at = hunk.line - 1
-    if at >= done and tuple(lines[at : at + size]) == hunk.old:
+    if at >= applied and tuple(lines[at : at + size]) == hunk.old:
         return at
-    places = [one for one in range(done, len(lines) - size + 1) if tuple(lines[one : one + size]) == hunk.old]
+    places = [
+        start for start in range(applied, len(lines) - size + 1) if tuple(lines[start : start + size]) == hunk.old
+    ]
     if len(places) == 1:
         return places[0]
     if places:
@@ -165,8 +167,8 @@ def _place(lines: list[str], hunk: Hunk, done: int, name: str) -> int:
     raise BadPatch(f"{name} does not fit: the lines {hunk.line} to {hunk.line + size - 1} differ; read the file again")
 
 
-def _insertion(lines: list[str], hunk: Hunk, done: int, name: str) -> int:
+def _insertion(lines: list[str], hunk: Hunk, applied: int, name: str) -> int:
     """Where lines are put in that name no neighbour: behind the line of the header."""
-    if not done <= hunk.line <= len(lines):
+    if not applied <= hunk.line <= len(lines):
         raise BadPatch(f"{name} does not fit: there is no line {hunk.line}")
     return hunk.line

@@ -36,15 +36,15 @@ def resolve(context: Context, text: str) -> Path:
         raise ToolError("the path is empty or holds a NUL character")
     path = os.path.realpath(_from_here(context, os.path.expanduser(text)))
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         raise ToolError(f"{one_line(text)} does not exist") from None
     except OSError as error:
         raise ToolError(f"{one_line(text)} cannot be looked at: {error.strerror}") from error
-    if kind := special(found):
+    if kind := special(status):
         raise ToolError(f"{one_line(text)} is {kind}; only files and folders are read")
-    if why := forbidden(context, path):
-        raise ToolError(why)
+    if refusal := forbidden(context, path):
+        raise ToolError(refusal)
     return Path(path)
 
 
@@ -56,17 +56,17 @@ def _from_here(context: Context, text: str) -> str:
 
 def depends_on_process(path: str) -> bool:
     """Whether an absolute path leads through what is another for each process that opens it, such as its own folder."""
-    done, left, links = "/", path.split("/")[::-1], 0
-    while left and links < _MOST_LINKS:
-        part = left.pop()
-        done = os.path.normpath(os.path.join(done, part))
-        if _OF_A_PROCESS.match(done):
+    walked, pending, links = "/", path.split("/")[::-1], 0
+    while pending and links < _MOST_LINKS:
+        part = pending.pop()
+        walked = os.path.normpath(os.path.join(walked, part))
+        if _OF_A_PROCESS.match(walked):
             return True
-        if done not in ("/proc/self", "/proc/thread-self") and os.path.islink(done):
+        if walked not in ("/proc/self", "/proc/thread-self") and os.path.islink(walked):
             links += 1
-            left += os.readlink(done).split("/")[::-1]
-            done = os.path.dirname(done) if left[-1] else "/"
-    return bool(left)
+            pending += os.readlink(walked).split("/")[::-1]
+            walked = os.path.dirname(walked) if pending[-1] else "/"
+    return bool(pending)
 
 
 def folder(context: Context, text: str) -> Path:
@@ -77,9 +77,9 @@ def folder(context: Context, text: str) -> Path:
     return path
 
 
-def special(found: os.stat_result) -> str:
+def special(status: os.stat_result) -> str:
     """`a pipe`, `a socket`, `a device`, or empty for files, folders and links."""
-    return next((word for test, word in _KINDS if test(found.st_mode)), "")
+    return next((kind for test, kind in _KINDS if test(status.st_mode)), "")
 
 
 def _is_control(name: str) -> bool:

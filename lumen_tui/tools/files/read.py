@@ -46,7 +46,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 
 def _read_lines(context: Context, fd: int, arguments: ReadArguments) -> tuple[list[str], bool]:
     """The wanted lines and whether there are more. ToolError for a binary file."""
-    wanted: list[str] = []
+    lines: list[str] = []
     number = taken = 0
     with os.fdopen(fd, "rb", _CHUNK) as stream:
         while line := stream.readline(_CHUNK):
@@ -57,11 +57,11 @@ def _read_lines(context: Context, fd: int, arguments: ReadArguments) -> tuple[li
                 raise ToolError("this is a binary file; use disk_usage for its size")
             if number < arguments.first_line:
                 continue
-            if len(wanted) >= arguments.lines or taken > _MAX_BYTES:
-                return wanted, True
+            if len(lines) >= arguments.lines or taken > _MAX_BYTES:
+                return lines, True
             taken += min(len(line), _MAX_LINE)
-            wanted.append(_line_text(line))
-    return wanted, False
+            lines.append(_line_text(line))
+    return lines, False
 
 
 def _line_text(line: bytes) -> str:
@@ -100,10 +100,10 @@ def _read_from(path: Path, offset: int) -> ToolResult:
     return ToolResult(text or "(the file ends before this)", data=facts, summary=size_text(len(data)))
 
 
-def _kind(found: os.stat_result) -> str:
-    if stat.S_ISDIR(found.st_mode):
+def _kind(status: os.stat_result) -> str:
+    if stat.S_ISDIR(status.st_mode):
         return "folder"
-    return "link" if stat.S_ISLNK(found.st_mode) else special(found).removeprefix("a ") or "file"
+    return "link" if stat.S_ISLNK(status.st_mode) else special(status).removeprefix("a ") or "file"
 
 
 def list_dir(context: Context, arguments: ListArguments) -> ToolResult:
@@ -132,17 +132,23 @@ def list_dir(context: Context, arguments: ListArguments) -> ToolResult:
 
 def _row(entry: os.DirEntry[str]) -> tuple[str, str, int, float]:
     try:
-        found = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
     except OSError:
         return entry.name, "?", 0, 0.0
-    return entry.name, _kind(found), found.st_size, max(0.0, found.st_mtime)
+    return entry.name, _kind(status), status.st_size, max(0.0, status.st_mtime)
 
 
 READ_FILE = Tool(
-    "read_file", "Read a text file by lines. Binary and special files are refused.", ReadArguments, read_file,
+    "read_file",
+    "Read a text file by lines. Binary and special files are refused.",
+    ReadArguments,
+    read_file,
     lambda a: f"read_file {a.path}" + (f" from line {a.first_line}" if a.first_line > 1 else ""),
-)  # fmt: skip
+)
 LIST_DIR = Tool(
-    "list_dir", "List one folder: kind, size, time of change (UTC) and name of each entry.", ListArguments, list_dir,
+    "list_dir",
+    "List one folder: kind, size, time of change (UTC) and name of each entry.",
+    ListArguments,
+    list_dir,
     lambda a: f"list_dir {a.path}",
-)  # fmt: skip
+)

@@ -43,13 +43,15 @@ class GrepArguments(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=5000, description="show at most this many lines; all are counted")] = 200
 
 
-def _wanted(arguments: FindArguments, path: str, found: os.stat_result, now: float) -> bool:
-    is_folder = stat.S_ISDIR(found.st_mode)
-    if (arguments.kind == "folder" and not is_folder) or (arguments.kind == "file" and not stat.S_ISREG(found.st_mode)):
+def _wanted(arguments: FindArguments, path: str, status: os.stat_result, now: float) -> bool:
+    is_folder = stat.S_ISDIR(status.st_mode)
+    if (arguments.kind == "folder" and not is_folder) or (
+        arguments.kind == "file" and not stat.S_ISREG(status.st_mode)
+    ):
         return False
-    if arguments.min_bytes and found.st_size < arguments.min_bytes:
+    if arguments.min_bytes and status.st_size < arguments.min_bytes:
         return False
-    if arguments.newer_than_days and now - found.st_mtime > arguments.newer_than_days * times.DAY:
+    if arguments.newer_than_days and now - status.st_mtime > arguments.newer_than_days * times.DAY:
         return False
     return not arguments.name or fnmatch.fnmatch(os.path.basename(path).lower(), arguments.name.lower())
 
@@ -59,13 +61,13 @@ def find(context: Context, arguments: FindArguments) -> ToolResult:
     walk = TreeWalk(context, root, max_depth=arguments.max_depth)
     total = size = folders = 0
     matches: list[dict[str, Any]] = []
-    for path, found in walk:
-        folders += stat.S_ISDIR(found.st_mode)
-        if _wanted(arguments, path, found, context.now()):
+    for path, status in walk:
+        folders += stat.S_ISDIR(status.st_mode)
+        if _wanted(arguments, path, status, context.now()):
             total += 1
-            size += found.st_size
+            size += status.st_size
             if len(matches) < arguments.limit:
-                matches.append({"path": path, "bytes": found.st_size, "changed": found.st_mtime})
+                matches.append({"path": path, "bytes": status.st_size, "changed": status.st_mtime})
     lines = [f"{item['bytes']:>14,}  {item['path']}" for item in matches]
     if total > len(matches):
         lines.append(f"… and {total - len(matches):,} more")
@@ -105,12 +107,12 @@ class _Search:
                 self.binary += 1
                 return
             self.files += 1
-            found = sum(self._line(path, number, line) for number, line in self._numbered(stream))
-        if found:
+            count = sum(self._line(path, number, line) for number, line in self._numbered(stream))
+        if count:
             self.files_with += 1
-            self.matches += found
+            self.matches += count
             if len(self.counts) < _KEPT_FILES:
-                self.counts[path] = found
+                self.counts[path] = count
 
     def _numbered(self, stream: Any) -> Iterator[tuple[int, bytes]]:
         for number, line in enumerate(iter(lambda: stream.readline(1024 * 1024), b""), start=1):
@@ -142,17 +144,25 @@ def grep(context: Context, arguments: GrepArguments) -> ToolResult:
     search = _Search(context, arguments)
     walk = TreeWalk(context, root)
     if os.path.isdir(root):
-        for path, found in walk:
-            if stat.S_ISREG(found.st_mode):
-                search.file(path, found.st_size)
+        for path, status in walk:
+            if stat.S_ISREG(status.st_mode):
+                search.file(path, status.st_size)
     else:
         open_regular_or_fail(root)
         search.file(root, os.stat(root).st_size)
     data = {
-        "path": root, "matches": search.matches, "files": search.files, "files_with": search.files_with,
-        "binary": search.binary, "large": search.large, "lines": search.lines, "hits": search.hits,
-        "counts": search.counts, **walk.facts, "unreadable": walk.unreadable_count + search.unreadable,
-    }  # fmt: skip
+        "path": root,
+        "matches": search.matches,
+        "files": search.files,
+        "files_with": search.files_with,
+        "binary": search.binary,
+        "large": search.large,
+        "lines": search.lines,
+        "hits": search.hits,
+        "counts": search.counts,
+        **walk.facts,
+        "unreadable": walk.unreadable_count + search.unreadable,
+    }
     summary = f"{plural(search.matches, 'line')} in {plural(search.files_with, 'file')}"
     return ToolResult(_render(data, search, walk.notes), data=data, summary=summary)
 
@@ -165,11 +175,14 @@ def open_regular_or_fail(path: str) -> None:
 def _render(data: dict[str, Any], search: _Search, notes: list[str]) -> str:
     head = f"{plural(search.matches, 'line')} in {search.files_with:,} of {plural(search.files, 'text file')}"
     skipped = [
-        f"{plural(count, 'file')} {why}" for count, why in (
-            (search.binary, "left out as binary"), (search.large, f"left out as larger than {size_text(_MAX_FILE)}"),
+        f"{plural(count, 'file')} {remark}"
+        for count, remark in (
+            (search.binary, "left out as binary"),
+            (search.large, f"left out as larger than {size_text(_MAX_FILE)}"),
             (search.unreadable, "not readable"),
-        ) if count
-    ]  # fmt: skip
+        )
+        if count
+    ]
     lines = [f"{hit['path']}:{hit['line']}: {hit['text']}" for hit in data["hits"]]
     if search.matches > len(search.hits):
         lines.append(f"… and {search.matches - len(search.hits):,} more lines")
@@ -177,10 +190,17 @@ def _render(data: dict[str, Any], search: _Search, notes: list[str]) -> str:
 
 
 FIND = Tool(
-    "find", "Find files or folders by name, kind, size and age. Counts all matches and lists the first of them.",
-    FindArguments, find, lambda a: f"find {a.path} {a.name}".rstrip(),
-)  # fmt: skip
+    "find",
+    "Find files or folders by name, kind, size and age. Counts all matches and lists the first of them.",
+    FindArguments,
+    find,
+    lambda a: f"find {a.path} {a.name}".rstrip(),
+)
 GREP = Tool(
-    "grep", "Search text in files, line by line. Counts all matching lines and shows the first of them. Binary files "
-    "are left out.", GrepArguments, grep, lambda a: f"grep {a.pattern!r} {a.path}",
-)  # fmt: skip
+    "grep",
+    "Search text in files, line by line. Counts all matching lines and shows the first of them. Binary files "
+    "are left out.",
+    GrepArguments,
+    grep,
+    lambda a: f"grep {a.pattern!r} {a.path}",
+)

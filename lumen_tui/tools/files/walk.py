@@ -27,9 +27,14 @@ class TreeWalk:
     """
 
     def __init__(
-        self, context: Context, root: str, *, max_entries: int = MAX_ENTRIES, seconds: float = MAX_SECONDS,
+        self,
+        context: Context,
+        root: str,
+        *,
+        max_entries: int = MAX_ENTRIES,
+        seconds: float = MAX_SECONDS,
         max_depth: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.root = root
         self.entries = 0
         self.unreadable: list[str] = []  # the first few; `unreadable_count` counts all
@@ -47,9 +52,9 @@ class TreeWalk:
         pending = [(self.root, 1)]
         while pending and not self.cut:
             folder, depth = pending.pop()
-            for path, found in self._list(folder):
-                yield path, found
-                if stat.S_ISDIR(found.st_mode) and self._enter(path, found, depth):
+            for path, status in self._list(folder):
+                yield path, status
+                if stat.S_ISDIR(status.st_mode) and self._enter(path, status, depth):
                     pending.append((path, depth + 1))
 
     def _list(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
@@ -59,8 +64,8 @@ class TreeWalk:
                     if self._over():
                         return
                     path = os.path.join(folder, entry.name)
-                    if found := self._stat(entry, path):
-                        yield path, found
+                    if status := self._stat(entry, path):
+                        yield path, status
         except FileNotFoundError:
             return  # removed while we looked
         except OSError as error:
@@ -95,7 +100,7 @@ class TreeWalk:
             self._report_at = now + REPORT_EVERY
             self._context.progress(f"{self.entries:,} entries so far")
 
-    def _enter(self, path: str, found: os.stat_result, depth: int) -> bool:
+    def _enter(self, path: str, status: os.stat_result, depth: int) -> bool:
         if self._max_depth and depth >= self._max_depth:
             return False
         if path in self._pseudo:
@@ -103,7 +108,7 @@ class TreeWalk:
             return False
         if forbidden(self._context, path):
             return False
-        identity = (found.st_dev, found.st_ino)
+        identity = (status.st_dev, status.st_ino)
         fresh = identity not in self._seen
         self._seen.add(identity)
         return fresh
@@ -116,22 +121,25 @@ class TreeWalk:
     @property
     def notes(self) -> list[str]:
         """What a reader must know about the completeness of the walk."""
-        found = []
+        remarks = []
         if self.cut:
-            found.append(f"incomplete: {self.cut}")
+            remarks.append(f"incomplete: {self.cut}")
         if self.unreadable_count:
-            found.append(f"{plural(self.unreadable_count, 'place')} not readable: {', '.join(self.unreadable)}")
+            remarks.append(f"{plural(self.unreadable_count, 'place')} not readable: {', '.join(self.unreadable)}")
         if self.left_out:
-            found.append(f"kernel file systems left out: {', '.join(sorted(self.left_out)[:_EXAMPLES])}")
-        return found
+            remarks.append(f"kernel file systems left out: {', '.join(sorted(self.left_out)[:_EXAMPLES])}")
+        return remarks
 
     @property
     def facts(self) -> dict[str, object]:
         """The counters as data."""
         return {
-            "unreadable": self.unreadable_count, "unreadable_examples": self.unreadable,
-            "left_out": self.left_out, "cut": self.cut, "entries": self.entries,
-        }  # fmt: skip
+            "unreadable": self.unreadable_count,
+            "unreadable_examples": self.unreadable,
+            "left_out": self.left_out,
+            "cut": self.cut,
+            "entries": self.entries,
+        }
 
 
 def pseudo_mounts() -> set[str]:

@@ -36,11 +36,11 @@ def read_whole(path: str) -> bytes | None:
     except OSError as error:
         raise ToolError(f"{one_line(path)} cannot be read: {error.strerror}") from error
     with os.fdopen(fd, "rb") as stream:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             raise ToolError(f"{one_line(path)} is not a regular file")
-        if found.st_size > MAX_BYTES:
-            raise ToolError(f"{one_line(path)} has {found.st_size:,} bytes; files up to {MAX_BYTES:,} are changed")
+        if status.st_size > MAX_BYTES:
+            raise ToolError(f"{one_line(path)} has {status.st_size:,} bytes; files up to {MAX_BYTES:,} are changed")
         return stream.read(MAX_BYTES + 1)
 
 
@@ -95,21 +95,21 @@ def carry_out(changes: list[FileChange]) -> None:
     for change in changes:
         if read_whole(change.path) != change.before:
             raise ToolError(f"{one_line(change.path)} was changed meanwhile: read it again; nothing was written")
-    done: list[FileChange] = []
+    applied: list[FileChange] = []
     for change in changes:
         try:
             _apply(change.path, change.after)
         except OSError as error:
-            kept = _put_back(done)
-            why = error.strerror or str(error)
-            raise ToolError(f"{one_line(change.path)} could not be written: {why}; {kept}") from error
-        done.append(change)
+            undone = _put_back(applied)
+            reason = error.strerror or str(error)
+            raise ToolError(f"{one_line(change.path)} could not be written: {reason}; {undone}") from error
+        applied.append(change)
 
 
-def _put_back(done: list[FileChange]) -> str:
+def _put_back(applied: list[FileChange]) -> str:
     """Undo what was done; a sentence about it."""
     failed = []
-    for change in reversed(done):
+    for change in reversed(applied):
         try:
             _apply(change.path, change.before)
         except OSError:

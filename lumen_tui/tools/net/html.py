@@ -89,8 +89,8 @@ class _HtmlScanner:
         for opening, closing in _ENDS:
             if self._page.startswith(opening, start):
                 return self._behind(closing, start + len(opening)) or self._text(start)
-        if found := _TAG.match(self._page, start):
-            return self._tag(found)
+        if tag := _TAG.match(self._page, start):
+            return self._tag(tag)
         return self._text(start)
 
     def _behind(self, closing: str, start: int) -> int:
@@ -107,15 +107,15 @@ class _HtmlScanner:
         self._reader.data("<")
         return start + 1
 
-    def _tag(self, found: re.Match[str]) -> int:
-        tag = found[1].lower()
-        if found[0][1] == "/":
+    def _tag(self, match: re.Match[str]) -> int:
+        tag = match[1].lower()
+        if match[0][1] == "/":
             self._reader.end(tag)
-            return found.end()
-        self._reader.begin(tag, found[2])
+            return match.end()
+        self._reader.begin(tag, match[2])
         if tag not in _RAW or tag in self._missing:
-            return found.end()
-        closing = re.compile(rf"</{tag}", re.IGNORECASE).search(self._page, found.end())
+            return match.end()
+        closing = re.compile(rf"</{tag}", re.IGNORECASE).search(self._page, match.end())
         if closing is None:
             self._missing.add(tag)
             return len(self._page)
@@ -127,5 +127,5 @@ def text_of(page: str, check: Callable[[], None] = lambda: None) -> str:
     reader = _Reader()
     _HtmlScanner(page, reader).run(check)
     lines = [line.rstrip() if reader.has_pre else line.strip() for line in "".join(reader.parts).split("\n")]
-    kept = [line for at, line in enumerate(lines) if line.strip() or (at and lines[at - 1].strip())]
-    return "\n".join(kept).strip()
+    shown = [line for at, line in enumerate(lines) if line.strip() or (at and lines[at - 1].strip())]
+    return "\n".join(shown).strip()

@@ -52,7 +52,7 @@ def allowed(host: str, patterns: tuple[str, ...]) -> bool:
     return any(
         pattern == "*" or host == pattern.lower() or (pattern.startswith("*.") and host.endswith(pattern[1:].lower()))
         for pattern in patterns
-    )  # fmt: skip
+    )
 
 
 def parse(context: Context, url: str) -> SplitResult:
@@ -82,10 +82,10 @@ def _addresses(context: Context, host: str, port: int) -> list[str]:
     """Where the host stands. ToolError where any of its addresses is private and that was not allowed."""
     try:
         name = host.encode("idna").decode() if not host.isascii() else host
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ToolError(f"{one_line(host, 100)} cannot be found: {one_line(str(error), 100)}") from error
-    addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
+    addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
     private = [address for address in addresses if not is_public(address)]
     if private and not allowed(host, context.rules.private):
         raise ToolError(
@@ -119,11 +119,11 @@ def _connect(context: Context, parts: SplitResult, addresses: list[str], seconds
     error: OSError = TimeoutError("it took too long")
     for address in addresses:
         context.check()
-        if (left := ends - context.monotonic()) <= 0:
+        if (remaining := ends - context.monotonic()) <= 0:
             break
         try:
             connection = http.client.HTTPConnection(host, port, timeout=seconds)
-            connection.sock = _opened(address, port, host if parts.scheme == "https" else "", left)
+            connection.sock = _opened(address, port, host if parts.scheme == "https" else "", remaining)
             return connection
         except OSError as failed:
             error = failed
@@ -178,8 +178,12 @@ def _request(context: Context, parts: SplitResult, seconds: float) -> _FetchedPa
     port = parts.port or _PORTS[parts.scheme]
     connection = _connect(context, parts, _addresses(context, parts.hostname or "", port), seconds)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    headers = {"Accept-Encoding": "gzip", "User-Agent": "lumen-tui", "Accept": "text/*, application/json;q=0.9",
-               "Connection": "close"}  # fmt: skip
+    headers = {
+        "Accept-Encoding": "gzip",
+        "User-Agent": "lumen-tui",
+        "Accept": "text/*, application/json;q=0.9",
+        "Connection": "close",
+    }
     sock = connection.sock  # the connection forgets it once the answer has begun
     with contextlib.closing(connection), _ended_after(sock, seconds):
         try:
@@ -187,8 +191,8 @@ def _request(context: Context, parts: SplitResult, seconds: float) -> _FetchedPa
             response = connection.getresponse()
             body, cut = _read(context, response)
         except (OSError, http.client.HTTPException, zlib.error, ValueError) as error:
-            why = one_line(str(error) or type(error).__name__, 200)
-            raise ToolError(f"{one_line(parts.netloc, 100)} gave no answer that can be read: {why}") from error
+            reason = one_line(str(error) or type(error).__name__, 200)
+            raise ToolError(f"{one_line(parts.netloc, 100)} gave no answer that can be read: {reason}") from error
         return _FetchedPage(
             response.status, response.getheader("Content-Type", ""), response.getheader("Location", ""), body, cut
         )
@@ -231,7 +235,7 @@ def _fetched(context: Context, arguments: FetchArguments) -> tuple[str, _Fetched
         parts = parse(context, url)
         page = _request(context, parts, max(0.1, ends - context.monotonic()))
         if page.status not in _MOVED or not page.location:
-            context.kept.web.add(parts.hostname or "")
+            context.memo.web.add(parts.hostname or "")
             return url, page
         moved = urljoin(url, page.location)
         if parts.scheme == "https" and urlsplit(moved).scheme == "http":
@@ -251,9 +255,11 @@ def _result(url: str, page: _FetchedPage, check: Callable[[], None]) -> ToolResu
     head = f"{page.status} {one_line(url, 300)} ({one_line(kind, 60)}, {size_text(len(page.body))})"
     note = f"\n[the page is longer: {size_text(_MAX_BYTES)} of it were read]" if page.cut else ""
     return ToolResult(
-        f"{head}\n\n{text}{note}", ok=page.status < 400, summary=f"{page.status}, {size_text(len(page.body))}",
+        f"{head}\n\n{text}{note}",
+        ok=page.status < 400,
+        summary=f"{page.status}, {size_text(len(page.body))}",
         data={"status": page.status, "url": url, "text": text, "cut": page.cut},
-    )  # fmt: skip
+    )
 
 
 def _decoded(page: _FetchedPage) -> str:
@@ -266,7 +272,11 @@ def _decoded(page: _FetchedPage) -> str:
 
 
 WEB_FETCH = Tool(
-    "web_fetch", "Get one page from the web as text. Only hosts that the operator allowed; nothing is sent but the "
-    "address.", FetchArguments, web_fetch, lambda a: f"web_fetch {a.url}", target=lambda c, a: a.url,
+    "web_fetch",
+    "Get one page from the web as text. Only hosts that the operator allowed; nothing is sent but the address.",
+    FetchArguments,
+    web_fetch,
+    lambda a: f"web_fetch {a.url}",
+    target=lambda c, a: a.url,
     risk="It sends the address to that host, and what comes back is somebody else's text.",
-)  # fmt: skip
+)

@@ -38,9 +38,12 @@ def understand(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Re
     canonical: dict[str, Any] = msgspec.to_builtins(checked)
     target = tool.target(context, checked)
     call = PolicyCall(
-        tool=tool.name, target=target, folder=tool.folder(checked), groups=_groups(context, tool, target, checked),
+        tool=tool.name,
+        target=target,
+        folder=tool.folder(checked),
+        groups=_groups(context, tool, target, checked),
         hash=call_hash(tool.name, canonical),
-    )  # fmt: skip
+    )
     return RequestedCall(tool, checked, canonical, call)
 
 
@@ -57,11 +60,11 @@ def too_large(arguments: Mapping[str, Any]) -> str:
 
 def convert(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     """The arguments as the tool takes them; ToolError names what does not fit."""
-    if why := too_large(arguments):
-        raise ToolError(f"{tool.name}: {why}")
+    if problem := too_large(arguments):
+        raise ToolError(f"{tool.name}: {problem}")
     if tool.schema:
-        if why := misfit(tool.schema, dict(arguments)):
-            raise ToolError(f"{tool.name}: {why}; its arguments are {', '.join(tool.schema.get('properties', {}))}")
+        if problem := misfit(tool.schema, dict(arguments)):
+            raise ToolError(f"{tool.name}: {problem}; its arguments are {', '.join(tool.schema.get('properties', {}))}")
         return dict(arguments)
     try:
         return msgspec.convert(arguments, tool.arguments)
@@ -84,13 +87,13 @@ def _groups(context: Context, tool: Tool, target: str, arguments: Any) -> tuple[
 
 def reads_only(context: Context, command: str, cwd: str) -> bool:
     """Whether the command is one that a role which only reads might run as well."""
-    where = cwd or str(context.folder)
+    folder = cwd or str(context.folder)
     try:
-        for number, argv in enumerate(lexer.split(command, where, patterns=False)):
+        for number, argv in enumerate(lexer.split(command, folder, patterns=False)):
             if argv[0] == "git" and number == 0:
-                git_read.prepare(context, argv, where)
+                git_read.prepare(context, argv, folder)
             else:
-                programs.check(context, argv, where)
+                programs.check(context, argv, folder)
     except (ToolError, OSError, ValueError):
         return False
     return True

@@ -31,9 +31,10 @@ _NO_SHELL = whole(
     r"(?:do not|don't|never|must not) (?:run|execute) (?:any )?(?:shell |bash )?commands?",
 )
 _NO_NETWORK = whole(
-    rf"(?:work )?{NOT}(?: the| any)? (?:network|internet|web)(?: access| requests?)?", r"(?:stay |work |be )?offline",
+    rf"(?:work )?{NOT}(?: the| any)? (?:network|internet|web)(?: access| requests?)?",
+    r"(?:stay |work |be )?offline",
     r"(?:do not|don't|never|must not) (?:go online|(?:access|reach) the (?:network|internet|web))",
-)  # fmt: skip
+)
 _REPORT = r"(?:report|list|show|name|give|return)(?: me| us)?"
 _NO_ROWS = (
     r"(?! ?(?:steps?|calls?|tool|seconds?|minutes?|hours?|%|words?|lines?|sentences?|paragraphs?|characters?|pages?"
@@ -53,10 +54,11 @@ _READ_BELOW = whole(
     rf"(?:read|look at) nothing (?:but|except|outside(?: of)?) {_PATHS}",
 )
 _BELOW = whole(
-    rf"(?:stay|remain|keep|work)(?: only)? {_IN} {_PATHS}", rf"only (?:work )?{_IN} {_PATHS}",
+    rf"(?:stay|remain|keep|work)(?: only)? {_IN} {_PATHS}",
+    rf"only (?:work )?{_IN} {_PATHS}",
     rf"(?:(?:confine|restrict|limit) (?:yourself|the task|everything)|confined|restricted|limited|keep) to {_PATHS}",
     rf"(?:touch|use) nothing outside(?: of)? {_PATHS}",
-)  # fmt: skip
+)
 
 
 def narrow(rules: TaskRules, constraints: Iterable[str]) -> TaskRules:
@@ -71,15 +73,15 @@ def narrow(rules: TaskRules, constraints: Iterable[str]) -> TaskRules:
 
 def _apply(rules: TaskRules, constraint: str) -> TaskRules:
     """The rules under one constraint. Of several sentences each is noted for itself, where not all are held."""
-    held: list[str] = []
-    wished: list[str] = []
+    enforced: list[str] = []
+    advice: list[str] = []
     for sentence in re.split(r"(?<=[.;!])\s+|\n+", constraint.strip()):
         changed = _sentence(rules, re.sub(r"\s+", " ", sentence.rstrip(".;! ")))
-        (wished if changed is None else held).append(sentence)
+        (advice if changed is None else enforced).append(sentence)
         rules = changed or rules
-    if not (held and wished):
-        held, wished = [constraint] if held else [], [constraint] if wished else []
-    return msgspec.structs.replace(rules, enforced=(*rules.enforced, *held), advice=(*rules.advice, *wished))
+    if not (enforced and advice):
+        enforced, advice = [constraint] if enforced else [], [constraint] if advice else []
+    return msgspec.structs.replace(rules, enforced=(*rules.enforced, *enforced), advice=(*rules.advice, *advice))
 
 
 def _sentence(rules: TaskRules, sentence: str) -> TaskRules | None:
@@ -148,11 +150,11 @@ def _within(rules: TaskRules, match: re.Match[str]) -> Change:
     """Keep the file tools to the paths named, and of these to what earlier constraints leave."""
     named = re.findall(_PATH, next(filter(None, match.groups())))
     paths = [os.path.realpath(os.path.expanduser(path.strip("`'\"").rstrip(":)"))) for path in named]
-    left = [path for path in paths if not rules.roots or any(is_below(path, root) for root in rules.roots)]
-    left += [root for root in rules.roots if root not in left and any(is_below(root, path) for path in paths)]
-    if not left:
+    remaining = [path for path in paths if not rules.roots or any(is_below(path, root) for root in rules.roots)]
+    remaining += [root for root in rules.roots if root not in remaining and any(is_below(root, path) for path in paths)]
+    if not remaining:
         raise BadRules(f"no folder is in {' or '.join(rules.roots)} and in {' or '.join(paths)}: mend the constraints")
-    return {"roots": tuple(dict.fromkeys(left))}
+    return {"roots": tuple(dict.fromkeys(remaining))}
 
 
 def _denied(rules: TaskRules, text: str) -> Change:
@@ -161,8 +163,8 @@ def _denied(rules: TaskRules, text: str) -> Change:
 
 
 def _only(rules: TaskRules, text: str) -> Change:
-    kept = sentences.only_tools(text, {*ALL_TOOLS, *rules.tools})
-    return {"tools": rules.tools & {*kept, *REPORT_TOOLS}} if kept else {}
+    allowed = sentences.only_tools(text, {*ALL_TOOLS, *rules.tools})
+    return {"tools": rules.tools & {*allowed, *REPORT_TOOLS}} if allowed else {}
 
 
 def _asks(rules: TaskRules, text: str) -> Change:
@@ -175,8 +177,8 @@ def _asks(rules: TaskRules, text: str) -> Change:
 
 
 def _tool_rules(rules: TaskRules, text: str) -> Change:
-    more = sentences.tool_rules(text)
-    return {"tool_rules": (*rules.tool_rules, *more)} if more else {}
+    added = sentences.tool_rules(text)
+    return {"tool_rules": (*rules.tool_rules, *added)} if added else {}
 
 
 _CHANGES: tuple[Callable[[TaskRules, str], Change], ...] = (

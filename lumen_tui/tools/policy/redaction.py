@@ -24,13 +24,13 @@ def hides(text: str) -> bool:
     """
     from lumen_tui.model.secrets.masking import secrets  # the table, which most commands do without
 
-    return any(not _PLAIN.fullmatch(text[found.start : found.end]) for found in secrets(text))
+    return any(not _PLAIN.fullmatch(text[secret.start : secret.end]) for secret in secrets(text))
 
 
 def secret_values(environ: Mapping[str, str]) -> list[str]:
     """The values of variables whose names say that they are secret, longest first."""
-    found = {value for name, value in environ.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST}
-    return sorted(found, key=len, reverse=True)
+    values = {value for name, value in environ.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST}
+    return sorted(values, key=len, reverse=True)
 
 
 def redactor(environ: Mapping[str, str]) -> Callable[[str], str]:

@@ -46,12 +46,19 @@ def derive(role: Role, spec: Spec, config: Config | None = None) -> TaskRules:
     settings = config or Config()
     hosts = () if settings.web.closed else (*role.hosts, *settings.web.hosts)
     rules = TaskRules(
-        tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))), shell=role.shell, write=role.write,
-        network=role.network, max_steps=max(1, role.limits.max_steps), role=role.name,
+        tools=frozenset((*role.tools, *role.custom_tools, *_ends(role))),
+        shell=role.shell,
+        write=role.write,
+        network=role.network,
+        max_steps=max(1, role.limits.max_steps),
+        role=role.name,
         custom=frozenset(role.custom_tools),
-        hosts=hosts, private=settings.web.private, tool_rules=role.rules,
-        asks=settings.approvals.ask, allows=settings.allow,
-    )  # fmt: skip
+        hosts=hosts,
+        private=settings.web.private,
+        tool_rules=role.rules,
+        asks=settings.approvals.ask,
+        allows=settings.allow,
+    )
     if spec.constraints:
         from lumen_tui.tools.policy import (
             constraints,  # many patterns: 10 ms that a task without constraints need not wait

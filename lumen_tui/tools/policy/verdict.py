@@ -28,33 +28,33 @@ class PolicyCall(Struct, frozen=True):
 class CallHistory(Struct, frozen=True):
     """What was called before in this task."""
 
-    made: tuple[str, ...] = ()  # tools of all calls that were carried out, in order, also in earlier attempts
-    good: tuple[str, ...] = ()  # of those, the ones that went well
-    seen: tuple[tuple[str, str], ...] = ()  # the latest: hash of the call, hash of the answer
+    called: tuple[str, ...] = ()  # tools of all calls that were carried out, in order, also in earlier attempts
+    succeeded: tuple[str, ...] = ()  # of those, the ones that went well
+    recent: tuple[tuple[str, str], ...] = ()  # the latest: hash of the call, hash of the answer
     steps: int = 0  # calls so far, this one included
 
 
 class PolicyVerdict(Struct, frozen=True):
     """`say` is allow, ask or deny."""
 
-    say: str
+    decision: str
     reason: str = ""
 
 
-def verdict(rules: TaskRules, call: PolicyCall, past: CallHistory | None = None) -> PolicyVerdict:
+def verdict(rules: TaskRules, call: PolicyCall, history: CallHistory | None = None) -> PolicyVerdict:
     """What becomes of a call. The default is no."""
-    known = past or CallHistory()
+    history = history or CallHistory()
     if call.tool not in rules.tools:
         allowed = ", ".join(sorted(rules.tools)) or "none"
         return PolicyVerdict("deny", f"the tool {call.tool!r} is not among those of this task: {allowed}")
-    if why := next(_refusals(rules, call, known), ""):
-        return PolicyVerdict("deny", why)
-    why = _why_ask(rules, call)
-    if not why:
+    if reason := next(_refusals(rules, call, history), ""):
+        return PolicyVerdict("deny", reason)
+    reason = _why_ask(rules, call)
+    if not reason:
         return PolicyVerdict("allow")
     if rule := allowing(rules, call):
         return PolicyVerdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} for good")
-    return PolicyVerdict("ask", why)
+    return PolicyVerdict("ask", reason)
 
 
 def allowing(rules: TaskRules, call: PolicyCall, *, unsandboxed: bool = False) -> AllowRule | None:
@@ -67,31 +67,31 @@ def covered(rule: AllowRule, call: PolicyCall, role: str, *, unsandboxed: bool =
     return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unsandboxed)
 
 
-def _refusals(rules: TaskRules, call: PolicyCall, past: CallHistory) -> Iterator[str]:
+def _refusals(rules: TaskRules, call: PolicyCall, history: CallHistory) -> Iterator[str]:
     """Why not, the reason that weighs most first."""
-    yield from _after_the_end(rules, past)
-    if past.steps > rules.max_steps and not _is_last(rules, call.tool, past):
+    yield from _after_the_end(rules, history)
+    if history.steps > rules.max_steps and not _is_last(rules, call.tool, history):
         last = "deposit" if "deposit" in rules.tools else "write the result"
         yield f"all {rules.max_steps} steps are used: {last} now"
     for rule in rules.tool_rules:
-        if why := _REFUSALS.get(rule.kind, _unknown)(rule, rules, call, past):
-            yield why
-    if repeats(past.seen, call.hash):
+        if refusal := _REFUSALS.get(rule.kind, _unknown)(rule, rules, call, history):
+            yield refusal
+    if repeats(history.recent, call.hash):
         yield (
             f"the same calls of {call.tool} gave the same answers {SAME - 1} times: they will not change; do something "
             "else, or write the result with what you have"
         )
 
 
-def _after_the_end(rules: TaskRules, past: CallHistory) -> Iterator[str]:
-    if last := ended_by(rules, past):
+def _after_the_end(rules: TaskRules, history: CallHistory) -> Iterator[str]:
+    if last := ended_by(rules, history):
         yield f"{last} was the last call of this task: end your answer now"
 
 
-def ended_by(rules: TaskRules, past: CallHistory) -> str:
+def ended_by(rules: TaskRules, history: CallHistory) -> str:
     """The tool that ended the task, where one did."""
     ends = {rule.tool for rule in rules.tool_rules if rule.kind == "exit_loop"}
-    return next((tool for tool in past.good if tool in ends), "")
+    return next((tool for tool in history.succeeded if tool in ends), "")
 
 
 def _is_exit(rules: TaskRules, tool: str) -> bool:
@@ -100,61 +100,61 @@ def _is_exit(rules: TaskRules, tool: str) -> bool:
     return tool in ends
 
 
-def _is_last(rules: TaskRules, tool: str, past: CallHistory) -> bool:
+def _is_last(rules: TaskRules, tool: str, history: CallHistory) -> bool:
     """Whether the call may still be made when the steps are used up: it ends the task, or the end needs it."""
-    return tool == "write_result" or _is_exit(rules, tool) or tool in _wanted(rules, past)
+    return tool == "write_result" or _is_exit(rules, tool) or tool in _wanted(rules, history)
 
 
-def _wanted(rules: TaskRules, past: CallHistory) -> set[str]:
-    return {rule.tool for rule in rules.tool_rules if rule.kind == "required_before_exit"} - set(past.good)
+def _wanted(rules: TaskRules, history: CallHistory) -> set[str]:
+    return {rule.tool for rule in rules.tool_rules if rule.kind == "required_before_exit"} - set(history.succeeded)
 
 
-def unmet(rules: TaskRules, past: CallHistory) -> str:
+def unmet(rules: TaskRules, history: CallHistory) -> str:
     """Why the task must not end yet, or the empty string."""
-    return " and ".join(f"{tool} is needed before the end" for tool in sorted(_wanted(rules, past)))
+    return " and ".join(f"{tool} is needed before the end" for tool in sorted(_wanted(rules, history)))
 
 
 def _because(rule: ToolRule) -> str:
     return f" ({rule.why})" if rule.why else ""
 
 
-def _run_first(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
-    if rule.tool in past.good or call.tool == rule.tool:
+def _run_first(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
+    if rule.tool in history.succeeded or call.tool == rule.tool:
         return ""
     return f"{rule.tool} comes first in this task{_because(rule)}"
 
 
-def _constrain_child(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
-    if not past.good or past.good[-1] != rule.tool or call.tool in rule.then:
+def _constrain_child(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
+    if not history.succeeded or history.succeeded[-1] != rule.tool or call.tool in rule.then:
         return ""
     return f"after {rule.tool} comes only {' or '.join(rule.then)}{_because(rule)}"
 
 
-def _max_count(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
-    if call.tool != rule.tool or past.made.count(rule.tool) < rule.count:
+def _max_count(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
+    if call.tool != rule.tool or history.called.count(rule.tool) < rule.count:
         return ""
     times = "once" if rule.count == 1 else f"{rule.count} times"
     return f"{rule.tool} may be called {times} in this task, and was{_because(rule)}"
 
 
-def _required(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
-    if rule.tool in past.good or call.tool == rule.tool or not _is_exit(rules, call.tool):
+def _required(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
+    if rule.tool in history.succeeded or call.tool == rule.tool or not _is_exit(rules, call.tool):
         return ""
     return f"{rule.tool} is needed before {call.tool}{_because(rule)}"
 
 
-def _deny(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
+def _deny(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
     if not rule.covers(call.tool, call.target):
         return ""
-    what = f"{call.tool} on {rule.pattern}" if rule.pattern else call.tool
-    return f"{what} is refused by a rule of this task{_because(rule)}"
+    subject = f"{call.tool} on {rule.pattern}" if rule.pattern else call.tool
+    return f"{subject} is refused by a rule of this task{_because(rule)}"
 
 
-def _nothing(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
+def _nothing(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
     return ""
 
 
-def _unknown(rule: ToolRule, rules: TaskRules, call: PolicyCall, past: CallHistory) -> str:
+def _unknown(rule: ToolRule, rules: TaskRules, call: PolicyCall, history: CallHistory) -> str:
     return f"a rule of the unknown kind {rule.kind!r} is in force, so nothing is called: mend the role"
 
 
@@ -169,8 +169,8 @@ def _why_ask(rules: TaskRules, call: PolicyCall) -> str:
     for rule in rules.tool_rules:
         if rule.kind == "requires_approval" and rule.covers(call.tool, call.target):
             return f"a rule of the {rules.role} asks for {rule.pattern or rule.tool}{_because(rule)}"
-    found = next((group for group in (call.tool, *call.groups) if group in rules.asks), "")
-    return f"calls of the kind {found} need a person's word" if found else ""
+    group = next((candidate for candidate in (call.tool, *call.groups) if candidate in rules.asks), "")
+    return f"calls of the kind {group} need a person's word" if group else ""
 
 
 def repeats(seen: tuple[tuple[str, str], ...], coming: str) -> bool:

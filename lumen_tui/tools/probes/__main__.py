@@ -19,18 +19,18 @@ def main() -> int:
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=ProbeOrder)
     context = place.context(Store(Path(order.root)))
     _say(ProbeEvent())
-    ends = time.monotonic() + order.seconds
+    deadline = time.monotonic() + order.seconds
     for number, job in enumerate(order.jobs):
-        left = ends - time.monotonic()
-        if number and left < order.each:
+        remaining = deadline - time.monotonic()
+        if number and remaining < order.each:
             break
         _say(ProbeEvent(number))
         _say(ProbeEvent(number, run_probe(context, job.probe, min(order.each, order.seconds))))
     return 0
 
 
-def _say(said: ProbeEvent) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+def _say(event: ProbeEvent) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(event) + b"\n")
     sys.stdout.buffer.flush()
 
 

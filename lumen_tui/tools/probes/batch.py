@@ -56,9 +56,14 @@ class Batch:
         self._order = msgspec.json.encode(ProbeOrder(str(root), seconds, each, self.jobs))
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self._child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "lumen_tui.tools.probes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, start_new_session=True, env=env, umask=0o077,
-        )  # fmt: skip
+            [sys.executable, "-P", "-m", "lumen_tui.tools.probes"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=env,
+            umask=0o077,
+        )
 
     def wait(self) -> list[tuple[ProbeJob, Reading]]:
         """What was found, in order. Probes that were not reached are left out; the one that hung is there, failed."""
@@ -87,31 +92,31 @@ class Batch:
             return _read(output.fileno(), self._seconds + _GRACE)
 
     def _results(self, data: bytes) -> list[tuple[ProbeJob, Reading]]:
-        found: dict[int, Reading] = {}
+        readings: dict[int, Reading] = {}
         for line in data.split(b"\n")[:-1]:
             try:
-                said = msgspec.json.decode(line, type=ProbeEvent)
+                event = msgspec.json.decode(line, type=ProbeEvent)
             except UNDECODABLE:
                 continue
-            if 0 <= said.job < len(self.jobs):
-                found[said.job] = said.reading or failed("stopped: the time for probes was over")
-        return [(self.jobs[number], reading) for number, reading in found.items()]
+            if 0 <= event.job < len(self.jobs):
+                readings[event.job] = event.reading or failed("stopped: the time for probes was over")
+        return [(self.jobs[number], reading) for number, reading in readings.items()]
 
 
 def _read(fd: int, seconds: float) -> bytes:
     """What the child says until it ends, or its time, which counts from when it is ready."""
     data = bytearray()
-    ends = time.monotonic() + _START
+    deadline = time.monotonic() + _START
     ready = False
-    while len(data) < _MOST and (left := ends - time.monotonic()) > 0:
-        if not select.select([fd], [], [], left)[0]:
+    while len(data) < _MOST and (remaining := deadline - time.monotonic()) > 0:
+        if not select.select([fd], [], [], remaining)[0]:
             break
         part = os.read(fd, 65_536)
         if not part:
             break
         data += part
         if not ready:
-            ready, ends = True, time.monotonic() + seconds
+            ready, deadline = True, time.monotonic() + seconds
     return bytes(data)
 
 

@@ -26,12 +26,12 @@ _REFUSED = os.strerror(errno.ECONNREFUSED)
 
 def look_output(context: Context, probe: Probe, seconds: float) -> Reading:
     """What a command writes: all of it, or what a pattern finds there."""
-    ran = _run(context, probe.target, seconds)
-    if ran.left_out:
+    result = _run(context, probe.target, seconds)
+    if result.left_out:
         raise ToolError(f"it wrote more than {_KEEP:,} bytes")
-    text = ran.output.decode("utf-8", "replace").strip()
-    if ran.exit_code:
-        raise ToolError(f"exit code {ran.exit_code}: {one_line(text, 150)}")
+    text = result.output.decode("utf-8", "replace").strip()
+    if result.exit_code:
+        raise ToolError(f"exit code {result.exit_code}: {one_line(text, 150)}")
     if probe.pattern:
         return searched(probe, text, f"`{probe.target}`")
     return compared(probe, one_line(text, 200), f"`{probe.target}` says “{one_line(text, 100)}”")
@@ -39,9 +39,11 @@ def look_output(context: Context, probe: Probe, seconds: float) -> Reading:
 
 def look_exit(context: Context, probe: Probe, seconds: float) -> Reading:
     """The exit code of a command."""
-    ran = _run(context, probe.target, seconds)
-    said = one_line(ran.output.decode("utf-8", "replace"), 100)
-    return compared(probe, str(ran.exit_code), f"`{probe.target}` ended with {ran.exit_code}" + (said and f": {said}"))
+    result = _run(context, probe.target, seconds)
+    output = one_line(result.output.decode("utf-8", "replace"), 100)
+    return compared(
+        probe, str(result.exit_code), f"`{probe.target}` ended with {result.exit_code}" + (output and f": {output}")
+    )
 
 
 def _run(context: Context, command: str, seconds: float) -> CommandResult:
@@ -54,33 +56,33 @@ def _run(context: Context, command: str, seconds: float) -> CommandResult:
         if admission.choose_tier(context).tier not in (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK):
             raise ToolError(f"{error}; other commands need a sandbox, and none holds here") from error
         commands, checked = [["/bin/sh", "-c", command]], False
-    ran = process.run(context, commands, cwd, env, seconds=seconds, keep=_KEEP, checked=checked)
-    if not checked and _WALL.search(ran.output):  # whatever code it ended with: a shell goes on behind a refusal
-        said = one_line(ran.output.decode("utf-8", "replace"), 150)
-        raise ToolError(f"stopped by the sandbox: a probe changes nothing and reaches nobody ({said})")
-    return _ended(ran, seconds)
+    result = process.run(context, commands, cwd, env, seconds=seconds, keep=_KEEP, checked=checked)
+    if not checked and _WALL.search(result.output):  # whatever code it ended with: a shell goes on behind a refusal
+        output = one_line(result.output.decode("utf-8", "replace"), 150)
+        raise ToolError(f"stopped by the sandbox: a probe changes nothing and reaches nobody ({output})")
+    return _ended(result, seconds)
 
 
-def _ended(ran: CommandResult, seconds: float) -> CommandResult:
+def _ended(result: CommandResult, seconds: float) -> CommandResult:
     """The run, where it came to its own end."""
-    if ran.timed_out:
+    if result.timed_out:
         raise ToolError(f"stopped after {seconds:.1f} s")
-    if ran.too_much or ran.over:
-        raise ToolError(f"stopped: {ran.over or 'it wrote far more than is kept'}")
-    return ran
+    if result.too_much_output or result.exceeded:
+        raise ToolError(f"stopped: {result.exceeded or 'it wrote far more than is kept'}")
+    return result
 
 
 def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
     """The revision that a name stands for in a repository."""
     argv = ["git", "-C", os.path.expanduser(probe.target), "rev-parse", "--verify", probe.at or "HEAD"]
-    command, where = git_read.prepare(context, argv, str(context.folder))
+    command, folder = git_read.prepare(context, argv, str(context.folder))
     env = {**process.environment(context), **git_read.environment()}
-    ran = _ended(process.run(context, [command], where, env, seconds=seconds, keep=4096, checked=True), seconds)
-    text = ran.output.decode("utf-8", "replace").strip()
-    if ran.exit_code:
+    result = _ended(process.run(context, [command], folder, env, seconds=seconds, keep=4096, checked=True), seconds)
+    text = result.output.decode("utf-8", "replace").strip()
+    if result.exit_code:
         raise ToolError(f"git: {one_line(text, 150)}")
-    good = not probe.expect or (len(probe.expect) >= 7 and text.startswith(probe.expect.lower()))
-    return reading(good, f"{probe.at or 'HEAD'} of {probe.target} is {text[:12]}", text)
+    holds = not probe.expect or (len(probe.expect) >= 7 and text.startswith(probe.expect.lower()))
+    return reading(holds, f"{probe.at or 'HEAD'} of {probe.target} is {text[:12]}", text)
 
 
 def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
@@ -113,6 +115,6 @@ def _listening() -> Iterator[int]:
         yield from (int(row[1].rpartition(":")[2], 16) for row in rows[1:] if len(row) > 3 and row[3] == _LISTENS)
 
 
-def failed(why: str) -> Reading:
+def failed(reason: str) -> Reading:
     """A look that told nothing: the fact is neither confirmed nor drifted by it."""
-    return Reading(Outcome.FAILED, one_line(why, 300))
+    return Reading(Outcome.FAILED, one_line(reason, 300))

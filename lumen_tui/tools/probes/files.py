@@ -24,8 +24,8 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 def look_file(context: Context, probe: Probe) -> Reading:
     """Whether something stands there. A link that leads nowhere is not there."""
     path = _real(context, probe.target)
-    there = "exists" if os.path.exists(path) else "absent"
-    return compared(probe, there, f"{probe.target} {'is there' if there == 'exists' else 'is not there'}")
+    state = "exists" if os.path.exists(path) else "absent"
+    return compared(probe, state, f"{probe.target} {'is there' if state == 'exists' else 'is not there'}")
 
 
 def look_hash(context: Context, probe: Probe) -> Reading:
@@ -33,10 +33,10 @@ def look_hash(context: Context, probe: Probe) -> Reading:
     digest = hashlib.sha256()
     for part in _parts(context, probe.target, HASH_LIMIT):
         digest.update(part)
-    found = digest.hexdigest()
+    actual = digest.hexdigest()
     expect = probe.expect.lower().removeprefix("sha256:")
-    good = not expect or (len(expect) >= 12 and found.startswith(expect))
-    return reading(good, f"sha256 of {probe.target} is {found[:16]}…", found)
+    holds = not expect or (len(expect) >= 12 and actual.startswith(expect))
+    return reading(holds, f"sha256 of {probe.target} is {actual[:16]}…", actual)
 
 
 def look_text(context: Context, probe: Probe) -> Reading:
@@ -45,17 +45,17 @@ def look_text(context: Context, probe: Probe) -> Reading:
     return searched(probe, text, probe.target)
 
 
-def searched(probe: Probe, text: str, where: str) -> Reading:
+def searched(probe: Probe, text: str, place: str) -> Reading:
     """What a pattern finds in a text, compared with what is expected; without one the words themselves."""
     if not probe.pattern:
-        good = probe.expect in text
-        return reading(good, f"“{one_line(probe.expect, 80)}” is {'' if good else 'not '}in {where}")
-    found = re.search(probe.pattern, text, re.MULTILINE)
-    if found is None:
-        return reading(False, f"nothing in {where} matches {one_line(probe.pattern, 80)}")
-    groups = found.groups()
-    value = (groups[0] or "") if groups else found.group()
-    return compared(probe, value.strip(), f"{where} says “{one_line(value, 80)}”")
+        holds = probe.expect in text
+        return reading(holds, f"“{one_line(probe.expect, 80)}” is {'' if holds else 'not '}in {place}")
+    match = re.search(probe.pattern, text, re.MULTILINE)
+    if match is None:
+        return reading(False, f"nothing in {place} matches {one_line(probe.pattern, 80)}")
+    groups = match.groups()
+    value = (groups[0] or "") if groups else match.group()
+    return compared(probe, value.strip(), f"{place} says “{one_line(value, 80)}”")
 
 
 def look_json(context: Context, probe: Probe) -> Reading:
@@ -69,10 +69,10 @@ def look_json(context: Context, probe: Probe) -> Reading:
             value = value[int(index)] if index else value[name]
         except (KeyError, IndexError, TypeError):
             return reading(False, f"there is no {probe.at} in {probe.target}")
-    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-    known = (said, json.dumps(value, ensure_ascii=False, sort_keys=True), one_line(said, _SHOWN))
-    good = probe.expect in ("", *known)
-    return reading(good, f"{probe.at or 'the value'} in {probe.target} is {one_line(said, 80)}", said)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    known = (text, json.dumps(value, ensure_ascii=False, sort_keys=True), one_line(text, _SHOWN))
+    holds = probe.expect in ("", *known)
+    return reading(holds, f"{probe.at or 'the value'} in {probe.target} is {one_line(text, 80)}", text)
 
 
 def content(context: Context, target: str) -> str:
@@ -124,18 +124,18 @@ def _real(context: Context, target: str) -> str:
     if "\0" in path or not os.path.isabs(path):
         raise ToolError(f"{one_line(target)} is not an absolute path")
     real = os.path.realpath(path)
-    if why := forbidden(context, real):
-        raise ToolError(why)
+    if refusal := forbidden(context, real):
+        raise ToolError(refusal)
     return real
 
 
-def compared(probe: Probe, found: str, evidence: str) -> Reading:
+def compared(probe: Probe, actual: str, evidence: str) -> Reading:
     """Whether what was found is what is expected, of long values the beginning; anything will do where nothing is."""
     expected = one_line(probe.expected, _SHOWN)
-    return reading(expected in ("", one_line(found, _SHOWN)), evidence, found)
+    return reading(expected in ("", one_line(actual, _SHOWN)), evidence, actual)
 
 
-def reading(good: bool, evidence: str, value: str = "") -> Reading:
+def reading(holds: bool, evidence: str, value: str = "") -> Reading:
     """A look that told something."""
-    outcome = Outcome.HOLDS if good else Outcome.DRIFTED
+    outcome = Outcome.HOLDS if holds else Outcome.DRIFTED
     return Reading(outcome, one_line(evidence, 300), one_line(value, _SHOWN))

@@ -23,14 +23,21 @@ def context(store: Store) -> Context:
     config = load_config(store.layout)[0]
     environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return Context(
-        role=Role(name=NAME, purpose="confirms facts"), spec=Spec(id=NAME, objective="confirm facts"),
-        store=store, folder=store.root, now=time.time, monotonic=time.monotonic, environ=environ,
+        role=Role(name=NAME, purpose="confirms facts"),
+        spec=Spec(id=NAME, objective="confirm facts"),
+        store=store,
+        folder=store.root,
+        now=time.time,
+        monotonic=time.monotonic,
+        environ=environ,
         rules=_rules(config, environ.get("HOME", "")),
-    )  # fmt: skip
+    )
 
 
 def _rules(config: Config, home: str) -> TaskRules:
     return TaskRules(
-        hosts=config.web.hosts, private=config.web.private, role=NAME,
+        hosts=config.web.hosts,
+        private=config.web.private,
+        role=NAME,
         hidden=tuple(secrets.existing(home, config.sandbox.hidden)),
-    )  # fmt: skip
+    )

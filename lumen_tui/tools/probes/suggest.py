@@ -25,17 +25,17 @@ _MOST = 4
 
 def suggest(text: str) -> list[Probe]:
     """At most four probes, the most telling first. Whether they hold nobody has looked."""
-    found: dict[str, Probe] = {}
+    probes: dict[str, Probe] = {}
     for words in _words(text[:20_000]):
         try:
-            probe = parse_probe(words, f"p{len(found) + 1}")
+            probe = parse_probe(words, f"p{len(probes) + 1}")
             check_probe(probe)
         except ValueError:
             continue
-        found.setdefault(probe_words(probe), probe)
-        if len(found) >= _MOST:
+        probes.setdefault(probe_words(probe), probe)
+        if len(probes) >= _MOST:
             break
-    return list(found.values())
+    return list(probes.values())
 
 
 def _words(text: str) -> Iterator[str]:

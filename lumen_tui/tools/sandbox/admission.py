@@ -26,9 +26,9 @@ class Admission(Struct, frozen=True):
 
 def choose_tier(context: Context) -> tiers.TierChoice:
     """The tier in force for this task's commands."""
-    wanted = settings(context)
+    sandbox = settings(context)
     path = context.environ.get("PATH", os.defpath)
-    return tiers.choose(wanted, tiers.current_results(context.store.layout.index, path, wanted))
+    return tiers.choose(sandbox, tiers.current_results(context.store.layout.index, path, sandbox))
 
 
 def tier_in_force(context: Context, shell: str) -> str:
@@ -36,15 +36,15 @@ def tier_in_force(context: Context, shell: str) -> str:
 
     ToolError where the task needs commands of all kinds and none is run.
     """
-    wanted = settings(context)
+    sandbox = settings(context)
     path = context.environ.get("PATH", os.defpath)
     if shell == "any":
-        found = choose_tier(context)
-        if found.tier == tiers.REFUSED:
-            raise ToolError(found.why)
-        return found.tier
-    results = tiers.stored_results(context.store.layout.index, path, wanted) if shell == "read" else None
-    return tiers.choose(wanted, results).tier if results else ""
+        choice = choose_tier(context)
+        if choice.tier == tiers.REFUSED:
+            raise ToolError(choice.reason)
+        return choice.tier
+    results = tiers.stored_results(context.store.layout.index, path, sandbox) if shell == "read" else None
+    return tiers.choose(sandbox, results).tier if results else ""
 
 
 def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admission:
@@ -53,17 +53,17 @@ def admit(context: Context, command: str, cwd: str, *, checked: bool) -> Admissi
     `checked` is for commands that were found to change nothing and to read only what they name: without walls they
     need no word.
     """
-    found = choose_tier(context)
-    if found.tier == tiers.REFUSED:
-        raise ToolError(found.why)
+    choice = choose_tier(context)
+    if choice.tier == tiers.REFUSED:
+        raise ToolError(choice.reason)
     if context.rules.write:
         ready_workspace(context)
-    if found.tier == sandboxed_command.ASK and not checked:
-        _ask(context, command, cwd, found.why)
-    walls = policy(context, settings(context), os.path.realpath(cwd))
-    if found.tier != sandboxed_command.ASK:
+    if choice.tier == sandboxed_command.ASK and not checked:
+        _ask(context, command, cwd, choice.reason)
+    sandbox_policy = policy(context, settings(context), os.path.realpath(cwd))
+    if choice.tier != sandboxed_command.ASK:
         protected_paths.command_begins(context)
-    return Admission(found.tier, walls)
+    return Admission(choice.tier, sandbox_policy)
 
 
 def _ask(context: Context, command: str, cwd: str, reason: str) -> None:
@@ -74,7 +74,7 @@ def _ask(context: Context, command: str, cwd: str, reason: str) -> None:
         arguments={"command": command, "cwd": cwd},
         risk=UNSANDBOXED_RISK,
         unsandboxed=True,
-        why=f"without a sandbox a command asks that may change something or reads whole folders{detail}",
+        reason=f"without a sandbox a command asks that may change something or reads whole folders{detail}",
     )
     reply = context.ask(request)
     if not reply.allowed:

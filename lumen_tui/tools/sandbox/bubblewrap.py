@@ -64,11 +64,12 @@ def _memory(folder: str, size: int) -> list[str]:
 
 def _outside(policy: Policy, cwd: str) -> list[str]:
     """What else must be seen of a /tmp that is the command's own: the folder it starts in, and programs."""
-    wanted = [cwd, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
+    candidates = [cwd, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
     return [
-        path for path in dict.fromkeys(map(os.path.realpath, wanted))
+        path
+        for path in dict.fromkeys(map(os.path.realpath, candidates))
         if os.path.isdir(path) and _in_own_tmp(path, policy) and path not in PRIVATE_TMP
-    ]  # fmt: skip
+    ]
 
 
 def _ways(policy: Policy, outside: list[str]) -> list[str]:
@@ -78,7 +79,7 @@ def _ways(policy: Policy, outside: list[str]) -> list[str]:
     tops = {
         os.path.join(tmp, os.path.relpath(path, tmp).split(os.sep)[0])
         for tmp in _TMP
-        for path in (*shown, *(path for path, _ in policy.narrowed))
+        for path in (*shown, *(path for path, _ in policy.not_granted))
         if path != tmp and is_below(path, tmp)
     }
     return sorted(tops.difference(shown)) if policy.scratch else []
@@ -98,7 +99,7 @@ def _writable(policy: Policy) -> list[str]:
     """The granted folders, and over them what stays as it is. A mount cannot be renamed or removed."""
     words = [word for path in policy.writable for word in ("--bind", path, path)]
     words += [word for path in policy.pinned for word in ("--bind", path, path)]
-    return words + [word for path in policy.kept for word in ("--ro-bind", path, path)]
+    return words + [word for path in policy.protected for word in ("--ro-bind", path, path)]
 
 
 def _hidden(policy: Policy) -> list[str]:
@@ -121,9 +122,9 @@ def _is_within_reach(path: str) -> bool:
         return True
     groups, folder = {os.getegid(), *os.getgroups()}, os.path.dirname(path)
     while folder != "/":
-        found = os.stat(folder)
-        bit = 0o100 if found.st_uid == 0 else 0o010 if found.st_gid in groups else 0o001
-        if not found.st_mode & bit and "system.posix_acl_access" not in os.listxattr(folder):
+        status = os.stat(folder)
+        bit = 0o100 if status.st_uid == 0 else 0o010 if status.st_gid in groups else 0o001
+        if not status.st_mode & bit and "system.posix_acl_access" not in os.listxattr(folder):
             return False
         folder = os.path.dirname(folder)
     return True

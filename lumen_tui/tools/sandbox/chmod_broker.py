@@ -50,8 +50,8 @@ def calls(machine: str) -> tuple[int, ...]:
 class ChmodBroker:
     """Answers for one command, in a thread of the launcher."""
 
-    def __init__(self, roots: list[str], kept: list[str]) -> None:
-        self._granted = [(root, [one for one in kept if not is_below(root, one)]) for root in roots]
+    def __init__(self, roots: list[str], protected: list[str]) -> None:
+        self._granted = [(root, [path for path in protected if not is_below(root, path)]) for root in roots]
         self._calls = _CALLS[os.uname().machine]
         self._report, self._told = os.pipe()
         self._heard, self._answer = os.pipe()
@@ -63,10 +63,10 @@ class ChmodBroker:
         fd = _filter(program)
         os.write(self._told, b"%d" % fd)
         if (answer := os.read(self._heard, 500)) != _ANSWER:
-            why = answer.decode(errors="replace") or "the launcher has ended"
-            raise OSError(f"nobody watches over the modes of files: {why}")
-        for one in (fd, self._told, self._heard):
-            os.close(one)
+            reason = answer.decode(errors="replace") or "the launcher has ended"
+            raise OSError(f"nobody watches over the modes of files: {reason}")
+        for descriptor in (fd, self._told, self._heard):
+            os.close(descriptor)
 
     def start(self, child: int) -> None:
         """In the launcher, after the fork."""
@@ -77,10 +77,10 @@ class ChmodBroker:
     def _serve(self, child: int) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the main thread's
         try:
-            found = os.read(self._report, 16)
-            if not found:
+            message = os.read(self._report, 16)
+            if not message:
                 return
-            listener = _taken(child, int(found))
+            listener = _taken(child, int(message))
             os.write(self._answer, _ANSWER)
         except OSError as error:
             with contextlib.suppress(BrokenPipeError):
@@ -96,33 +96,33 @@ class ChmodBroker:
             os.close(listener)  # from here on the kernel refuses; with it open, every command would wait for good
 
     def _one(self, listener: int) -> bool:
-        note = bytearray(_NOTE.size)
+        notification = bytearray(_NOTE.size)
         try:
-            fcntl.ioctl(listener, _RECEIVE, note)
+            fcntl.ioctl(listener, _RECEIVE, notification)
         except OSError as error:
             return error.errno in (errno.EINTR, errno.ENOENT)  # else nobody is left
-        number, *_ = _NOTE.unpack(note)
-        said = self._said(listener, bytes(note))
+        request_id, *_ = _NOTE.unpack(notification)
+        error_number = self._said(listener, bytes(notification))
         try:
-            fcntl.ioctl(listener, _SEND, struct.pack("=QqiI", number, 0, -said, 0))
+            fcntl.ioctl(listener, _SEND, struct.pack("=QqiI", request_id, 0, -error_number, 0))
         except OSError:
             pass  # it was ended meanwhile
         return True
 
-    def _said(self, listener: int, note: bytes) -> int:
+    def _said(self, listener: int, notification: bytes) -> int:
         """Do what was asked for; 0, or the error's number."""
-        number, pid, _, call, _, _, *given = _NOTE.unpack(note)
-        what, folder, path, flags = self._calls[call]
+        request_id, pid, _, call, _, _, *arguments = _NOTE.unpack(notification)
+        action, folder, path, flags = self._calls[call]
         fd = -1
         try:
-            start = _signed(given[folder]) if folder >= 0 else _HERE
-            alone = path < 0 or (what == "times" and not given[path] and start != _HERE)
-            fd = self._opened(pid, start, None if alone else given[path], _flags(what, given, flags))
-            values = given[max(folder, path) + 1 :]
-            times = _bytes(pid, values[0], _TIMES) if what == "times" and values[0] else None
-            fcntl.ioctl(listener, _VALID, struct.pack("=Q", number))  # it is still the process that was looked at
-            self._check(fd, what)
-            _do(fd, what, values, times)
+            start = _signed(arguments[folder]) if folder >= 0 else _HERE
+            alone = path < 0 or (action == "times" and not arguments[path] and start != _HERE)
+            fd = self._opened(pid, start, None if alone else arguments[path], _flags(action, arguments, flags))
+            values = arguments[max(folder, path) + 1 :]
+            times = _bytes(pid, values[0], _TIMES) if action == "times" and values[0] else None
+            fcntl.ioctl(listener, _VALID, struct.pack("=Q", request_id))  # it is still the process that was looked at
+            self._check(fd, action)
+            _do(fd, action, values, times)
         except OSError as error:
             return error.errno or errno.EPERM
         except Exception:  # noqa: BLE001 - the edge: the command waits for an answer, and what is not understood is no
@@ -148,18 +148,18 @@ class ChmodBroker:
         last = os.O_NOFOLLOW if flags & _NOFOLLOW else 0
         return os.open(os.path.join(base.encode(), path), os.O_PATH | os.O_CLOEXEC | last)
 
-    def _check(self, fd: int, what: str) -> None:
-        found = os.fstat(fd)
-        if what in ("owner", "own link"):
+    def _check(self, fd: int, action: str) -> None:
+        status = os.fstat(fd)
+        if action in ("owner", "own link"):
             return  # it is only looked at
-        if found.st_uid != os.geteuid() and (what == "mode" or os.geteuid() == 0):
+        if status.st_uid != os.geteuid() and (action == "mode" or os.geteuid() == 0):
             raise PermissionError(errno.EPERM, "")  # who writes a file of others may touch it: the kernel knows
-        if stat.S_ISLNK(found.st_mode) and what == "mode":
+        if stat.S_ISLNK(status.st_mode) and action == "mode":
             raise OSError(errno.EOPNOTSUPP, "")
         place = os.readlink(f"/proc/self/fd/{fd}")
-        if not place.startswith("/") or not found.st_nlink:
+        if not place.startswith("/") or not status.st_nlink:
             return  # a pipe, memory, what is removed already
-        if not any(is_below(place, root) and not is_below_any(place, kept) for root, kept in self._granted):
+        if not any(is_below(place, root) and not is_below_any(place, protected) for root, protected in self._granted):
             raise PermissionError(errno.EPERM, "")
 
 
@@ -184,8 +184,10 @@ def _taken(child: int, number: int) -> int:
     finally:
         os.close(process)
     if fd < 0:
-        why = os.strerror(ctypes.get_errno())
-        raise OSError(f"pidfd_getfd: {why} (kernel.yama.ptrace_scope above 1, or a container's own filter, forbids it)")
+        reason = os.strerror(ctypes.get_errno())
+        raise OSError(
+            f"pidfd_getfd: {reason} (kernel.yama.ptrace_scope above 1, or a container's own filter, forbids it)"
+        )
     return fd
 
 
@@ -193,19 +195,19 @@ def _signed(value: int) -> int:
     return ctypes.c_int(value & 0xFFFFFFFF).value
 
 
-def _flags(what: str, given: list[int], at: int) -> int:
-    return _NOFOLLOW if what == "own link" else given[at] & 0xFFFFFFFF if at >= 0 else 0
+def _flags(action: str, arguments: list[int], at: int) -> int:
+    return _NOFOLLOW if action == "own link" else arguments[at] & 0xFFFFFFFF if at >= 0 else 0
 
 
-def _do(fd: int, what: str, values: list[int], times: bytes | None) -> None:
-    if what == "mode":
+def _do(fd: int, action: str, values: list[int], times: bytes | None) -> None:
+    if action == "mode":
         _set_mode(fd, values[0] & 0o7777)
-    elif what == "times":
+    elif action == "times":
         _set_times(fd, times)
     else:
-        found = os.fstat(fd)
-        for wanted, there in zip(values, (found.st_uid, found.st_gid), strict=False):
-            if _signed(wanted) != -1 and wanted & 0xFFFFFFFF != there:
+        status = os.fstat(fd)
+        for requested, current in zip(values, (status.st_uid, status.st_gid), strict=False):
+            if _signed(requested) != -1 and requested & 0xFFFFFFFF != current:
                 raise PermissionError(errno.EPERM, "")  # nobody is given anything
 
 
@@ -226,23 +228,23 @@ def _set_times(fd: int, times: bytes | None) -> None:
 def _bytes(pid: int, address: int, size: int) -> bytes:
     fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = os.pread(fd, size, address)
+        data = os.pread(fd, size, address)
     except OSError as error:
         raise OSError(errno.EFAULT, "") from error
     finally:
         os.close(fd)
-    if len(found) != size:
+    if len(data) != size:
         raise OSError(errno.EFAULT, "")  # it has ended: there is nothing, and never will be
-    return found
+    return data
 
 
 def _text(pid: int, address: int) -> bytes:
     """A text up to its NUL, page by page: the next one may not be there."""
-    found = b""
-    while len(found) < _PATH_MAX:
-        at = address + len(found)
-        found += _bytes(pid, at, _PAGE - at % _PAGE)
-        text, end, _ = found.partition(b"\0")
+    data = b""
+    while len(data) < _PATH_MAX:
+        at = address + len(data)
+        data += _bytes(pid, at, _PAGE - at % _PAGE)
+        text, end, _ = data.partition(b"\0")
         if end:
             return text
     raise OSError(errno.ENAMETOOLONG, "")

@@ -16,7 +16,7 @@ OUT_OF_SIGHT = "?"  # as a path: of a program that nobody may read, or that said
 _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
 
 
-class OpenFile(NamedTuple):
+class OpenDescriptor(NamedTuple):
     """A descriptor: the process or thread below /proc that has it, its number there, and where it leads."""
 
     holder: str
@@ -44,7 +44,7 @@ def proc_lines(pid: int, name: str) -> list[str]:
     return next(filter(None, (read_lines(f"{place}/{name}") for place in threads(pid))), [])
 
 
-def open_files(pids: Iterable[int]) -> Iterator[OpenFile]:
+def open_files(pids: Iterable[int]) -> Iterator[OpenDescriptor]:
     """All descriptors of these processes; of one that does not let us look a single one without a number."""
     for pid in pids:
         for place in threads(pid):
@@ -53,12 +53,14 @@ def open_files(pids: Iterable[int]) -> Iterator[OpenFile]:
             except PermissionError:
                 if _has_ended(place):
                     continue
-                yield OpenFile(place, "", OUT_OF_SIGHT)
+                yield OpenDescriptor(place, "", OUT_OF_SIGHT)
                 break
             except OSError:
                 break  # it has ended
             yield from (
-                OpenFile(place, number, path) for number in numbers if (path := link_target(f"{place}/fd/{number}"))
+                OpenDescriptor(place, number, path)
+                for number in numbers
+                if (path := link_target(f"{place}/fd/{number}"))
             )
             if numbers:
                 break
@@ -69,17 +71,17 @@ def _has_ended(place: str) -> bool:
     return not any(line.startswith("Vm") for line in read_lines(f"{place}/status"))
 
 
-def memory_files(held: Iterable[OpenFile]) -> dict[int, int]:
+def memory_files(open_files: Iterable[OpenDescriptor]) -> dict[int, int]:
     """The memory files among them: the bytes that each takes, whoever wrote them, by the number of its inode."""
-    files = statuses(one for one in held if one.path.startswith(_MEMORY_FILE))
-    return {status.st_ino: status.st_blocks * 512 for status in files}
+    opened = statuses(file for file in open_files if file.path.startswith(_MEMORY_FILE))
+    return {status.st_ino: status.st_blocks * 512 for status in opened}
 
 
-def statuses(held: Iterable[OpenFile]) -> Iterator[os.stat_result]:
+def statuses(open_files: Iterable[OpenDescriptor]) -> Iterator[os.stat_result]:
     """What stat(2) tells of the files that are still open; through the descriptor, as some have no name any more."""
-    for one in held:
+    for file in open_files:
         try:
-            yield os.stat(f"{one.holder}/fd/{one.number}")
+            yield os.stat(f"{file.holder}/fd/{file.number}")
         except OSError:
             continue
 
@@ -100,23 +102,26 @@ def mapped_memory_files(pids: Iterable[int]) -> dict[int, int]:
     return sizes
 
 
-def too_many_watches(held: Iterable[OpenFile]) -> str:
+def too_many_watches(open_files: Iterable[OpenDescriptor]) -> str:
     """Why a command must end that leaves other programs of the user without notices of files; empty where not."""
-    notices = [one for one in held if one.path in _NOTICES]
+    notices = [file for file in open_files if file.path in _NOTICES]
     if len(notices) > MOST_NOTICES:
         return f"it had more than {MOST_NOTICES} inotify instances, of which other programs need some as well"
     most = int(next(iter(read_lines(_WATCHES)), "0")) // 2
-    if most and sum(len(read_lines(one.facts)) for one in notices) > most:
+    if most and sum(len(read_lines(file.facts)) for file in notices) > most:
         return f"it watched more than {most:,} files and folders, of which other programs need to watch some as well"
     return ""
 
 
-def in_transit(held: Iterable[OpenFile]) -> int:
+def in_transit(open_files: Iterable[OpenDescriptor]) -> int:
     """How many descriptors were sent through a socket and not taken yet: no process has them."""
     return sum(
-        int(line.split()[1]) for one in held if one.path.startswith("socket:") for line in read_lines(one.facts)
+        int(line.split()[1])
+        for file in open_files
+        if file.path.startswith("socket:")
+        for line in read_lines(file.facts)
         if line.startswith("scm_fds:")
-    )  # fmt: skip
+    )
 
 
 def link_target(link: str) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lumen_tui.tools.sandbox.descriptors import OpenFile, statuses
+from lumen_tui.tools.sandbox.descriptors import OpenDescriptor, statuses
 from lumen_tui.tools.sandbox.newfiles import NewFiles, NewFileTally
 from lumen_tui.tools.sandbox.usage import ResourceUsage
 
@@ -42,36 +42,39 @@ class Disks:
             DiskSpace(0, 0),
         )  # what the last count found, and what they had taken at its beginning
 
-    def over(self, used: ResourceUsage, held: Iterable[OpenFile]) -> str:
+    def exceeded(self, used: ResourceUsage, open_files: Iterable[OpenDescriptor]) -> str:
         """Why the command has to end, or empty. Asked in every look."""
-        rooms = [(before, _room(path)) for path, before in self._rooms.items()]
-        size = _allowed([(before.size, now.size) for before, now in rooms], self._most.size, _LEAST_FREE)
-        files = _allowed([(before.files, now.files) for before, now in rooms], self._most.files, _LEAST_FILES)
-        taken = DiskSpace(
-            sum(one.size - now.size for one, now in rooms), sum(one.files - now.files for one, now in rooms)
+        spaces = [(before, _room(path)) for path, before in self._rooms.items()]
+        size = _allowed([(before.size, now.size) for before, now in spaces], self._most.size, _LEAST_FREE)
+        files = _allowed([(before.files, now.files) for before, now in spaces], self._most.files, _LEAST_FILES)
+        consumed = DiskSpace(
+            sum(before.size - now.size for before, now in spaces),
+            sum(before.files - now.files for before, now in spaces),
         )
-        tally = self._count(taken, size if used.untold else 0, files)
-        wrote = max(used.written, tally.size + _deleted(held)) if size and used.untold else used.written
-        if size and wrote > size:
-            return f"it filled the disk: it wrote {wrote // MIB:,} MiB, and may write {self._most.size // MIB:,}"
-        made = tally.links + (tally.files if files or self._untold else 0)
-        if made > (files or self._most.files) or (files and tally.closed):
+        tally = self._count(consumed, size if used.children_unaccounted else 0, files)
+        written = (
+            max(used.written, tally.size + _deleted(open_files)) if size and used.children_unaccounted else used.written
+        )
+        if size and written > size:
+            return f"it filled the disk: it wrote {written // MIB:,} MiB, and may write {self._most.size // MIB:,}"
+        new_names = tally.links + (tally.files if files or self._untold else 0)
+        if new_names > (files or self._most.files) or (files and tally.closed):
             return self.too_many_files
         return ""
 
-    def _count(self, taken: DiskSpace, size: int, files: int) -> NewFileTally:
+    def _count(self, consumed: DiskSpace, size: int, files: int) -> NewFileTally:
         """Go on counting, in a hurry where the command may have made too much: in all that was taken since the last
         count began, and what that had found."""
-        found, then = self._counted
-        hurry = bool(files and found.files + taken.files - then.files > files)
-        hurry = hurry or bool(size and found.size + taken.size - then.size > size)
-        self._began = (self._began or taken) if hurry else None
+        counted, consumed_then = self._counted
+        hurry = bool(files and counted.files + consumed.files - consumed_then.files > files)
+        hurry = hurry or bool(size and counted.size + consumed.size - consumed_then.size > size)
+        self._began = (self._began or consumed) if hurry else None
         tally = self._new.look(hurry=hurry)
         if self._began and self._new.is_through:
             self._counted, self._began = (DiskSpace(tally.size, tally.files + tally.links), self._began), None
         return tally
 
-    def over_in_memory(self, pids: Iterable[int]) -> str:
+    def exceeded_in_memory(self, pids: Iterable[int]) -> str:
         """The same for what it has in its own folders in memory, of which nobody else makes anything."""
         return self.too_many_files if _in_memory(pids) > self._most.files else ""
 
@@ -84,39 +87,39 @@ class Disks:
         )
 
 
-def _allowed(rooms: list[tuple[int, int]], most: int, least: int) -> int:
+def _allowed(spaces: list[tuple[int, int]], limit: int, floor: int) -> int:
     """The most that the command may have taken where some room, before and now, got smaller by more than `most`, or
     leaves hardly any; 0 where none did."""
-    found = []
-    for before, now in rooms:
-        short = min(before, least) // 2
-        if before >= 0 and now >= 0 and (before - now > most or now < short):
-            found.append(min(most, max(0, short - now) or most))
-    return min(found, default=0)
+    limits = []
+    for before, current in spaces:
+        short = min(before, floor) // 2
+        if before >= 0 and current >= 0 and (before - current > limit or current < short):
+            limits.append(min(limit, max(0, short - current) or limit))
+    return min(limits, default=0)
 
 
 def _room(path: str) -> DiskSpace:
     try:
-        told = os.statvfs(path)
+        status = os.statvfs(path)
     except OSError:
         return DiskSpace()
-    return DiskSpace(told.f_bavail * told.f_frsize, told.f_ffree if told.f_files else -1)
+    return DiskSpace(status.f_bavail * status.f_frsize, status.f_ffree if status.f_files else -1)
 
 
 def _in_memory(pids: Iterable[int]) -> int:
     """How many files and names of files it has there; each takes memory of the kernel, and none of a process's."""
-    found = {}
+    file_counts = {}
     outside = {0, *map(_device, PRIVATE_TMP)}
     for pid in pids:
         for path in (f"/proc/{pid}/root{own}" for own in PRIVATE_TMP):
-            if (device := _device(path)) in outside or device in found:
+            if (device := _device(path)) in outside or device in file_counts:
                 continue
             try:
-                told = os.statvfs(path)
+                status = os.statvfs(path)
             except OSError:
                 continue
-            found[device] = told.f_files - told.f_ffree
-    return sum(found.values())
+            file_counts[device] = status.f_files - status.f_ffree
+    return sum(file_counts.values())
 
 
 def _device(path: str) -> int:
@@ -127,7 +130,7 @@ def _device(path: str) -> int:
         return 0
 
 
-def _deleted(held: Iterable[OpenFile]) -> int:
+def _deleted(open_files: Iterable[OpenDescriptor]) -> int:
     """Bytes of files that have no name any more and are open still."""
-    files = statuses(one for one in held if one.path.endswith(_DELETED))
+    files = statuses(file for file in open_files if file.path.endswith(_DELETED))
     return sum({(status.st_dev, status.st_ino): status.st_blocks * 512 for status in files}.values())

@@ -56,11 +56,13 @@ def with_group(folder: str, argv: list[str]) -> list[str]:
 def _parents() -> list[str]:
     """Where a group can be made: in our own (version 1), or beside or in it (version 2)."""
     own = _own()
-    found = [_V1 + own["pids"]] if "pids" in own and os.path.isdir(_V1) else []
+    folders = [_V1 + own["pids"]] if "pids" in own and os.path.isdir(_V1) else []
     if "" in own:
         place = os.path.normpath(_V2 + own[""])
-        found += [one for one in (place, os.path.dirname(place)) if one.startswith(_V2) and _has_pids(one)]
-    return found
+        folders += [
+            folder for folder in (place, os.path.dirname(place)) if folder.startswith(_V2) and _has_pids(folder)
+        ]
+    return folders
 
 
 def _own() -> dict[str, str]:

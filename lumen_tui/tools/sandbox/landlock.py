@@ -23,22 +23,28 @@ def abi() -> int:
     """The version of Landlock that the kernel speaks; 0 where there is none."""
     if not seccomp.supported() or not sys.platform.startswith("linux"):
         return 0
-    found: int = ctypes.CDLL(None).syscall(launcher.CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
-    return max(0, found)
+    version: int = ctypes.CDLL(None).syscall(launcher.CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    return max(0, version)
 
 
 def arguments(policy: Policy, cwd: str, *, status_fd: int) -> list[str]:
     """The launcher's command line, up to the command itself."""
     hidden = [*policy.hidden, *_not_shown(policy)]
-    kept = [*policy.kept, *hidden]
-    roots = [root for root in policy.writable if not is_below_any(root, kept)]
+    protected = [*policy.protected, *hidden]
+    roots = [root for root in policy.writable if not is_below_any(root, protected)]
     order = {
-        "unsandboxed": False, "cwd": cwd, "status": status_fd, "network": policy.network, "hidden": hidden,
-        "writable": roots, "protected": [*kept, *(cover.folder for cover in policy.covers)],
+        "unsandboxed": False,
+        "cwd": cwd,
+        "status": status_fd,
+        "network": policy.network,
+        "hidden": hidden,
+        "writable": roots,
+        "protected": [*protected, *(cover.folder for cover in policy.covers)],
         "devices": [f"/dev/{name}" for name in _DEVICES],
-        "processes": 4 * policy.caps.processes, "parent": os.getpid(),
+        "processes": 4 * policy.caps.processes,
+        "parent": os.getpid(),
         "filter": seccomp.program(families(policy), asked=chmod_broker.calls(os.uname().machine)).hex(),
-    }  # fmt: skip
+    }
     return _launcher(order)
 
 
@@ -58,10 +64,10 @@ def families(policy: Policy) -> tuple[int, ...]:
 
 def _not_shown(policy: Policy) -> list[str]:
     """What covered folders hold beyond what is shown of them."""
-    found = []
+    paths = []
     for cover in policy.covers:
         try:
-            found += [os.path.join(cover.folder, name) for name in os.listdir(cover.folder) if name not in cover.shown]
+            paths += [os.path.join(cover.folder, name) for name in os.listdir(cover.folder) if name not in cover.shown]
         except OSError:
-            found.append(cover.folder)
-    return found
+            paths.append(cover.folder)
+    return paths

@@ -53,20 +53,20 @@ def _prctl(option: int, *values: Any) -> int:
     return result
 
 
-def parts(top: str, out: list[str]) -> tuple[list[str], list[str]]:
+def parts(top: str, excluded: list[str]) -> tuple[list[str], list[str]]:
     """`top` without what is `out`: whole paths, and the folders that had to be taken apart. Links are left out."""
-    if any(top == one or top.startswith(one.rstrip("/") + "/") for one in out):
+    if any(top == path or top.startswith(path.rstrip("/") + "/") for path in excluded):
         return [], []
-    below = [one for one in out if one.startswith(top.rstrip("/") + "/")]
+    below = [path for path in excluded if path.startswith(top.rstrip("/") + "/")]
     if not below:
         return [top], []
     whole, split = [], [top]
     with contextlib.suppress(OSError), os.scandir(top) as entries:
         for entry in entries:
             if not entry.is_symlink():
-                more, apart = parts(entry.path, below)
-                whole += more
-                split += apart
+                whole_below, split_below = parts(entry.path, below)
+                whole += whole_below
+                split += split_below
     return whole, split
 
 
@@ -104,9 +104,9 @@ def _ruleset(order: dict[str, Any]) -> int:
     return ruleset
 
 
-def _kept_of(root: str, kept: list[str]) -> list[str]:
+def _kept_of(root: str, protected: list[str]) -> list[str]:
     """What stays as it is below `root`. The task's own folder is granted, and the state folder above it is not."""
-    return [one for one in kept if root != one and not root.startswith(one.rstrip("/") + "/")]
+    return [path for path in protected if root != path and not root.startswith(path.rstrip("/") + "/")]
 
 
 def _drop_capabilities() -> None:
@@ -140,14 +140,14 @@ def _limit_processes(most: int) -> None:
     """A limit that the kernel holds. It counts all of the user's threads, and root is free of it."""
     if os.getuid() == 0:
         return
-    mine = 0
+    own = 0
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             if os.stat(f"/proc/{pid}").st_uid == os.getuid():
-                mine += len(os.listdir(f"/proc/{pid}/task"))
+                own += len(os.listdir(f"/proc/{pid}/task"))
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    wanted = mine + most if hard == resource.RLIM_INFINITY else min(mine + most, hard)
-    resource.setrlimit(resource.RLIMIT_NPROC, (wanted, wanted))
+    limit = own + most if hard == resource.RLIM_INFINITY else min(own + most, hard)
+    resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
 
 def _become(order: dict[str, Any], command: list[str]) -> NoReturn:
@@ -201,14 +201,14 @@ def _only_below(parent: int) -> None:
 
 def _below() -> list[int]:
     """All that was started and lives: what its parent left came back to this process."""
-    found, left = [], [os.getpid()]
-    while left:
-        for listed in glob.glob(f"/proc/{left.pop()}/task/*/children"):
+    pids, pending = [], [os.getpid()]
+    while pending:
+        for listed in glob.glob(f"/proc/{pending.pop()}/task/*/children"):
             with contextlib.suppress(OSError), open(listed, encoding="ascii") as names:
-                new = [int(name) for name in names.read().split()]
-                found += new
-                left += new
-    return found
+                children = [int(name) for name in names.read().split()]
+                pids += children
+                pending += children
+    return pids
 
 
 def _end_each() -> None:

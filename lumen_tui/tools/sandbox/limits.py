@@ -14,7 +14,7 @@ from msgspec import Struct
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.roles import Limits
 from lumen_tui.tools.sandbox import descriptors, locking
-from lumen_tui.tools.sandbox.descriptors import OpenFile
+from lumen_tui.tools.sandbox.descriptors import OpenDescriptor
 from lumen_tui.tools.sandbox.disks import MIB, Disks
 from lumen_tui.tools.sandbox.usage import ResourceUsage
 
@@ -47,11 +47,15 @@ class Caps(Struct, frozen=True):
 def caps(settings: SandboxConfig, limits: Limits) -> Caps:
     """What the settings say, and where the role says something, the role."""
     return Caps(
-        cpu_seconds=limits.cpu_seconds or settings.cpu_seconds, memory=(limits.memory_mb or settings.memory_mb) * MIB,
-        processes=limits.processes or settings.processes, open_files=settings.open_files,
-        file_size=settings.file_mb * MIB, disk=settings.disk_mb * MIB, files=settings.files,
+        cpu_seconds=limits.cpu_seconds or settings.cpu_seconds,
+        memory=(limits.memory_mb or settings.memory_mb) * MIB,
+        processes=limits.processes or settings.processes,
+        open_files=settings.open_files,
+        file_size=settings.file_mb * MIB,
+        disk=settings.disk_mb * MIB,
+        files=settings.files,
         tmp=settings.tmp_mb * MIB,
-    )  # fmt: skip
+    )
 
 
 def exceeded_by_exit(code: int, most: Caps) -> str:
@@ -64,7 +68,7 @@ def exceeded_by_exit(code: int, most: Caps) -> str:
 
 def hints(output: bytes, most: Caps) -> list[str]:
     """The limits that programs themselves seem to say they have reached: the kernel tells nobody but them."""
-    told = (
+    messages = (
         (_TOO_LARGE, f"a file may have {most.file_size // MIB:,} MiB"),
         (_NO_MEMORY, f"a command may use {most.memory // MIB:,} MiB of memory"),
         (_TOO_OPEN, f"a process may have {most.open_files:,} open files"),
@@ -72,7 +76,7 @@ def hints(output: bytes, most: Caps) -> list[str]:
         (_TOO_LONG, f"a command may use {most.cpu_seconds:,} seconds of processor time"),
         (_NO_SPACE, f"temporary files of a command may have {most.tmp // MIB:,} MiB where the tier is bubblewrap"),
     )
-    return [words for pattern, words in told if pattern.search(output)]
+    return [words for pattern, words in messages if pattern.search(output)]
 
 
 def _cpu_words(most: Caps) -> str:
@@ -97,83 +101,83 @@ class ResourceWatch:
 
     def look(self, pids: Iterable[int]) -> str:
         """Why the command has to end, or empty. `pids` are the processes that were started for it."""
-        found = descendants(pids, most=min(_MOST_LOOKED_AT, 4 * self._caps.processes))
-        if len(found) > self._caps.processes:
+        processes = descendants(pids, most=min(_MOST_LOOKED_AT, 4 * self._caps.processes))
+        if len(processes) > self._caps.processes:
             return f"it had more than {self._caps.processes} processes"
-        held = list(itertools.islice(descriptors.open_files(found), descriptors.MOST + 1))
-        if len(held) > descriptors.MOST:
+        files = list(itertools.islice(descriptors.open_files(processes), descriptors.MOST + 1))
+        if len(files) > descriptors.MOST:
             return f"it had more than {descriptors.MOST:,} open files"
-        self._usage.look(found)
-        if why := self._memory(found, held):
-            return why
+        self._usage.look(processes)
+        if reason := self._memory(processes, files):
+            return reason
         if self._usage.seconds > self._caps.cpu_seconds:
             return _cpu_words(self._caps)
-        return self._disks.over(self._usage, held) or self._others(found, held)
+        return self._disks.exceeded(self._usage, files) or self._others(processes, files)
 
-    def _memory(self, pids: list[int], held: list[OpenFile]) -> str:
-        files = descriptors.memory_files(held)
+    def _memory(self, pids: list[int], open_files: list[OpenDescriptor]) -> str:
+        files = descriptors.memory_files(open_files)
         used = self._usage.memory + sum(files.values())
         if files and used > self._caps.memory:  # what is open and mapped was counted twice
             mapped = descriptors.mapped_memory_files(pids)
             used -= sum(size for inode, size in mapped.items() if inode in files)
-        over, self._over = self._over, used > self._caps.memory or self._hides_memory(pids, held, files)
+        over, self._over = self._over, used > self._caps.memory or self._hides_memory(pids, open_files, files)
         if over and self._over:  # in two looks: the figures of one come one by one, while pages are touched
             return f"it used more than {self._caps.memory // MIB:,} MiB of memory"
         if used > _LEAST_FREE and _of_the_machine("MemAvailable", _LEAST_FREE) < _LEAST_FREE:
             return f"the machine has hardly any memory left ({used // MIB:,} MiB of it were used by this command)"
         return ""
 
-    def _hides_memory(self, pids: list[int], held: list[OpenFile], files: dict[int, int]) -> bool:
+    def _hides_memory(self, pids: list[int], open_files: list[OpenDescriptor], files: dict[int, int]) -> bool:
         """Others use memory as well, so both must be true: the machine has as much more of it in memory files, and
         the command has some that no process holds open: mapped alone, or sent and not taken."""
         more = _of_the_machine("Shmem") - self._shared - sum(files.values())
         if more <= self._caps.memory:
             return False
-        return bool(descriptors.in_transit(held) or descriptors.mapped_memory_files(pids).keys() - files.keys())
+        return bool(descriptors.in_transit(open_files) or descriptors.mapped_memory_files(pids).keys() - files.keys())
 
-    def _others(self, pids: list[int], held: list[OpenFile]) -> str:
+    def _others(self, pids: list[int], open_files: list[OpenDescriptor]) -> str:
         """Why other programs would suffer from what it holds."""
-        unseen = {one.holder for one in held if one.path == descriptors.OUT_OF_SIGHT}
-        again, self._out_of_sight = unseen & self._out_of_sight, unseen
-        if again:
+        unseen = {file.holder for file in open_files if file.path == descriptors.OUT_OF_SIGHT}
+        hidden_twice, self._out_of_sight = unseen & self._out_of_sight, unseen
+        if hidden_twice:
             return "it keeps out of sight what it has open"
         self._looks += 1
         if not self._looks % _SELDOM:
-            if descriptors.in_transit(held) > descriptors.MOST_IN_TRANSIT:
+            if descriptors.in_transit(open_files) > descriptors.MOST_IN_TRANSIT:
                 return f"it had more than {descriptors.MOST_IN_TRANSIT} open files on the way between its processes"
-            if why := descriptors.too_many_watches(held) or self._disks.over_in_memory(pids):
-                return why
-        return locking.foreign_lock(pids, held, self._state, self._own) if self._state else ""
+            if reason := descriptors.too_many_watches(open_files) or self._disks.exceeded_in_memory(pids):
+                return reason
+        return locking.foreign_lock(pids, open_files, self._state, self._own) if self._state else ""
 
 
 def descendants(pids: Iterable[int], *, most: int = _MOST_LOOKED_AT) -> list[int]:
     """These processes and all below them, at most about `most`."""
-    found: list[int] = []
-    left = list(pids)
-    seen = set(left)
-    while left and len(found) <= most:
-        pid = left.pop()
-        found.append(pid)
-        new = [child for child in children(pid) if child not in seen]
-        seen.update(new)
-        left += new
-    return found
+    tree: list[int] = []
+    pending = list(pids)
+    seen = set(pending)
+    while pending and len(tree) <= most:
+        pid = pending.pop()
+        tree.append(pid)
+        fresh = [child for child in children(pid) if child not in seen]
+        seen.update(fresh)
+        pending += fresh
+    return tree
 
 
 def end(pids: Iterable[int]) -> None:
     """KILL these processes and all below them; stopped first, so that nothing forks away meanwhile."""
     tops = list(pids)
     for _ in range(_ROUNDS):
-        found = [pid for pid in descendants(tops) if not _is_gone(pid)]
-        if not found:
+        alive = [pid for pid in descendants(tops) if not _is_gone(pid)]
+        if not alive:
             return
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in found:
+        for signal_number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in alive:
                 try:
-                    os.kill(pid, number)
+                    os.kill(pid, signal_number)
                 except (ProcessLookupError, PermissionError):
                     pass
-        tops = list({*tops, *found})
+        tops = list({*tops, *alive})
         time.sleep(_ROUND_SECONDS)
 
 
@@ -197,14 +201,14 @@ def _is_gone(pid: int) -> bool:
 
 def children(pid: int) -> list[int]:
     """The children of a process, of all its threads; empty where it has gone."""
-    found: list[int] = []
+    pids: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as listed:
-                found += [int(child) for child in listed.read().split()]
+                pids += [int(child) for child in listed.read().split()]
     except (OSError, ValueError):
         pass
-    return found
+    return pids
 
 
 def _of_the_machine(name: str, unknown: int = 0) -> int:

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.files.below import is_below
-from lumen_tui.tools.sandbox.descriptors import OpenFile, proc_lines, read_lines
+from lumen_tui.tools.sandbox.descriptors import OpenDescriptor, proc_lines, read_lines
 
 
-def foreign_lock(pids: list[int], files: list[OpenFile], folder: str, own: str) -> str:
+def foreign_lock(pids: list[int], open_files: list[OpenDescriptor], folder: str, own: str) -> str:
     """Why these processes have to end: they hold a lock or a lease in `folder`, not below `own`. Empty where not.
 
     `files` is what they have open.
     """
-    for one in files:
-        if _is_others(one.path, folder, own) and any(line.startswith("lock:") for line in read_lines(one.facts)):
-            return _why(one.path)
+    for file in open_files:
+        if _is_others(file.path, folder, own) and any(line.startswith("lock:") for line in read_lines(file.facts)):
+            return _why(file.path)
     return _mapped(pids, folder, own)
 
 
@@ -30,14 +30,14 @@ def _mapped(pids: list[int], folder: str, own: str) -> str:
     return ""
 
 
-def _inodes(takers: set[str]) -> set[str]:
+def _inodes(holders: set[str]) -> set[str]:
     """The numbers of the files that these processes locked."""
-    found = set()
+    inodes = set()
     for line in read_lines("/proc/locks"):
         words = line.split()
-        if len(words) > 5 and words[4] in takers:
-            found.add(words[5].rpartition(":")[2])
-    return found
+        if len(words) > 5 and words[4] in holders:
+            inodes.add(words[5].rpartition(":")[2])
+    return inodes
 
 
 def _is_others(path: str, folder: str, own: str) -> bool:

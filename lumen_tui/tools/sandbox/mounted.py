@@ -28,62 +28,64 @@ class Mount(Struct, frozen=True):
     read_only: bool
 
 
-def with_barrier(words: list[str], held: int) -> list[str]:
+def with_barrier(arguments: list[str], release_fd: int) -> list[str]:
     """The words, and that it waits behind the last mount until there is something to read in `held`."""
-    return [*words, "--ro-bind", "/dev/null", READY, *_CLOSED, "--block-fd", str(held)]
+    return [*arguments, "--ro-bind", "/dev/null", READY, *_CLOSED, "--block-fd", str(release_fd)]
 
 
-def check(words: list[str], pid: int, ended: int) -> str:
+def check(arguments: list[str], pid: int, end_fd: int) -> str:
     """Why the first process inside, `pid`, must not go on, or empty. `ended` can be read once it has ended."""
-    there = _all(pid, ended)
-    if there is None:
+    actual = _all(pid, end_fd)
+    if actual is None:
         return ""  # it did not get that far, and says itself why
-    here = _read("self")
-    wrong = [target for kind, source, target in _orders(words) if not _stands(kind, source, target, here, there)]
-    return f"{wrong[0]} was changed while its walls were put up: try again" if wrong else ""
+    own = _read("self")
+    mismatches = [
+        target for kind, source, target in _orders(arguments) if not _stands(kind, source, target, own, actual)
+    ]
+    return f"{mismatches[0]} was changed while its walls were put up: try again" if mismatches else ""
 
 
-def _orders(words: list[str]) -> list[tuple[str, str, str]]:
+def _orders(arguments: list[str]) -> list[tuple[str, str, str]]:
     """What is mounted where others may write, in order."""
-    found = []
-    for number, word in enumerate(words):
+    mounts = []
+    for at, word in enumerate(arguments):
         if word in ("--bind", "--ro-bind"):
-            found.append((word, words[number + 1], words[number + 2]))
+            mounts.append((word, arguments[at + 1], arguments[at + 2]))
         elif word == "--tmpfs":
-            found.append((word, "", words[number + 1]))
-    open_ones = [target for kind, source, target in found if kind == "--bind" and source == target]
-    last = {one[2]: one for one in found}  # lies over the others
-    return [one for one in last.values() if is_below_any(one[2], open_ones)]
+            mounts.append((word, "", arguments[at + 1]))
+    writable = [target for kind, source, target in mounts if kind == "--bind" and source == target]
+    last = {mount[2]: mount for mount in mounts}  # lies over the others
+    return [mount for mount in last.values() if is_below_any(mount[2], writable)]
 
 
-def _stands(kind: str, source: str, target: str, here: dict[str, Mount], there: dict[str, Mount]) -> bool:
-    found = there.get(target)
-    if found is None:
+def _stands(kind: str, source: str, target: str, own: dict[str, Mount], actual: dict[str, Mount]) -> bool:
+    mount = actual.get(target)
+    if mount is None:
         return False
     if source != target:
-        return (found.device, found.root) != _meant(target, here)
-    return (found.device, found.root) == _meant(target, here) and (kind == "--bind" or found.read_only)
+        return (mount.device, mount.root) != _meant(target, own)
+    return (mount.device, mount.root) == _meant(target, own) and (kind == "--bind" or mount.read_only)
 
 
-def _meant(path: str, here: dict[str, Mount]) -> tuple[str, str]:
+def _meant(path: str, own: dict[str, Mount]) -> tuple[str, str]:
     """The device and the place on it of a real path."""
-    point = max((point for point in here if is_below(path, point)), key=len)
-    mount = here[point]
-    rest = os.path.relpath(path, point)
-    return mount.device, mount.root if rest == os.curdir else os.path.join(mount.root, rest)
+    point = max((point for point in own if is_below(path, point)), key=len)
+    mount = own[point]
+    relative = os.path.relpath(path, point)
+    return mount.device, mount.root if relative == os.curdir else os.path.join(mount.root, relative)
 
 
-def _all(pid: int, ended: int) -> dict[str, Mount] | None:
+def _all(pid: int, end_fd: int) -> dict[str, Mount] | None:
     """The mounts of a process once the last one is there; None where it ends before."""
-    ends = time.monotonic() + _SECONDS
-    while time.monotonic() < ends:
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
         try:
-            found = _read(str(pid))
+            mounts = _read(str(pid))
         except OSError:
             return None
-        if READY in found:
-            return found
-        if select.select([ended], [], [], _LOOK)[0]:
+        if READY in mounts:
+            return mounts
+        if select.select([end_fd], [], [], _LOOK)[0]:
             return None
     raise TimeoutError(f"its walls were not up after {_SECONDS:.0f} s")
 

@@ -62,14 +62,14 @@ class NewFiles:
 
     def _go_on(self, steps: Iterator[None], seconds: float) -> None:
         began = time.monotonic()
-        done = True
+        finished = True
         for _ in steps:
             if time.monotonic() >= began + seconds:
-                done = False
+                finished = False
                 break
         ended = time.monotonic()
         self._spent += ended - began
-        if done:
+        if finished:
             self._steps, self._next = None, ended + _REST * self._spent
 
     def _since(self) -> float:
@@ -77,17 +77,17 @@ class NewFiles:
         return min(self._wall, time.time() - (time.monotonic() - self._began)) - _TICK
 
     def _through(self, tally: NewFileTally, since: float, *, every: bool) -> Iterator[None]:
-        left = list(self._tops)
-        while left:
+        pending = list(self._tops)
+        while pending:
             yield
-            folder = left.pop()
+            folder = pending.pop()
             try:
                 with _opened(folder) as fd, os.scandir(fd) as entries:
                     looked_at = every or os.fstat(fd).st_ctime >= since
                     for entry in entries:
                         path = os.path.join(folder, entry.name)
                         if entry.is_dir(follow_symlinks=False) and path not in self._elsewhere:
-                            left.append(path)
+                            pending.append(path)
                         if looked_at:
                             _count(tally, entry, since)
                         yield

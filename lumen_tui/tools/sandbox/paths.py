@@ -35,9 +35,9 @@ def may_write(context: Context, path: str) -> str:
     if not path or "\0" in path:
         return "the path is empty or holds a NUL character"
     try:
-        root, rest = _place(context, path)
-        _check_parts(root, rest)
-        _check_file(os.path.join(root, rest))
+        root, below = _place(context, path)
+        _check_parts(root, below)
+        _check_file(os.path.join(root, below))
     except ToolError as error:
         return str(error)
     return ""
@@ -47,8 +47,8 @@ def _place(context: Context, path: str) -> tuple[str, str]:
     """The granted root that holds `path`, and the rest of the path below it; ToolError where none does."""
     if not context.rules.write:
         raise ToolError("this task may not change files")
-    wanted = os.path.normpath(os.path.join(workspace(context), os.path.expanduser(path)))
-    real = os.path.join(os.path.realpath(os.path.dirname(wanted)), os.path.basename(wanted))
+    named = os.path.normpath(os.path.join(workspace(context), os.path.expanduser(path)))
+    real = os.path.join(os.path.realpath(os.path.dirname(named)), os.path.basename(named))
     roots = [workspace(context), *writable_roots(context, settings(context))[0]]
     for root in sorted(roots, key=len, reverse=True):
         if is_below(real, root) and real != root:
@@ -63,45 +63,45 @@ def _place(context: Context, path: str) -> tuple[str, str]:
 
 def _check_owner(context: Context, root: str, real: str) -> None:
     """The state folder and the program itself stay as they are, also where they stand below a granted folder."""
-    for kept in (os.path.realpath(context.store.root), *own_code()):
-        if is_below(real, kept) and not is_below(root, kept):
+    for protected in (os.path.realpath(context.store.root), *own_code()):
+        if is_below(real, protected) and not is_below(root, protected):
             raise ToolError(f"{one_line(real, 200)} belongs to lumen itself and is not changed by workers")
 
 
-def _check_bare(root: str, rest: str) -> None:
+def _check_bare(root: str, below: str) -> None:
     """A folder with these names in it is a repository, whose settings git obeys wherever it is called below it."""
-    parts, folder = rest.split(os.sep), root
+    parts, folder = below.split(os.sep), root
     for number, part in enumerate(parts):
         if secrets.BARE.issubset(secrets.names(folder)) and obeyed_by_git("/".join(parts[number:])):
-            raise ToolError(f"{one_line(rest, 200)}: git would run or obey it later; workers do not change it")
+            raise ToolError(f"{one_line(below, 200)}: git would run or obey it later; workers do not change it")
         folder = os.path.join(folder, part)
     if parts[-1] == "HEAD" and parts[-2:-1] != [".git"]:
-        raise ToolError(f"{one_line(rest, 200)}: with it git may take the folder for a repository and obey it")
+        raise ToolError(f"{one_line(below, 200)}: with it git may take the folder for a repository and obey it")
 
 
-def _check_parts(root: str, rest: str) -> None:
+def _check_parts(root: str, path: str) -> None:
     """In any letters: there are file systems to which those are one name."""
-    parts = rest.casefold().split(os.sep)
+    parts = path.casefold().split(os.sep)
     for number, part in enumerate(parts):
-        below = "/".join(parts[number + 1 :])
-        if part == ".git" and (not below or obeyed_by_git(below)):
-            raise ToolError(f"{one_line(rest, 200)}: git would run or obey it later; workers do not change it")
+        inside_git = "/".join(parts[number + 1 :])
+        if part == ".git" and (not inside_git or obeyed_by_git(inside_git)):
+            raise ToolError(f"{one_line(path, 200)}: git would run or obey it later; workers do not change it")
     if any(part in RUN_LATER for part in parts):
-        raise ToolError(f"{one_line(rest, 200)}: programs run what stands there when they are started beside it")
+        raise ToolError(f"{one_line(path, 200)}: programs run what stands there when they are started beside it")
     if secrets.is_env_file(parts[-1]):
-        raise ToolError(f"{one_line(rest, 200)} is where secrets are kept, and is not changed")
+        raise ToolError(f"{one_line(path, 200)} is where secrets are kept, and is not changed")
 
 
 def _check_file(path: str) -> None:
     """What is there must be a plain file with one name, or a folder."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         raise ToolError(f"{one_line(path, 200)} cannot be looked at: {error.strerror}") from error
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         raise ToolError(f"{one_line(path, 200)} is a link; name the file itself")
-    if not stat.S_ISDIR(found.st_mode) and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
-        what = "has a second name (a hard link)" if stat.S_ISREG(found.st_mode) else "is no plain file"
-        raise ToolError(f"{one_line(path, 200)} {what}, and is not changed")
+    if not stat.S_ISDIR(status.st_mode) and (not stat.S_ISREG(status.st_mode) or status.st_nlink > 1):
+        problem = "has a second name (a hard link)" if stat.S_ISREG(status.st_mode) else "is no plain file"
+        raise ToolError(f"{one_line(path, 200)} {problem}, and is not changed")

@@ -47,7 +47,7 @@ class Policy(Struct, frozen=True):
     """Everything is readable but what is hidden, and nothing is writable but what stands here. Real paths."""
 
     writable: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()  # below writable folders, and yet not to be changed
+    protected: tuple[str, ...] = ()  # below writable folders, and yet not to be changed
     absent: tuple[str, ...] = ()  # the same, not there now: put aside where a command makes it
     links: tuple[tuple[str, str], ...] = ()  # the same, links now, and where they lead
     pinned: tuple[str, ...] = ()  # folders below writable ones that stay where they are, so that `kept` holds
@@ -56,7 +56,7 @@ class Policy(Struct, frozen=True):
     scratch: str = ""  # a writable folder for temporary files; empty for commands that only read
     network: bool = False
     caps: Caps = Caps()
-    narrowed: tuple[tuple[str, str], ...] = ()  # folders that were asked for and not granted, each with the reason
+    not_granted: tuple[tuple[str, str], ...] = ()  # folders that were asked for and not granted, each with the reason
 
 
 def workspace(context: Context) -> str:
@@ -72,25 +72,30 @@ def policy(context: Context, settings: SandboxConfig, cwd: str) -> Policy:
     env, repositories, obeyed = protected_paths.find(context, roots, cwd, scratch)
     hidden = sorted({*secrets.existing(home, settings.hidden), *env})
     guards, pinned = _guards(roots, _nearest_first(repositories, cwd), obeyed)
-    kept = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
-    ways = sorted({*pinned, *_ways(roots, [*kept, *hidden])})
-    _check_count(ways, kept, env)
+    protected = [path for path in guards if os.path.lexists(path) and not os.path.islink(path)]
+    parents = sorted({*pinned, *_ways(roots, [*protected, *hidden])})
+    _check_count(parents, protected, env)
     return Policy(
-        writable=tuple(filter(None, (*roots, scratch))), kept=tuple(kept),
+        writable=tuple(filter(None, (*roots, scratch))),
+        protected=tuple(protected),
         absent=tuple(path for path in guards if not os.path.lexists(path)),
         links=tuple((path, link_target(path)) for path in guards if os.path.islink(path)),
-        pinned=tuple(ways), hidden=tuple(hidden),
-        covers=(state_cover(context),), scratch=scratch, network=context.rules.network,
-        caps=caps(settings, context.role.limits), narrowed=narrowed,
-    )  # fmt: skip
+        pinned=tuple(parents),
+        hidden=tuple(hidden),
+        covers=(state_cover(context),),
+        scratch=scratch,
+        network=context.rules.network,
+        caps=caps(settings, context.role.limits),
+        not_granted=narrowed,
+    )
 
 
-def _check_count(ways: list[str], kept: list[str], env: list[str]) -> None:
+def _check_count(parents: list[str], protected: list[str], env: list[str]) -> None:
     """ToolError where a command would need seconds to begin: a worker may have made all that."""
-    if (count := len(ways) + len(kept) + len(env)) > _MOST_GUARDED:
+    if (count := len(parents) + len(protected) + len(env)) > _MOST_GUARDED:
         from lumen_tui.tools.base import ToolError  # an engine that starts does without
 
-        deepest = one_line(max([*kept, *env], key=lambda path: path.count("/")), 200)
+        deepest = one_line(max([*protected, *env], key=lambda path: path.count("/")), 200)
         raise ToolError(
             f"no command is run: {count:,} folders and files would have to be guarded, {_MOST_GUARDED} at most: grant "
             f"folders with fewer repositories and .env files, or take away what is none ({deepest} is one)"
@@ -110,17 +115,17 @@ def writable_roots(context: Context, settings: SandboxConfig) -> tuple[tuple[str
     home, state = context.environ.get("HOME") or os.path.expanduser("~"), context.store.root
     granted, refused = [], []
     for named in settings.granted(context.role.writable):
-        path, why = grant(named, os.path.realpath(home), os.path.realpath(state))
-        if why:
-            refused.append((path, why))
+        path, reason = grant(named, os.path.realpath(home), os.path.realpath(state))
+        if reason:
+            refused.append((path, reason))
         else:
             granted.append(path)
-    wanted = [os.path.realpath(os.path.expanduser(root)) for root in (*context.spec.roots, *context.rules.roots)]
-    if not wanted:
+    requested = [os.path.realpath(os.path.expanduser(root)) for root in (*context.spec.roots, *context.rules.roots)]
+    if not requested:
         return tuple(granted), tuple(refused)
-    chosen = [path for path in wanted if os.path.isdir(path) and is_below_any(path, granted)]
-    chosen += [root for root in granted if any(is_below(root, path) for path in wanted)]
-    refused += [(path, "not granted to this role") for path in wanted if path not in chosen]
+    chosen = [path for path in requested if os.path.isdir(path) and is_below_any(path, granted)]
+    chosen += [root for root in granted if any(is_below(root, path) for path in requested)]
+    refused += [(path, "not granted to this role") for path in requested if path not in chosen]
     return tuple(dict.fromkeys(chosen)), tuple(refused)
 
 
@@ -162,8 +167,8 @@ def _guards(roots: tuple[str, ...], repositories: list[str], obeyed: list[str]) 
             guards += _obeyed(git)
         else:
             guards.append(git)  # whole: what is missing or a link cannot be kept alone, and each part takes its time
-    meant = [*guards, *map(os.path.realpath, filter(os.path.islink, guards))]
-    return [path for path in dict.fromkeys(meant) if is_below_any(path, roots)], pinned
+    with_targets = [*guards, *map(os.path.realpath, filter(os.path.islink, guards))]
+    return [path for path in dict.fromkeys(with_targets) if is_below_any(path, roots)], pinned
 
 
 def _nearest_first(repositories: list[str], cwd: str) -> list[str]:

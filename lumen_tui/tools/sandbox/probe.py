@@ -33,11 +33,11 @@ def _copy(path: str) -> None:
 
 
 def _connect(family: int, kind: int, address: Any) -> None:
-    with contextlib.closing(socket.socket(family, kind)) as one:
-        one.settimeout(2)
-        one.connect(address)
+    with contextlib.closing(socket.socket(family, kind)) as connection:
+        connection.settimeout(2)
+        connection.connect(address)
         if kind == socket.SOCK_DGRAM:
-            one.send(b"x")
+            connection.send(b"x")
 
 
 def _connect_anew(address: str) -> None:
@@ -97,11 +97,11 @@ def main(order: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
             attempt()
             through.append(name)
-    made = os.path.join(order["inside"], "made")
+    new_file = os.path.join(order["inside"], "made")
     needed: dict[str, Callable[[], None]] = {
-        "a file cannot be written": lambda: _write(made),
-        "the mode of a file cannot be set": lambda: os.chmod(made, 0o640),
-        "the time of a file cannot be set": lambda: os.utime(made),
+        "a file cannot be written": lambda: _write(new_file),
+        "the mode of a file cannot be set": lambda: os.chmod(new_file, 0o640),
+        "the time of a file cannot be set": lambda: os.utime(new_file),
     }
     broken = ""
     for name, step in needed.items():

@@ -55,21 +55,21 @@ class ProtectedPaths(NamedTuple):
 
 def find(context: Context, roots: tuple[str, ...], cwd: str, own: str) -> ProtectedPaths:
     """What stands below these folders, and the .env files below `cwd`. `own` is the task's own folder, if any."""
-    kept = context.kept
-    kept.roots = roots
-    if own and roots and not kept.times:  # what an earlier attempt at the task left there
+    memo = context.memo
+    memo.roots = roots
+    if own and roots and not memo.times:  # what an earlier attempt at the task left there
         for folder, entries in FolderWalk(own, deep=True):
             for name in _OBEYED.intersection(entries):
                 _judge(context, os.path.join(folder, name), granted=False)
-    _look(context, deep=bool(roots) and context.monotonic() >= kept.look_again)
+    _look(context, deep=bool(roots) and context.monotonic() >= memo.look_again)
     if not is_below_any(cwd, roots):
         _take(context, FolderWalk(cwd, deep=False), granted=False)
-    return ProtectedPaths(_there(kept.env_files), _there(kept.repositories), sorted(kept.obeyed))
+    return ProtectedPaths(_there(memo.env_files), _there(memo.repositories), sorted(memo.obeyed))
 
 
 def command_begins(context: Context) -> None:
     """A command begins within walls: what it makes is looked for afterwards."""
-    times = context.kept.times
+    times = context.memo.times
     if context.rules.write:
         times.append((context.now() - _TICK, math.inf))
     if len(times) > _MOST_TIMES:
@@ -79,26 +79,26 @@ def command_begins(context: Context) -> None:
 def check_afterwards(context: Context, *, last: bool = False) -> None:
     """Put aside what commands have made where editors would obey it. All is looked through where it is time for that,
     and at the task's `last`."""
-    kept = context.kept
-    if not (kept.times and kept.roots):
+    memo = context.memo
+    if not (memo.times and memo.roots):
         return
-    if not _runs(kept):
-        kept.times[:] = [(began, min(ended, context.now() + _TICK)) for began, ended in kept.times]
-    _look(context, deep=last or context.monotonic() >= kept.look_again)
+    if not _runs(memo):
+        memo.times[:] = [(began, min(ended, context.now() + _TICK)) for began, ended in memo.times]
+    _look(context, deep=last or context.monotonic() >= memo.look_again)
 
 
 def _look(context: Context, *, deep: bool) -> None:
-    kept = context.kept
+    memo = context.memo
     if not deep:
-        for root in kept.roots:
+        for root in memo.roots:
             _take(context, FolderWalk(root, deep=False))
         return
-    _look_through(context, kept.roots)
+    _look_through(context, memo.roots)
 
 
-def _runs(kept: TaskMemo) -> bool:
+def _runs(memo: TaskMemo) -> bool:
     """Whether a command runs in the background."""
-    return any(job.exit_code is None for job in kept.running.values())
+    return any(job.exit_code is None for job in memo.running.values())
 
 
 def _there(paths: set[str]) -> list[str]:
@@ -106,34 +106,37 @@ def _there(paths: set[str]) -> list[str]:
 
 
 def _look_through(context: Context, roots: tuple[str, ...]) -> None:
-    kept, began = context.kept, context.monotonic()
-    before = _seen(context)
-    _remember(kept, [path for path in before.env if is_below_any(path, roots)])
-    kept.repositories.update(path for path in before.repositories if is_below_any(path, roots))
-    kept.obeyed.update(path for path in before.obeyed if is_below_any(path, roots))
+    memo, began = context.memo, context.monotonic()
+    remembered = _seen(context)
+    _remember(memo, [path for path in remembered.env if is_below_any(path, roots)])
+    memo.repositories.update(path for path in remembered.repositories if is_below_any(path, roots))
+    memo.obeyed.update(path for path in remembered.obeyed if is_below_any(path, roots))
     names: set[str] = set()
     for root in roots:
         walk = FolderWalk(root, deep=True)
         names.update(_take(context, walk))
-        if walk.left:
+        if walk.truncated:
             _tell(context, root)
     now = context.monotonic()
-    kept.look_again = now + _REST * (now - began)
-    repositories, obeyed = (*before.repositories, *_there(kept.repositories)), (*before.obeyed, *_there(kept.obeyed))
-    _keep(context, RememberedPaths((*before.env, *names), repositories, obeyed), before)
+    memo.look_again = now + _REST * (now - began)
+    repositories, obeyed = (
+        (*remembered.repositories, *_there(memo.repositories)),
+        (*remembered.obeyed, *_there(memo.obeyed)),
+    )
+    _keep(context, RememberedPaths((*remembered.env, *names), repositories, obeyed), remembered)
 
 
 def _take(context: Context, walk: FolderWalk, *, granted: bool = True) -> list[str]:
     """Note what a walk finds; returns the names of .env files."""
-    kept, names, new = context.kept, [], []
+    memo, names, candidates = context.memo, [], []
     for folder, entries in walk:
         names += [os.path.join(folder, name) for name in entries if secrets.is_env_file(name)]
         if granted:
-            kept.repositories.update(secrets.repositories_in(folder, entries))
-            new += [os.path.join(folder, name) for name in _OBEYED.intersection(entries)]
-    _remember(kept, names)
-    for path in new:
-        if path not in kept.obeyed:
+            memo.repositories.update(secrets.repositories_in(folder, entries))
+            candidates += [os.path.join(folder, name) for name in _OBEYED.intersection(entries)]
+    _remember(memo, names)
+    for path in candidates:
+        if path not in memo.obeyed:
             _judge(context, path, granted=not secrets.is_passed_over(os.path.relpath(path, walk.top)))
     return names
 
@@ -145,23 +148,23 @@ def _judge(context: Context, path: str, *, granted: bool) -> None:
         status = os.lstat(path)
     except OSError:
         return
-    changed, left_alone = status.st_ctime, context.kept.left_alone  # made or moved then: no program can set it
+    changed, left_alone = status.st_ctime, context.memo.left_alone  # made or moved then: no program can set it
     if not granted:
         left_alone.add((status.st_dev, status.st_ino))
-    elif (status.st_dev, status.st_ino) in left_alone or any(a <= changed <= b for a, b in context.kept.times):
+    elif (status.st_dev, status.st_ino) in left_alone or any(a <= changed <= b for a, b in context.memo.times):
         quarantine.report(context, quarantine.move_away(path, ""))
     else:
-        context.kept.obeyed.add(path)
+        context.memo.obeyed.add(path)
 
 
-def _remember(kept: TaskMemo, names: list[str]) -> None:
+def _remember(memo: TaskMemo, names: list[str]) -> None:
     """What the names lead to now stays hidden for this task, also where a link is taken away."""
-    kept.env_files.update(filter(None, map(secrets.env_file_behind, names)))
+    memo.env_files.update(filter(None, map(secrets.env_file_behind, names)))
 
 
 def _tell(context: Context, root: str) -> None:
-    if root not in context.kept.too_large:
-        context.kept.too_large.add(root)
+    if root not in context.memo.too_large:
+        context.memo.too_large.add(root)
         context.progress(
             f"{one_line(root, 200)} has more folders than are looked through: repositories, .env files and editors' "
             "settings deep in it are not guarded; name those folders themselves in [sandbox] writable"
@@ -175,22 +178,22 @@ def _seen(context: Context) -> RememberedPaths:
         return RememberedPaths()  # damaged: it is made anew
 
 
-def _keep(context: Context, found: RememberedPaths, before: RememberedPaths) -> None:
+def _keep(context: Context, seen: RememberedPaths, previous: RememberedPaths) -> None:
     """Remember what is still there. Two workers at once may lose a name: the next look finds it again."""
-    now = RememberedPaths(_pruned(found.env), _pruned(found.repositories), _pruned(found.obeyed))
-    if now == before:
+    remembered = RememberedPaths(_pruned(seen.env), _pruned(seen.repositories), _pruned(seen.obeyed))
+    if remembered == previous:
         return
     try:
         with context.guard():
-            files.replace(context.store.layout.index / REMEMBERED, msgspec.json.encode(now))
+            files.replace(context.store.layout.index / REMEMBERED, msgspec.json.encode(remembered))
     except files.StoreError:
         return  # the task itself knows them
 
 
 def _pruned(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Those that are there, the earliest first: what a worker makes by the thousand pushes nothing out."""
-    written = (path for path in dict.fromkeys(paths) if _is_text(path) and os.path.lexists(path))
-    return tuple(itertools.islice(written, _MOST_SEEN))
+    encodable = (path for path in dict.fromkeys(paths) if _is_text(path) and os.path.lexists(path))
+    return tuple(itertools.islice(encodable, _MOST_SEEN))
 
 
 def _is_text(path: str) -> bool:

@@ -20,8 +20,8 @@ class ProcessReaper:
     """
 
     def __init__(self, signal_name: str = "KILL") -> None:
-        words = ["/bin/sh", "-c", _WORDS.format(signal=signal_name)]
-        self._child = subprocess.Popen(words, stdin=subprocess.PIPE, process_group=0)
+        command = ["/bin/sh", "-c", _WORDS.format(signal=signal_name)]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)
         self.group = self._child.pid
 
     def end(self) -> None:

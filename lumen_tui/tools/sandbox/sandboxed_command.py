@@ -36,19 +36,19 @@ class SandboxedCommand:
         self,
         child: subprocess.Popen[bytes],
         status: int,
-        counted: str = "",
+        control_group: str = "",
         *,
         group: int = 0,
-        guard: ProcessReaper | None = None,
-        said: bytes = b"",
-        aside: Quarantine | None = None,
+        reaper: ProcessReaper | None = None,
+        reported: bytes = b"",
+        quarantine: Quarantine | None = None,
     ) -> None:
-        self.child, self._status, self._group = child, status, counted
+        self.child, self._status, self._group = child, status, control_group
         self.group = group or child.pid
-        self._guard = guard
-        self._said, self._aside = said, aside or Quarantine()
+        self._guard = reaper
+        self._said, self._aside = reported, quarantine or Quarantine()
 
-    def stood(self) -> bool:
+    def began_sandboxed(self) -> bool:
         """Whether the walls stood and the command began. Asked once, after the end; without walls always."""
         return self._status < 0 or _STARTED in self._report()
 
@@ -56,14 +56,14 @@ class SandboxedCommand:
         """Whether the kernel refused it one more process."""
         return bool(self._group) and groups.refused(self._group)
 
-    def strays(self) -> str:
+    def check_quarantine(self) -> str:
         """Why it must end for what it makes where programs would run it later, or empty."""
         return self._aside.look()
 
     @property
     def aside(self) -> list[str]:
         """What it made there, under new names."""
-        return self._aside.made
+        return self._aside.moved
 
     def _report(self) -> bytes:
         try:
@@ -87,26 +87,34 @@ class SandboxedCommand:
 
 
 def start(
-    tier: str, policy: Policy, argv: list[str], cwd: str, env: dict[str, str], *, stdin: int | IO[bytes], stdout: int,
-    stderr: int, group: int,
-) -> SandboxedCommand:  # fmt: skip
+    tier: str,
+    policy: Policy,
+    argv: list[str],
+    cwd: str,
+    env: dict[str, str],
+    *,
+    stdin: int | IO[bytes],
+    stdout: int,
+    stderr: int,
+    group: int,
+) -> SandboxedCommand:
     """Start `argv` within the walls of `tier`, in the process group `group` or, where that is 0, in one of its own.
 
     Nothing of it outlives this process. Raises OSError and ValueError as Popen does.
     """
-    guard = (
+    reaper = (
         ProcessReaper() if not group and tier == BUBBLEWRAP else None
     )  # the launcher of the others looks after itself
     try:
-        group = guard.group if guard else group
+        group = reaper.group if reaper else group
         streams = (stdin, stdout, stderr)
         if tier == ASK:
             limited = [*landlock.unsandboxed(), *_limited(policy.caps, argv, own_count=False)]
             return SandboxedCommand(_popen(limited, cwd, env, streams, group, ()), -1, group=group)
-        return _walled(tier, policy, argv, cwd, env, streams, group, guard)
+        return _walled(tier, policy, argv, cwd, env, streams, group, reaper)
     except BaseException:
-        if guard:
-            guard.end()
+        if reaper:
+            reaper.end()
         raise
 
 
@@ -114,67 +122,86 @@ _Streams = tuple[int | IO[bytes], int, int]
 
 
 def _walled(
-    tier: str, policy: Policy, argv: list[str], cwd: str, env: dict[str, str], streams: _Streams, group: int,
-    guard: ProcessReaper | None,
-) -> SandboxedCommand:  # fmt: skip
+    tier: str,
+    policy: Policy,
+    argv: list[str],
+    cwd: str,
+    env: dict[str, str],
+    streams: _Streams,
+    group: int,
+    reaper: ProcessReaper | None,
+) -> SandboxedCommand:
     report, status = os.pipe()
     os.set_blocking(report, False)
-    held, hold = os.pipe()
-    fds = [status, held]
-    boxed = tier == BUBBLEWRAP
-    counted = groups.make(_SLACK + 4 * policy.caps.processes)
+    release_fd, barrier_fd = os.pipe()
+    fds = [status, release_fd]
+    is_bubblewrap = tier == BUBBLEWRAP
+    control_group = groups.make(_SLACK + 4 * policy.caps.processes)
     try:
-        if boxed:
+        if is_bubblewrap:
             fds.append(_memory_file(seccomp.program(seccomp.INTERNET)))
             tool = bubblewrap.program(env.get("PATH", os.defpath)) or "bwrap"
             words = bubblewrap.arguments(policy, cwd, status_fd=status, filter_fd=fds[2])
-            outer = [tool, *mounted.with_barrier(words, held), "--"]
+            outer = [tool, *mounted.with_barrier(words, release_fd), "--"]
         else:
             outer = landlock.arguments(policy, cwd, status_fd=status)
-        inner = _limited(policy.caps, argv, own_count=boxed and _counts_by_namespace(), session=boxed)
+        inner = _limited(policy.caps, argv, own_count=is_bubblewrap and _counts_by_namespace(), session=is_bubblewrap)
         env = _inside(tier, policy, env)
-        argv = groups.with_group(counted, [*outer, *inner])
-        child = _popen(argv, "/", env, streams, group, tuple(fds) if boxed else (status,))
-        said = _let_go(child, report, words, hold) if boxed else b""
-        aside = Quarantine(policy.absent, policy.links)
-        return SandboxedCommand(child, report, counted, group=group, guard=guard, said=said, aside=aside)
+        argv = groups.with_group(control_group, [*outer, *inner])
+        child = _popen(argv, "/", env, streams, group, tuple(fds) if is_bubblewrap else (status,))
+        reported = _let_go(child, report, words, barrier_fd) if is_bubblewrap else b""
+        quarantine = Quarantine(policy.absent, policy.links)
+        return SandboxedCommand(
+            child, report, control_group, group=group, reaper=reaper, reported=reported, quarantine=quarantine
+        )
     except BaseException:
-        groups.drop(counted)
+        groups.drop(control_group)
         os.close(report)
         raise
     finally:
-        for fd in (*fds, hold):
+        for fd in (*fds, barrier_fd):
             os.close(fd)
 
 
-def _let_go(child: subprocess.Popen[bytes], report: int, words: list[str], hold: int) -> bytes:
+def _let_go(child: subprocess.Popen[bytes], report: int, words: list[str], barrier_fd: int) -> bytes:
     """Let the command begin where its walls are what was meant; what they reported until then. OSError where not."""
-    said = b""
-    ended = os.pidfd_open(child.pid)
+    reported = b""
+    end_fd = os.pidfd_open(child.pid)
     try:
-        while not (inside := _INSIDE.search(said)):
-            if report not in select.select([report, ended], [], [])[0]:
-                return said  # it failed before, and says itself why
-            said += os.read(report, 65_536)
-        why = mounted.check(words, int(inside[1]), ended)
+        while not (inside := _INSIDE.search(reported)):
+            if report not in select.select([report, end_fd], [], [])[0]:
+                return reported  # it failed before, and says itself why
+            reported += os.read(report, 65_536)
+        reason = mounted.check(words, int(inside[1]), end_fd)
     finally:
-        os.close(ended)
-    if why:
+        os.close(end_fd)
+    if reason:
         limits.end([child.pid])
         child.wait()
-        raise OSError(why)
-    os.write(hold, b"\n")
-    return said
+        raise OSError(reason)
+    os.write(barrier_fd, b"\n")
+    return reported
 
 
 def _popen(
-    argv: list[str], cwd: str, env: dict[str, str], streams: _Streams, group: int,
+    argv: list[str],
+    cwd: str,
+    env: dict[str, str],
+    streams: _Streams,
+    group: int,
     fds: tuple[int, ...],
-) -> subprocess.Popen[bytes]:  # fmt: skip
+) -> subprocess.Popen[bytes]:
     stdin, stdout, stderr = streams
     return subprocess.Popen(
-        argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, process_group=group, pass_fds=fds,
-    )  # fmt: skip
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        process_group=group,
+        pass_fds=fds,
+    )
 
 
 def _inside(tier: str, policy: Policy, env: dict[str, str]) -> dict[str, str]:
@@ -189,11 +216,14 @@ def _limited(caps: Caps, argv: list[str], *, own_count: bool, session: bool = Fa
     """`argv` behind a shell that sets the kernel's limits and becomes it."""
     most = 4 * caps.processes  # the kernel counts threads
     words = _LIMITS.format(
-        cpu=caps.cpu_seconds + _LATER, killed=caps.cpu_seconds + 2 * _LATER, data=caps.memory // 1024,
-        blocks=caps.file_size // 512, files=caps.open_files,
+        cpu=caps.cpu_seconds + _LATER,
+        killed=caps.cpu_seconds + 2 * _LATER,
+        data=caps.memory // 1024,
+        blocks=caps.file_size // 512,
+        files=caps.open_files,
         processes=f"ulimit -u {most} 2>/dev/null || ulimit -p {most} 2>/dev/null" if own_count else ":",
         session=_SESSION if session else ":",
-    )  # fmt: skip
+    )
     return ["/bin/sh", "-c", words, *argv]
 
 
@@ -212,5 +242,5 @@ def _memory_file(content: bytes) -> int:
 
 def describe_writable(policy: Policy) -> str:
     """Where a command may write, in words, and where it was meant to and may not."""
-    narrowed = [f"not in {one_line(path, 100)} ({why})" for path, why in policy.narrowed]
+    narrowed = [f"not in {one_line(path, 100)} ({reason})" for path, reason in policy.not_granted]
     return "; ".join([", ".join(policy.writable) or "nowhere", *narrowed])

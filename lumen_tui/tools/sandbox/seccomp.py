@@ -182,8 +182,10 @@ def _not_seen(machine: str, asked: tuple[int, ...]) -> list[bytes]:
     """What no namespace and no mount keeps away."""
     lines = []
     for numbers, verdict in (
-        (_SHARED[machine], _error(_EPERM)), (_ATTRIBUTES[machine], _error(_EOPNOTSUPP)), (asked, _op(_RETURN, _ASK)),
-    ):  # fmt: skip
+        (_SHARED[machine], _error(_EPERM)),
+        (_ATTRIBUTES[machine], _error(_EOPNOTSUPP)),
+        (asked, _op(_RETURN, _ASK)),
+    ):
         for number in numbers:
             lines += [_op(_EQUAL, number, 0, 1), verdict]
     for number, (argument, of_a_user) in _OF_OTHERS[machine].items():

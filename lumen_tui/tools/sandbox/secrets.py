@@ -34,13 +34,13 @@ _PASSED_OVER = {"node_modules", ".venv", "venv", "__pycache__", "target", "dist"
 BARE = frozenset({"HEAD", "objects", "refs"})  # what git takes for a repository
 
 
-def existing(home: str, more: tuple[str, ...] = ()) -> list[str]:
+def existing(home: str, extra: tuple[str, ...] = ()) -> list[str]:
     """The real paths of all secrets that are there; `more` are the operator's own."""
-    wanted = [*_OF_THE_SYSTEM, *(os.path.expanduser(path) for path in more if path)]
+    candidates = [*_OF_THE_SYSTEM, *(os.path.expanduser(path) for path in extra if path)]
     for folder in {home, _own_home()} - {""}:
-        wanted += [os.path.join(folder, name) for name in _AT_HOME]
+        candidates += [os.path.join(folder, name) for name in _AT_HOME]
     keys = [f"/etc/ssh/{name}" for name in names("/etc/ssh") if name.endswith("_key")]
-    return sorted({os.path.realpath(path) for path in [*wanted, *keys] if os.path.lexists(path)})
+    return sorted({os.path.realpath(path) for path in [*candidates, *keys] if os.path.lexists(path)})
 
 
 def _own_home() -> str:
@@ -70,8 +70,8 @@ def env_file_behind(path: str) -> str:
 
 def repositories_in(folder: str, names: list[str]) -> list[str]:
     """The repository of a folder with these names in it, and the folder itself where it is a bare one."""
-    found = [os.path.join(folder, ".git")] if ".git" in names else []
-    return [*found, folder] if BARE.issubset(names) else found
+    inside = [os.path.join(folder, ".git")] if ".git" in names else []
+    return [*inside, folder] if BARE.issubset(names) else inside
 
 
 def is_passed_over(path: str) -> bool:
@@ -88,20 +88,20 @@ class FolderWalk:
 
     def __init__(self, top: str, *, deep: bool) -> None:
         self.top, self._deep = top, deep
-        self.left = False
+        self.truncated = False
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
-        late: list[str] = []
-        most = _MOST_FOLDERS if self._deep else _MOST_AT_THE_TOP
-        for number, one in enumerate(self._below([self.top], late)):
-            self.left = number >= most
-            if self.left:
+        postponed: list[str] = []
+        limit = _MOST_FOLDERS if self._deep else _MOST_AT_THE_TOP
+        for number, entry in enumerate(self._below([self.top], postponed)):
+            self.truncated = number >= limit
+            if self.truncated:
                 break
-            yield one
+            yield entry
         if self._deep:
-            yield from itertools.islice(self._below(late, None), _MOST_PASSED_OVER)
+            yield from itertools.islice(self._below(postponed, None), _MOST_PASSED_OVER)
 
-    def _below(self, level: list[str], late: list[str] | None) -> Iterator[tuple[str, list[str]]]:
+    def _below(self, level: list[str], postponed: list[str] | None) -> Iterator[tuple[str, list[str]]]:
         """Level by level. Folders of builds and packages go to `late` where that is given."""
         depth = 0
         while level and depth <= (_BOTTOM if self._deep else _DEEPEST):
@@ -110,7 +110,7 @@ class FolderWalk:
                 names, folders = _look(folder)
                 yield folder, names
                 for name in folders:
-                    into = late if late is not None and name in _PASSED_OVER else below
+                    into = postponed if postponed is not None and name in _PASSED_OVER else below
                     into += [os.path.join(folder, name)] if name != ".git" else []
             level, depth = below, depth + 1
 

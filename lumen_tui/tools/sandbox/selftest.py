@@ -29,11 +29,11 @@ _KEY = b"not a real key\n"
 
 
 class TierTest(Struct, frozen=True):
-    """What came of one tier's test. `why` says why it does not hold."""
+    """The result of one tier's self-test; `reason` says why the tier does not hold."""
 
     tier: str
     holds: bool
-    why: str = ""
+    reason: str = msgspec.field(default="", name="why")
     tried: tuple[str, ...] = ()
     through: tuple[str, ...] = ()  # of these, what it did not hold
 
@@ -46,25 +46,29 @@ class _Said(Struct, frozen=True):
 
 def test(tier: str, index: Path, path: str) -> TierTest:
     """Test one tier in the folder `index`, with the programs on the PATH `path`. Never raises for what fails."""
-    if why := _missing(tier, path):
-        return TierTest(tier, holds=False, why=why)
+    if missing := _missing(tier, path):
+        return TierTest(tier, holds=False, reason=missing)
     try:
         with _targets(index / FOLDER) as order:
             answer = _run(tier, order, path)
             seen = _seen(Path(order["outside"]))
     except (files.StoreError, OSError, ValueError, subprocess.SubprocessError) as error:
-        return TierTest(tier, holds=False, why=f"the test could not be made: {one_line(str(error), 200)}")
+        return TierTest(tier, holds=False, reason=f"the test could not be made: {one_line(str(error), 200)}")
     try:
-        said = msgspec.json.decode(b"{" + answer.rpartition(b"\n{")[2], type=_Said)
+        report = msgspec.json.decode(b"{" + answer.rpartition(b"\n{")[2], type=_Said)
     except msgspec.DecodeError:
-        return TierTest(tier, holds=False, why=one_line(answer.decode("utf-8", "replace"), 200) or "it gave no answer")
-    through = [name for name in said.through if not name.startswith(("write", _MODE))] + seen
+        return TierTest(
+            tier, holds=False, reason=one_line(answer.decode("utf-8", "replace"), 200) or "it gave no answer"
+        )
+    through = [name for name in report.through if not name.startswith(("write", _MODE))] + seen
     if through:
-        why = f"got through: {', '.join(through)}"
-        return TierTest(tier, holds=False, why=why, tried=said.tried, through=tuple(through))
-    if said.broken:
-        return TierTest(tier, holds=False, why=f"in a granted folder {one_line(said.broken, 200)}", tried=said.tried)
-    return TierTest(tier, holds=True, tried=said.tried)
+        reason = f"got through: {', '.join(through)}"
+        return TierTest(tier, holds=False, reason=reason, tried=report.tried, through=tuple(through))
+    if report.broken:
+        return TierTest(
+            tier, holds=False, reason=f"in a granted folder {one_line(report.broken, 200)}", tried=report.tried
+        )
+    return TierTest(tier, holds=True, tried=report.tried)
 
 
 def _seen(outside: Path) -> list[str]:
@@ -76,8 +80,8 @@ def _seen(outside: Path) -> list[str]:
 def _missing(tier: str, path: str) -> str:
     if tier == sandboxed_command.BUBBLEWRAP and not bubblewrap.program(path):
         return "bubblewrap is not installed (Debian, Ubuntu, Fedora, Arch: the package `bubblewrap`)"
-    if tier == sandboxed_command.LANDLOCK and (found := landlock.abi()) < landlock.LEAST_ABI:
-        has = f"has version {found} of it" if found else "has none"
+    if tier == sandboxed_command.LANDLOCK and (version := landlock.abi()) < landlock.LEAST_ABI:
+        has = f"has version {version} of it" if version else "has none"
         return f"this kernel {has}; version {landlock.LEAST_ABI} is needed (Linux 6.12)"
     return ""
 
@@ -91,10 +95,10 @@ def _targets(folder: Path) -> Iterator[dict[str, Any]]:
     directories.make_folder(secret)
     files.replace(secret / "key", _KEY)
     files.replace(outside, _KEY)
-    left = [inside / "made", inside / "link", inside / "setuid", folder / "service", folder / "log"]
+    paths = [inside / "made", inside / "link", inside / "setuid", folder / "service", folder / "log"]
     name = f"lumen-{os.getpid()}-{os.urandom(4).hex()}"
     with contextlib.ExitStack() as open_ones:
-        for path in left:
+        for path in paths:
             directories.remove(path)
             open_ones.callback(directories.remove, path)
         port = open_ones.enter_context(contextlib.closing(socket.create_server(("127.0.0.1", 0))))
@@ -104,9 +108,15 @@ def _targets(folder: Path) -> Iterator[dict[str, Any]]:
         for path, kind in ((folder / "service", socket.SOCK_STREAM), (folder / "log", socket.SOCK_DGRAM)):
             open_ones.enter_context(contextlib.closing(_service(path, kind)))
         yield {
-            "folder": str(folder), "inside": str(inside), "outside": str(outside), "secret": str(secret / "key"),
-            "abstract": name, "tcp": port.getsockname()[1], "pid": os.getpid(), "start": _start_ticks(),
-        }  # fmt: skip
+            "folder": str(folder),
+            "inside": str(inside),
+            "outside": str(outside),
+            "secret": str(secret / "key"),
+            "abstract": name,
+            "tcp": port.getsockname()[1],
+            "pid": os.getpid(),
+            "start": _start_ticks(),
+        }
 
 
 def _service(path: Path, kind: socket.SocketKind) -> socket.socket:
@@ -126,28 +136,33 @@ def _service(path: Path, kind: socket.SocketKind) -> socket.socket:
 
 
 def _start_ticks() -> str:
-    with open("/proc/self/stat", encoding="ascii", errors="replace") as told:
-        return told.read().rpartition(")")[2].split()[19]
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as stream:
+        return stream.read().rpartition(")")[2].split()[19]
 
 
 def _run(tier: str, order: dict[str, Any], path: str) -> bytes:
     """What the probe printed, on a line of its own."""
-    policy = Policy(
-        writable=(order["inside"],), hidden=(os.path.dirname(order["secret"]),), scratch=order["inside"]
-    )  # fmt: skip
+    policy = Policy(writable=(order["inside"],), hidden=(os.path.dirname(order["secret"]),), scratch=order["inside"])
     argv = [sys.executable, "-I", "-S", "-c", inspect.getsource(probe), json.dumps(order)]
-    began = sandboxed_command.start(
-        tier, policy, argv, order["inside"], {"PATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, group=0,
-    )  # fmt: skip
+    command = sandboxed_command.start(
+        tier,
+        policy,
+        argv,
+        order["inside"],
+        {"PATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        group=0,
+    )
     try:
-        out, _ = began.child.communicate(timeout=_SECONDS)
-        stood = began.stood()
+        out, _ = command.child.communicate(timeout=_SECONDS)
+        sandboxed = command.began_sandboxed()
     finally:
-        if began.child.returncode is None:
-            limits.end([began.child.pid])
-            began.child.wait()
-        began.close()
-    if not stood:
+        if command.child.returncode is None:
+            limits.end([command.child.pid])
+            command.child.wait()
+        command.close()
+    if not sandboxed:
         raise OSError(out.decode("utf-8", "replace").strip() or "the walls did not stand")
     return b"\n" + out

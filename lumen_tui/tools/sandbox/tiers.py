@@ -32,48 +32,50 @@ class SelfTestResults(Struct, frozen=True):
 
     def holds(self, tier: str) -> bool:
         """Whether that tier passed."""
-        return any(one.tier == tier and one.holds for one in self.tested)
+        return any(test.tier == tier and test.holds for test in self.tested)
 
-    def why(self, tier: str) -> str:
+    def reason(self, tier: str) -> str:
         """Why it did not."""
-        return next((one.why for one in self.tested if one.tier == tier), "not tested")
+        return next((test.reason for test in self.tested if test.tier == tier), "not tested")
 
 
 class TierChoice(Struct, frozen=True):
     """The tier in force, or REFUSED, and the reason in a sentence where it is not the strongest."""
 
     tier: str
-    why: str = ""
+    reason: str = ""
 
 
 def choose(settings: SandboxConfig, results: SelfTestResults) -> TierChoice:
     """The tier in force. Never a weaker one than the settings name."""
     if settings.require not in ("", *sandboxed_command.TIERS):
         return TierChoice(REFUSED, _UNREADABLE)
-    wanted = sandboxed_command.TIERS if settings.tier == "auto" else (settings.tier,)
+    candidates = sandboxed_command.TIERS if settings.tier == "auto" else (settings.tier,)
     allowed = (
         sandboxed_command.TIERS[: sandboxed_command.TIERS.index(settings.require) + 1]
         if settings.require
         else sandboxed_command.TIERS
     )
     failed: list[str] = []
-    for tier in wanted:
+    for tier in candidates:
         if tier not in allowed:
             continue
         if tier == sandboxed_command.ASK or results.holds(tier):
             return TierChoice(tier, "; ".join(failed))
-        failed.append(f"{tier} does not hold here: {results.why(tier)}")
-    asked = f"require = {settings.require!r}" if settings.require else f"tier = {settings.tier!r}"
+        failed.append(f"{tier} does not hold here: {results.reason(tier)}")
+    setting = f"require = {settings.require!r}" if settings.require else f"tier = {settings.tier!r}"
     reason = "; ".join(failed) or f"tier = {settings.tier!r} is weaker than that"
     return TierChoice(
-        REFUSED, f"no command is run: [sandbox] {asked} is not to be had ({reason}). See `lumen-tui doctor --sandbox`"
+        REFUSED, f"no command is run: [sandbox] {setting} is not to be had ({reason}). See `lumen-tui doctor --sandbox`"
     )
 
 
 def test_all(index: Path, path: str, settings: SandboxConfig) -> SelfTestResults:
     """Test the tiers that may be used, and keep what came of it for the workers."""
-    wanted = (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK) if settings.tier == "auto" else (settings.tier,)
-    tested = [selftest.test(tier, index, path) for tier in wanted if tier != sandboxed_command.ASK]
+    candidates = (
+        (sandboxed_command.BUBBLEWRAP, sandboxed_command.LANDLOCK) if settings.tier == "auto" else (settings.tier,)
+    )
+    tested = [selftest.test(tier, index, path) for tier in candidates if tier != sandboxed_command.ASK]
     results = SelfTestResults(_machine(path), tuple(tested))
     data = msgspec.json.encode(results)
     try:
@@ -95,9 +97,9 @@ def stored_results(index: Path, path: str, settings: SandboxConfig) -> SelfTestR
         results = msgspec.json.decode(files.read(index / RESULTS) or b"", type=SelfTestResults)
     except (*UNDECODABLE, files.StoreError, OSError):
         return None
-    there = {one.tier for one in results.tested} | {sandboxed_command.ASK}
+    tested = {test.tier for test in results.tested} | {sandboxed_command.ASK}
     wanted = {*sandboxed_command.TIERS} if settings.tier == "auto" else {settings.tier}
-    if results.machine == _machine(path) and wanted <= there:
+    if results.machine == _machine(path) and wanted <= tested:
         return results
     return None
 
@@ -122,7 +124,7 @@ def _boot() -> str:
 
 def _stamp(path: str) -> str:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return "-"
-    return f"{found.st_ino}.{found.st_mtime_ns}.{found.st_size}"
+    return f"{status.st_ino}.{status.st_mtime_ns}.{status.st_size}"

@@ -38,39 +38,39 @@ class ResourceUsage:
         self._lost_seconds, self._lost_bytes = 0.0, 0
         self._running = 0.0
         self._looked = time.monotonic()
-        self.untold = False  # whether some process ignored the end of its children
+        self.children_unaccounted = False  # whether some process ignored the end of its children
         self.seconds, self.written, self.memory = 0.0, 0, 0
 
     def look(self, pids: Iterable[int]) -> None:
         """`pids` hold each parent before its children: so nothing is both a child's and added already."""
-        now: dict[tuple[int, str], ProcessSample] = {}
+        samples: dict[tuple[int, str], ProcessSample] = {}
         self.memory = 0
         for pid in pids:
-            now.update(_look(pid))
+            samples.update(_look(pid))
             memory, untold = _status(pid)
             self.memory += memory
-            self.untold = self.untold or untold
-        self._lose(now)
-        self._seen = now
-        self.seconds = self._lost_seconds + sum(one.seconds + one.children for one in now.values())
-        self.written = self._lost_bytes + sum(one.written for one in now.values())
-        self._count_running(sum(one.runs for one in now.values()))
+            self.children_unaccounted = self.children_unaccounted or untold
+        self._lose(samples)
+        self._seen = samples
+        self.seconds = self._lost_seconds + sum(sample.seconds + sample.children for sample in samples.values())
+        self.written = self._lost_bytes + sum(sample.written for sample in samples.values())
+        self._count_running(sum(sample.runs for sample in samples.values()))
 
-    def _lose(self, now: dict[tuple[int, str], ProcessSample]) -> None:
+    def _lose(self, samples: dict[tuple[int, str], ProcessSample]) -> None:
         """Count on what was seen of those that have gone, as far as nobody has it among their children's."""
-        gone = [one for key, one in self._seen.items() if key not in now]
-        if not gone:
+        ended = [sample for key, sample in self._seen.items() if key not in samples]
+        if not ended:
             return
-        both = [(self._seen[key], one) for key, one in now.items() if key in self._seen]
-        seconds = sum(one.seconds + one.children - _ROUNDING for one in gone)
-        self._lost_seconds += max(0.0, seconds - sum(one.children - before.children for before, one in both))
-        taken = sum(one.written - before.written for before, one in both)
-        self._lost_bytes += max(0, sum(one.written for one in gone) - taken)
+        pairs = [(self._seen[key], sample) for key, sample in samples.items() if key in self._seen]
+        seconds = sum(sample.seconds + sample.children - _ROUNDING for sample in ended)
+        self._lost_seconds += max(0.0, seconds - sum(sample.children - before.children for before, sample in pairs))
+        taken = sum(sample.written - before.written for before, sample in pairs)
+        self._lost_bytes += max(0, sum(sample.written for sample in ended) - taken)
 
     def _count_running(self, processes: int) -> None:
         """Of children that nobody asks for, and that end between two looks, this is all that is ever seen."""
         before, self._looked = self._looked, time.monotonic()
-        if self.untold:
+        if self.children_unaccounted:
             self._running += min(processes, os.cpu_count() or 1) * (self._looked - before)
             self.seconds = max(self.seconds, self._running)
 
@@ -94,8 +94,8 @@ def _written(pid: int) -> int:
 def _status(pid: int) -> tuple[int, bool]:
     """Bytes that it holds and no file stands behind; and whether it ignores the end of its children."""
     for place in descriptors.threads(pid):
-        told = dict(line.split(":", 1) for line in descriptors.read_lines(f"{place}/status") if ":" in line)
-        held = [int(told[name].split()[0]) for name in _HELD if name in told]
-        if held:
-            return sum(held) * 1024, bool(int(told["SigIgn"], 16) & _IGNORES_CHILDREN)
+        fields = dict(line.split(":", 1) for line in descriptors.read_lines(f"{place}/status") if ":" in line)
+        amounts = [int(fields[name].split()[0]) for name in _HELD if name in fields]
+        if amounts:
+            return sum(amounts) * 1024, bool(int(fields["SigIgn"], 16) & _IGNORES_CHILDREN)
     return 0, False

@@ -63,28 +63,28 @@ class BackgroundCommand:
     def _follow(self) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipeline.output, selectors.EVENT_READ)
-            while not (why := self._reason()):
+            while not (reason := self._reason()):
                 ended = self._pipeline.ended  # asked first: what it wrote before is in the pipe
                 if selector.select(0 if ended else _POLL):
                     if not self._read():
-                        why = "" if self._pipeline.wait(_POLL) else self._wait()
+                        reason = "" if self._pipeline.wait(_POLL) else self._wait()
                         break
                 elif ended:
                     break
-        self._finish(why)
+        self._finish(reason)
 
     def _wait(self) -> str:
         """It closed its output and runs on."""
-        while not (why := self._reason()):
+        while not (reason := self._reason()):
             if self._pipeline.wait(_POLL):
                 return ""
-        return why
+        return reason
 
     @property
     def aside(self) -> list[str]:
         """What it made where programs would run it later, under new names; known after its end, told once."""
-        found, self._pipeline.aside = self._pipeline.aside, []
-        return found
+        moved, self._pipeline.aside = self._pipeline.aside, []
+        return moved
 
     @property
     def state(self) -> str:
@@ -98,7 +98,7 @@ class BackgroundCommand:
             return "stopped"
         if self._monotonic() > self._ends:
             return "its time was up"
-        return "it wrote far more than is kept" if self._seen > _MOST else self._pipeline.over()
+        return "it wrote far more than is kept" if self._seen > _MOST else self._pipeline.exceeded()
 
     def _read(self) -> bool:
         part = os.read(self._pipeline.output, _READ)
@@ -111,10 +111,10 @@ class BackgroundCommand:
             self._new.notify_all()
         return bool(part)
 
-    def _finish(self, why: str) -> None:
+    def _finish(self, reason: str) -> None:
         self._pipeline.end()
         with self._new:
-            self.why = why or self._pipeline.broke()
+            self.why = reason or self._pipeline.limit_of_exit()
             self.exit_code = self._pipeline.exit_code
             self._new.notify_all()
 
@@ -126,10 +126,10 @@ class BackgroundCommand:
             with self._new:
                 self._new.wait(_POLL)
         with self._new:
-            found, dropped = bytes(self._output), self._dropped
+            output, dropped = bytes(self._output), self._dropped
             self._output.clear()
             self._dropped = 0
-        return found, dropped
+        return output, dropped
 
     def stop(self) -> None:
         """End it and wait for that."""
@@ -140,9 +140,9 @@ class BackgroundCommand:
 def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     if context.rules.shell != "any":
         raise ToolError("this role starts nothing in the background: use shell")
-    alive = [name for name, one in _jobs(context).items() if one.exit_code is None]
-    if len(alive) >= _AT_ONCE:
-        raise ToolError(f"{_AT_ONCE} commands run already ({', '.join(alive)}): stop one first")
+    running = [name for name, job in _jobs(context).items() if job.exit_code is None]
+    if len(running) >= _AT_ONCE:
+        raise ToolError(f"{_AT_ONCE} commands run already ({', '.join(running)}): stop one first")
     cwd = str(folder(context, arguments.cwd or home(context)))
     if paths_of_kernel(cwd):
         raise ToolError("commands are not run inside /proc: name a file there instead")
@@ -153,35 +153,38 @@ def shell_start(context: Context, arguments: StartArguments) -> ToolResult:
     with context.guard():
         pipeline = Pipeline(admission, [argv], cwd, {**process.environment(context), "PWD": cwd})
         ends = context.monotonic() + arguments.seconds
-        context.kept.running[name] = BackgroundCommand(pipeline, arguments.command, ends, context.monotonic)
+        context.memo.running[name] = BackgroundCommand(pipeline, arguments.command, ends, context.monotonic)
     return ToolResult(
         f"{name} runs, for {arguments.seconds:g} seconds at most: read it with shell_output, end it with shell_stop",
-        data={"name": name}, summary=name,
-    )  # fmt: skip
+        data={"name": name},
+        summary=name,
+    )
 
 
 def _jobs(context: Context) -> dict[str, BackgroundCommand]:
-    return context.kept.running
+    return context.memo.running
 
 
 def _job(context: Context, name: str) -> BackgroundCommand:
-    found = _jobs(context).get(name)
-    if found is None:
+    job = _jobs(context).get(name)
+    if job is None:
         raise ToolError(f"there is no {name!r}: {', '.join(_jobs(context)) or 'nothing was started'}")
-    return found
+    return job
 
 
 def shell_output(context: Context, arguments: OutputArguments) -> ToolResult:
     job = _job(context, arguments.name)
-    found, dropped = job.take(arguments.seconds, context.check)
-    text = found.decode("utf-8", "replace")
+    output, dropped = job.take(arguments.seconds, context.check)
+    text = output.decode("utf-8", "replace")
     notes = [f"{dropped:,} bytes before this were dropped"] if dropped else []
     notes.append(job.state)
     data = {"running": job.exit_code is None, "exit_code": job.exit_code, "output": text}
     return ToolResult(
-        text + "".join(f"\n[{note}]" for note in notes), data=data, truncated=dropped,
+        text + "".join(f"\n[{note}]" for note in notes),
+        data=data,
+        truncated=dropped,
         summary=f"{plural(text.count(chr(10)), 'line')}, {job.state}",
-    )  # fmt: skip
+    )
 
 
 def shell_stop(context: Context, arguments: StopArguments) -> ToolResult:
@@ -202,15 +205,26 @@ def stop_all(context: Context) -> None:
 
 
 SHELL_START = Tool(
-    "shell_start", "Start a command that runs on in the background, such as a server or a long build.",
-    StartArguments, shell_start, lambda a: f"in the background: {lines_shown(a.command)}",
-    target=lambda c, a: a.command.strip(BLANKS), folder=lambda a: a.cwd,
+    "shell_start",
+    "Start a command that runs on in the background, such as a server or a long build.",
+    StartArguments,
+    shell_start,
+    lambda a: f"in the background: {lines_shown(a.command)}",
+    target=lambda c, a: a.command.strip(BLANKS),
+    folder=lambda a: a.cwd,
     risk="It runs a command that may change files, and goes on running.",
-)  # fmt: skip
+)
 SHELL_OUTPUT = Tool(
-    "shell_output", "Read what a command in the background wrote since the last time, and whether it has ended.",
-    OutputArguments, shell_output, lambda a: f"output of {a.name}",
-)  # fmt: skip
+    "shell_output",
+    "Read what a command in the background wrote since the last time, and whether it has ended.",
+    OutputArguments,
+    shell_output,
+    lambda a: f"output of {a.name}",
+)
 SHELL_STOP = Tool(
-    "shell_stop", "End a command in the background.", StopArguments, shell_stop, lambda a: f"stop {a.name}",
-)  # fmt: skip
+    "shell_stop",
+    "End a command in the background.",
+    StopArguments,
+    shell_stop,
+    lambda a: f"stop {a.name}",
+)

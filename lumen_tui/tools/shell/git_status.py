@@ -37,34 +37,41 @@ class _Git:
 
     def __call__(self, *words: str) -> bytes:
         command = ["git", "--no-pager", "--no-optional-locks", *self._settings, *words]
-        left = max(0.01, self._end - time.monotonic())
+        remaining = max(0.01, self._end - time.monotonic())
         return subprocess.run(
-            command, cwd=self._folder, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=left, check=True,
-        ).stdout  # fmt: skip
+            command,
+            cwd=self._folder,
+            env=self._environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=remaining,
+            check=True,
+        ).stdout
 
     @contextmanager
     def apart(self, root: str, settings: list[str]) -> Iterator[_Git]:
         """git on the same objects, index and working tree, with these settings and no others."""
-        form = _line(self("rev-parse", "--show-object-format"))
-        with tempfile.TemporaryDirectory(prefix="lumen-git-") as own:
-            self("init", "--bare", "--quiet", "--template=", f"--object-format={form}", own)
-            other = _Git(self._folder, self._environ, self._end - time.monotonic())
-            other._settings = [word for setting in settings for word in ("-c", setting)]
-            other._environ |= {
-                "GIT_DIR": own, "GIT_WORK_TREE": root, "GIT_OBJECT_DIRECTORY": self._place("objects"),
+        object_format = _line(self("rev-parse", "--show-object-format"))
+        with tempfile.TemporaryDirectory(prefix="lumen-git-") as git_dir:
+            self("init", "--bare", "--quiet", "--template=", f"--object-format={object_format}", git_dir)
+            isolated = _Git(self._folder, self._environ, self._end - time.monotonic())
+            isolated._settings = [word for setting in settings for word in ("-c", setting)]
+            isolated._environ |= {
+                "GIT_DIR": git_dir,
+                "GIT_WORK_TREE": root,
+                "GIT_OBJECT_DIRECTORY": self._place("objects"),
                 "GIT_INDEX_FILE": self._place("index"),
-            }  # fmt: skip
-            yield other
+            }
+            yield isolated
 
     def _place(self, name: str) -> str:
-        said = os.fsdecode(self("rev-parse", "--git-path", name)).removesuffix("\n")
-        return os.path.join(self._folder, said)
+        path = os.fsdecode(self("rev-parse", "--git-path", name)).removesuffix("\n")
+        return os.path.join(self._folder, path)
 
 
 def changes(
     folder: str, *, base: str = "", without: str = "", environ: Mapping[str, str], seconds: float = SECONDS
-) -> Changes:  # fmt: skip
+) -> Changes:
     """What is different in the repository around `folder` from `base` (a commit, else HEAD), new files included.
 
     `without` is a folder whose changes do not count. Never raises.
@@ -77,9 +84,11 @@ def changes(
     except subprocess.TimeoutExpired:
         return Changes(why=f"git took longer than {seconds:g} s")
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode("utf-8", "replace").strip().splitlines()
-        missing = any("not a git repository" in line for line in said)
-        return Changes(why="not a git repository" if missing else safe(said[-1] if said else "git failed")[:200])
+        messages = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        missing = any("not a git repository" in line for line in messages)
+        return Changes(
+            why="not a git repository" if missing else safe(messages[-1] if messages else "git failed")[:200]
+        )
     except OSError as error:
         return Changes(why=f"git cannot be run: {error.strerror}")
 
@@ -91,21 +100,25 @@ def _look(git: _Git, base: str, without: str) -> Changes:
     if program := _own_program(listed):
         return Changes(root=root, why=f"the repository's configuration sets {program}, which runs a program")
     head = _try(git, "rev-parse", "--verify", "--quiet", "HEAD")
-    start = _known(git, base) or head
+    base_commit = _known(git, base) or head
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--no-renames")
     stat = changed = b""
-    if start:
-        settings = ["=".join(found.groups()) for found in map(_TAKEN_OVER.fullmatch, listed) if found]
-        with git.apart(root, settings) as own:
-            stat = own("diff", *options, "--stat=100,70,40", start, *paths)
-            changed = own("diff", *options, "--name-only", "-z", start, *paths)
-    new = git("ls-files", "--others", "--exclude-standard", "-z", "--full-name", *paths)
-    names = [safe(name.decode("utf-8", "replace")) for name in (changed + new).split(b"\0") if name]
+    if base_commit:
+        settings = ["=".join(match.groups()) for match in map(_TAKEN_OVER.fullmatch, listed) if match]
+        with git.apart(root, settings) as isolated:
+            stat = isolated("diff", *options, "--stat=100,70,40", base_commit, *paths)
+            changed = isolated("diff", *options, "--name-only", "-z", base_commit, *paths)
+    untracked = git("ls-files", "--others", "--exclude-standard", "-z", "--full-name", *paths)
+    names = [safe(name.decode("utf-8", "replace")) for name in (changed + untracked).split(b"\0") if name]
     return Changes(
-        root=root, branch=_try(git, "symbolic-ref", "--quiet", "--short", "HEAD"), head=head, base=start,
-        stat=safe(stat.decode("utf-8", "replace")).rstrip()[-_MOST_STAT:], files=tuple(names[:MOST_FILES]),
+        root=root,
+        branch=_try(git, "symbolic-ref", "--quiet", "--short", "HEAD"),
+        head=head,
+        base=base_commit,
+        stat=safe(stat.decode("utf-8", "replace")).rstrip()[-_MOST_STAT:],
+        files=tuple(names[:MOST_FILES]),
         more_files=max(0, len(names) - MOST_FILES),
-    )  # fmt: skip
+    )
 
 
 def _excluded(root: str, without: str) -> list[str]:
@@ -124,8 +137,8 @@ def _own_program(listed: list[str]) -> str:
     return ""
 
 
-def _line(said: bytes) -> str:
-    return safe(said.decode("utf-8", "replace").strip())
+def _line(output: bytes) -> str:
+    return safe(output.decode("utf-8", "replace").strip())
 
 
 def _try(git: _Git, *words: str) -> str:

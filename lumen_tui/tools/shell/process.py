@@ -34,18 +34,18 @@ class CommandResult(Struct, frozen=True):
     exit_code: int
     left_out: int = 0  # bytes of output that were thrown away
     timed_out: bool = False
-    too_much: bool = False  # ended because it wrote far more than is kept
-    over: str = ""  # ended because of this limit: a sentence
+    too_much_output: bool = False  # ended because it wrote far more than is kept
+    exceeded: str = ""  # ended because of this limit: a sentence
     tier: str = ""  # the walls it ran in
-    room: str = ""  # where it could write, in words
+    writable: str = ""  # where it could write, in words
     caps: Caps = Caps()
 
 
 def environment(context: Context) -> dict[str, str]:
     """The minimal environment of a child: nothing that holds a key, nothing that runs a program."""
-    found = {name: context.environ[name] for name in _PASSED_ON if name in context.environ}
-    path = [part for part in found.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
-    return {**found, "PATH": os.pathsep.join(path), "TERM": "dumb", "PAGER": "cat", "NO_COLOR": "1"}
+    passed_on = {name: context.environ[name] for name in _PASSED_ON if name in context.environ}
+    path = [part for part in passed_on.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
+    return {**passed_on, "PATH": os.pathsep.join(path), "TERM": "dumb", "PAGER": "cat", "NO_COLOR": "1"}
 
 
 class Pipeline:
@@ -56,8 +56,8 @@ class Pipeline:
         self._commands: list[sandboxed_command.SandboxedCommand] = []
         self._group = 0
         self.aside: list[str] = []  # what they made where programs would run it later, under new names
-        walls = admission.policy
-        self._watch = limits.ResourceWatch(walls.caps, walls.writable, walls.covers[0].folder, walls.scratch)
+        policy = admission.policy
+        self._watch = limits.ResourceWatch(policy.caps, policy.writable, policy.covers[0].folder, policy.scratch)
         self.output, sink = os.pipe()
         try:
             for number, argv in enumerate(commands, start=1):
@@ -72,9 +72,16 @@ class Pipeline:
         """Start one command that reads the one before. All errors and the last one's output go to `sink`."""
         source = self._commands[-1].child.stdout if self._commands else None
         started = sandboxed_command.start(
-            self.admission.tier, self.admission.policy, argv, cwd, env, stdin=source or subprocess.DEVNULL,
-            stdout=sink if last else subprocess.PIPE, stderr=sink, group=self._group,
-        )  # fmt: skip
+            self.admission.tier,
+            self.admission.policy,
+            argv,
+            cwd,
+            env,
+            stdin=source or subprocess.DEVNULL,
+            stdout=sink if last else subprocess.PIPE,
+            stderr=sink,
+            group=self._group,
+        )
         if source:
             source.close()
         self._commands.append(started)
@@ -82,7 +89,7 @@ class Pipeline:
 
     def wait(self, seconds: float) -> bool:
         """Whether all of them ended within that time, each of them."""
-        return all(_ended(one.child, seconds) for one in self._commands)
+        return all(_ended(command.child, seconds) for command in self._commands)
 
     @property
     def caps(self) -> Caps:
@@ -95,24 +102,24 @@ class Pipeline:
     @property
     def ended(self) -> bool:
         """Whether every command has ended; one that was put in the background does not count."""
-        return all(one.child.poll() is not None for one in self._commands)
+        return all(command.child.poll() is not None for command in self._commands)
 
-    def over(self) -> str:
+    def exceeded(self) -> str:
         """The limit that the commands broke, in a sentence, or empty. A burst may be over between two looks."""
-        if any(one.refused() for one in self._commands):
+        if any(command.refused() for command in self._commands):
             return f"it had more than {self.caps.processes} processes"
-        if strays := next(filter(None, [one.strays() for one in self._commands]), ""):
-            return strays
-        return self._watch.look([one.child.pid for one in self._commands if one.child.returncode is None])
+        if obeyed_later := next(filter(None, [command.check_quarantine() for command in self._commands]), ""):
+            return obeyed_later
+        return self._watch.look([command.child.pid for command in self._commands if command.child.returncode is None])
 
-    def broke(self) -> str:
+    def limit_of_exit(self) -> str:
         """The limit that the kernel ended one of them for, in a sentence, or empty. Asked after the end."""
-        told = (limits.exceeded_by_exit(one.child.returncode or 0, self.caps) for one in self._commands)
-        return next(filter(None, told), "")
+        sentences = (limits.exceeded_by_exit(command.child.returncode or 0, self.caps) for command in self._commands)
+        return next(filter(None, sentences), "")
 
-    def stood(self) -> bool:
+    def began_sandboxed(self) -> bool:
         """Whether all walls stood. Asked after the end; where they did not, nothing was run in them."""
-        return all(one.stood() for one in self._commands)
+        return all(command.began_sandboxed() for command in self._commands)
 
     def end(self) -> None:
         """TERM, wait, KILL for all of them and what they started: what was left in the background ends as well."""
@@ -121,14 +128,14 @@ class Pipeline:
             return
         self._signal(signal.SIGTERM)
         if not self.wait(_TERM_SECONDS):
-            limits.end([one.child.pid for one in self._commands])
+            limits.end([command.child.pid for command in self._commands])
             self.wait(_TERM_SECONDS)
         self._signal(signal.SIGKILL)
-        for one in self._commands:
-            one.close()
-            self.aside += one.aside
-            if one.child.stdout:
-                one.child.stdout.close()
+        for command in self._commands:
+            command.close()
+            self.aside += command.aside
+            if command.child.stdout:
+                command.child.stdout.close()
 
     def _signal(self, number: signal.Signals) -> None:
         try:
@@ -154,7 +161,7 @@ def _ended(child: subprocess.Popen[bytes], seconds: float) -> bool:
 @contextmanager
 def started(
     context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, checked: bool = False
-) -> Iterator[Pipeline]:  # fmt: skip
+) -> Iterator[Pipeline]:
     """A pipeline that is ended on every way out, and not interrupted while it starts or ends.
 
     `checked` is for commands that were found to change nothing: where there are no walls, all others ask first, and
@@ -185,24 +192,30 @@ def _words(commands: list[list[str]]) -> str:
 
 
 def run(
-    context: Context, commands: list[list[str]], cwd: str, env: dict[str, str], *, seconds: float, keep: int,
+    context: Context,
+    commands: list[list[str]],
+    cwd: str,
+    env: dict[str, str],
+    *,
+    seconds: float,
+    keep: int,
     checked: bool = False,
-) -> CommandResult:  # fmt: skip
+) -> CommandResult:
     """Run a pipeline for at most `seconds` and keep the first `keep` bytes it writes.
 
     Raises Stopped where the task was asked to end meanwhile, ToolError where it cannot be started or may not.
     """
     with started(context, commands, cwd, env, checked=checked) as pipeline:
         ran = _Collector(context, pipeline, seconds, keep).collect()
-        if not (ran.timed_out or ran.too_much or ran.over) and not pipeline.stood():
+        if not (ran.timed_out or ran.too_much_output or ran.exceeded) and not pipeline.began_sandboxed():
             raise _fallen(pipeline.admission.tier, ran.output)
     return ran
 
 
 def _fallen(tier: str, output: bytes) -> ToolError:
-    said = one_line(output.decode("utf-8", "replace"), 300)
+    reason = one_line(output.decode("utf-8", "replace"), 300)
     return ToolError(
-        f"nothing was run: its sandbox ({tier}) could not be set up: {said}. See `lumen-tui doctor --sandbox`"
+        f"nothing was run: its sandbox ({tier}) could not be set up: {reason}. See `lumen-tui doctor --sandbox`"
     )
 
 
@@ -219,8 +232,8 @@ class _Collector:
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipeline.output, selectors.EVENT_READ)
             while True:
-                if stopped := self._stopped():
-                    return stopped
+                if result := self._stopped():
+                    return result
                 ended = self._pipeline.ended  # asked first: what it wrote before is in the pipe
                 if selector.select(0 if ended else _POLL):
                     if not self._read():
@@ -236,11 +249,11 @@ class _Collector:
         if now > self._ends:
             return self._ran(-signal.SIGTERM, timed_out=True)
         if self._seen > 64 * max(self._keep, _READ):
-            return self._ran(-signal.SIGTERM, too_much=True)
+            return self._ran(-signal.SIGTERM, too_much_output=True)
         if now >= self._look_at:
             self._look_at = now + _POLL
-            if over := self._pipeline.over():
-                return self._ran(-signal.SIGKILL, over=over)
+            if exceeded := self._pipeline.exceeded():
+                return self._ran(-signal.SIGKILL, exceeded=exceeded)
         if now > self._report_at:
             self._report_at = now + REPORT_EVERY
             self._context.progress(f"running for {now - self._began:.0f} s, {self._seen:,} bytes of output")
@@ -255,14 +268,23 @@ class _Collector:
     def _wait(self) -> CommandResult:
         """Wait for commands that closed their output."""
         while not self._pipeline.wait(_POLL):
-            if stopped := self._stopped():
-                return stopped
+            if result := self._stopped():
+                return result
         code = self._pipeline.exit_code
-        return self._ran(code, over=(self._pipeline.over() if code else "") or self._pipeline.broke())
+        return self._ran(code, exceeded=(self._pipeline.exceeded() if code else "") or self._pipeline.limit_of_exit())
 
-    def _ran(self, code: int, *, timed_out: bool = False, too_much: bool = False, over: str = "") -> CommandResult:
+    def _ran(
+        self, code: int, *, timed_out: bool = False, too_much_output: bool = False, exceeded: str = ""
+    ) -> CommandResult:
         admission = self._pipeline.admission
         return CommandResult(
-            bytes(self._kept), code, max(0, self._seen - self._keep), timed_out, too_much, over, admission.tier,
-            sandboxed_command.describe_writable(admission.policy), admission.policy.caps,
-        )  # fmt: skip
+            bytes(self._kept),
+            code,
+            max(0, self._seen - self._keep),
+            timed_out,
+            too_much_output,
+            exceeded,
+            admission.tier,
+            sandboxed_command.describe_writable(admission.policy),
+            admission.policy.caps,
+        )

@@ -72,45 +72,52 @@ def unchecked(command: str) -> list[str]:
 
 
 def _run(
-    context: Context, arguments: ShellArguments, commands: list[list[str]], cwd: str, env: dict[str, str], *,
+    context: Context,
+    arguments: ShellArguments,
+    commands: list[list[str]],
+    cwd: str,
+    env: dict[str, str],
+    *,
     checked: bool = False,
-) -> ToolResult:  # fmt: skip
-    ran = process.run(
+) -> ToolResult:
+    result = process.run(
         context, commands, cwd, {**env, "PWD": cwd}, seconds=arguments.seconds, keep=_KEEP, checked=checked
-    )  # fmt: skip
-    text = ran.output.decode("utf-8", "replace")
+    )
+    text = result.output.decode("utf-8", "replace")
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
-    found = notes(ran, arguments.seconds)
-    good = ran.exit_code == 0 and not ran.timed_out and not ran.too_much and not ran.over
+    remarks = notes(result, arguments.seconds)
+    succeeded = result.exit_code == 0 and not result.timed_out and not result.too_much_output and not result.exceeded
     return ToolResult(
-        text + "".join(f"\n[{note}]" for note in found) or "(no output)", ok=good,
-        data={"exit_code": ran.exit_code, "output": text}, truncated=ran.left_out,
-        summary=plural(lines, "line") if good else (found or ["failed"])[0],
-    )  # fmt: skip
+        text + "".join(f"\n[{note}]" for note in remarks) or "(no output)",
+        ok=succeeded,
+        data={"exit_code": result.exit_code, "output": text},
+        truncated=result.left_out,
+        summary=plural(lines, "line") if succeeded else (remarks or ["failed"])[0],
+    )
 
 
-def notes(ran: process.CommandResult, seconds: float) -> list[str]:
+def notes(result: process.CommandResult, seconds: float) -> list[str]:
     """What there is to say about the end of a command besides its output."""
-    found = []
-    if ran.over:
-        found.append(f"ended: {ran.over}")
-    elif ran.too_much:
-        found.append("ended: it wrote far more than is kept")
-    elif ran.timed_out:
-        found.append(f"ended after {seconds:g} seconds")
-    elif ran.exit_code:
-        found.append(f"exit code {ran.exit_code}{_KILLED if ran.exit_code in (-9, 137) else ''}")
-        found += [f"limit: {hint}" for hint in hints(ran.output, ran.caps)]
-        if ran.tier not in ("", "ask") and _WALL.search(ran.output):
-            found.append(f"sandbox {ran.tier}: it can write only in {ran.room}")
-    if ran.left_out:
-        found.append(f"output cut: {ran.left_out:,} bytes left out")
-    return found
+    remarks = []
+    if result.exceeded:
+        remarks.append(f"ended: {result.exceeded}")
+    elif result.too_much_output:
+        remarks.append("ended: it wrote far more than is kept")
+    elif result.timed_out:
+        remarks.append(f"ended after {seconds:g} seconds")
+    elif result.exit_code:
+        remarks.append(f"exit code {result.exit_code}{_KILLED if result.exit_code in (-9, 137) else ''}")
+        remarks += [f"limit: {hint}" for hint in hints(result.output, result.caps)]
+        if result.tier not in ("", "ask") and _WALL.search(result.output):
+            remarks.append(f"sandbox {result.tier}: it can write only in {result.writable}")
+    if result.left_out:
+        remarks.append(f"output cut: {result.left_out:,} bytes left out")
+    return remarks
 
 
 def describe(arguments: ShellArguments) -> str:
-    where = f" (in {os.path.basename(arguments.cwd.rstrip('/')) or '/'})" if arguments.cwd else ""
-    return lines_shown(arguments.command) + where
+    place = f" (in {os.path.basename(arguments.cwd.rstrip('/')) or '/'})" if arguments.cwd else ""
+    return lines_shown(arguments.command) + place
 
 
 def lines_shown(command: str) -> str:
@@ -123,6 +130,10 @@ SHELL = Tool(
     "Run a command and get its output and exit code. Roles that only read get plain commands with pipes (ls, cat, "
     "head, tail, wc, du, df, stat, sort, uniq, cut, grep, find, ps, git log/show/diff/status/blame and others): no "
     "redirection, no lists, no substitution, nothing that writes.",
-    ShellArguments, shell, describe, target=lambda context, arguments: arguments.command.strip(BLANKS),
-    folder=lambda arguments: arguments.cwd, risk="It runs a command that may change files.",
-)  # fmt: skip
+    ShellArguments,
+    shell,
+    describe,
+    target=lambda context, arguments: arguments.command.strip(BLANKS),
+    folder=lambda arguments: arguments.cwd,
+    risk="It runs a command that may change files.",
+)
