@@ -1,4 +1,4 @@
-"""Where an action is done from, and which actions belong together: known to every verb without being handed through."""
+"""Who is acting, from which client, and which actions belong together: a context variable that every verb reads."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ LEARNING = "evolution"  # in whose name the engine learns by itself
 _ROOM = "room-"
 
 
-class Word(NamedTuple):
-    """Whose word is being carried out, from where, and when; and the ids of the actions that came of it so far."""
+class Caller(NamedTuple):
+    """The operator on whose behalf something is done, from which client and when, with the actions made so far."""
 
     by: str = "undo"
     client: str = ""
     now: float = 0.0  # seconds since 1970
-    actions: list[str] | None = None  # None: what is done is no one's word, and each action stands by itself
+    actions: list[str] | None = None  # ids; None outside `acting_for`: each action is undone by itself
 
 
-_NOBODY = Word()
-_word: ContextVar[Word] = ContextVar("word", default=_NOBODY)
+_NOBODY = Caller()
+_caller: ContextVar[Caller] = ContextVar("caller", default=_NOBODY)
 
 
 @contextmanager
-def on_the_word_of(by: str, client: str, now: float) -> Iterator[None]:
-    """Let the actions of the block be those of this operator in this client, and be undone as one."""
-    token = _word.set(Word(by, client, now, []))
+def acting_for(by: str, client: str, now: float) -> Iterator[None]:
+    """Attribute the actions made in the block to this operator in this client; undo takes them back as one."""
+    token = _caller.set(Caller(by, client, now, []))
     try:
         yield
     finally:
-        _word.reset(token)
+        _caller.reset(token)
 
 
-def word() -> Word:
-    """Whose word is being carried out."""
-    return _word.get()
+def caller() -> Caller:
+    """Return the operator on whose behalf the current code runs."""
+    return _caller.get()
 
 
 def group_of(action_id: str) -> str:
-    """The group of an action that is made now: the id of the first one of the same word, or nothing without one."""
-    ids = _word.get().actions
+    """Return the group of a new action: the id of the first one for the same caller, empty outside `acting_for`."""
+    ids = _caller.get().actions
     if ids is None:
         return ""
     ids.append(action_id)
     return ids[0]
 
 
-def mine(by: str, client: str, since: float = 0.0) -> Callable[[Action], bool]:
-    """Whether undo acts on it: done by this operator and in this client.
+def undo_filter(by: str, client: str) -> Callable[[Action], bool]:
+    """Return a test for the actions that undo without an id may take back: by this operator in this client.
 
-    A room goes on with what rooms did that have ended; records of earlier versions name no client and belong to all.
+    A room also takes over the actions of rooms that have ended; records without a client belong to every client.
     """
 
     def test(action: Action) -> bool:
@@ -65,8 +65,8 @@ def mine(by: str, client: str, since: float = 0.0) -> Callable[[Action], bool]:
     return test
 
 
-def is_by_id(who: str, client: str, by: str) -> bool:
-    """Whether an operator undoes by its id what was done by `who`: all of their own, and what the engine learnt."""
+def may_undo_by_id(who: str, client: str, by: str) -> bool:
+    """Return whether an operator may undo, by its id, what `who` did: their own actions and what the engine learnt."""
     return who == by or (who == LEARNING and client == ENGINE)
 
 
@@ -74,8 +74,8 @@ def _left_behind(origin: str, client: str) -> bool:
     return client.startswith(_ROOM) and origin.startswith(_ROOM) and not process.lives(origin.removeprefix(_ROOM))
 
 
-def words(origin: str, client: str) -> str:
-    """Where something was done, for people."""
+def origin_text(origin: str, client: str) -> str:
+    """Say for people in which client something was done."""
     if origin == client:
         return "here"
     if origin.startswith(_ROOM):

@@ -191,7 +191,7 @@ def _write(store: Store, block: BlockPlan, by: str, now: float, origin: str) -> 
         source = one_line(f"agent file of {origin}", 200)
         return Write(block.text, fields, by, "import", "imported", source=source, person=False)
 
-    verbs.told(store, block.name, decide, verb="af.import", summary=f"block {block.name}", by=by, now=now)
+    verbs.write_as_action(store, block.name, decide, verb="af.import", summary=f"block {block.name}", by=by, now=now)
 
 
 def _passage_change(name: str) -> Change:

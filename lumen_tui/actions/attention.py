@@ -23,7 +23,7 @@ def dismiss(store: Store, *, by: str, now: float, targets: str | Iterable[str], 
     return _record(store, "attention.dismiss", entries, "put aside", by=by, now=now, reason=reason)
 
 
-def put_aside(store: Store, target: str, *, by: str, now: float, reason: str) -> None:
+def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) -> None:
     """Put an item aside with what else is done at one word, and come back with it."""
     change = Change(kind="attention", key=target, before=None, after={"dismissed": True})
     summary = f"{one_line(target, 80)} put aside"

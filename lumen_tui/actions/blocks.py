@@ -227,11 +227,11 @@ def _write(
             _must_be(before)
         return decide(before)
 
-    action_id = told(store, name, known, verb=verb, summary=summary, by=by, now=now, base=base)
+    action_id = write_as_action(store, name, known, verb=verb, summary=summary, by=by, now=now, base=base)
     return Done(summary=summary, target=name, action_id=action_id)
 
 
-def told(
+def write_as_action(
     store: Store, name: str, decide: Decide, *, verb: str, summary: str, by: str, now: float, base: int | None = None
 ) -> str:
     """Write a block as an action, and give the action's id; empty where the step stands under its key already."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def look(folder: str, *, base: str, without: str) -> Changes:
+def detect(folder: str, *, base: str, without: str) -> Changes:
     """What is different from `base` (a commit, else HEAD) in the repository around `folder`; never raises.
 
     git is started only where there is a repository: its start alone costs more than a checkpoint may.
@@ -33,12 +33,12 @@ def _has_repository(folder: str) -> bool:
     return True
 
 
-def marks(changes: Changes) -> dict[str, str]:
+def change_times(changes: Changes) -> dict[str, str]:
     """What is changed, each file with when its content or its place changed last."""
     return {name: _changed_at(changes.root, name) for name in changes.files}
 
 
-def since(changes: Changes, before: dict[str, str]) -> Changes:
+def changed_since(changes: Changes, before: dict[str, str]) -> Changes:
     """Without the files that are as they were then: somebody else had changed them."""
     if changes.why or not before:
         return changes
@@ -54,7 +54,7 @@ def _changed_at(root: str, name: str) -> str:
         return "gone"
 
 
-def facts(changes: Changes, diff_stat: str) -> dict[str, Any]:
+def checkpoint_fields(changes: Changes, diff_stat: str) -> dict[str, Any]:
     """What git said, or what the agent says that it said, or why nothing is known, as fields of a checkpoint."""
     stat = diff_stat.strip() or changes.stat
     if changes.why:

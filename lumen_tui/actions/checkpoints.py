@@ -45,7 +45,7 @@ def save(
     where = places.of_note(store.root, by=by, wu_id=wu_id or None, session=session)
     saved = keep(
         store, where, texts, by=by, now=now, note=note, folder=folder, git_diff_stat=git_diff_stat,
-        key=key, client=acting.word().client,
+        key=key, client=acting.caller().client,
     )  # fmt: skip
     return Done(summary=saved[1], target=saved[0], action_id=saved[2])
 
@@ -67,7 +67,7 @@ def keep(
     node = fields.keyed(_node(where, changed, note, by=by, now=now), key, "checkpoint")
     node["metadata"] = {
         **{key: value.strip() for key, value in texts.items() if value.strip()},
-        **changes.facts(changed, git_diff_stat),
+        **changes.checkpoint_fields(changed, git_diff_stat),
         **({"decisions": [_decision(decision) for decision in decisions]} if decisions else {}),
     }
     raw_json.line(node)  # too long for a journal: nothing is made then
@@ -101,10 +101,10 @@ def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Ch
     begun = session.folder if session else ""
     changed = Changes(why="no folder")
     for place in dict.fromkeys([folder or begun, begun]):
-        changed = changes.look(place, base=str(base), without=str(store.root))
+        changed = changes.detect(place, base=str(base), without=str(store.root))
         if not changed.why:
             break
-    return changes.since(changed, session.dirty_at_start) if session else changed
+    return changes.changed_since(changed, session.dirty_at_start) if session else changed
 
 
 def _node(where: Place, changed: Changes, note: str, *, by: str, now: float) -> dict[str, Any]:
@@ -201,6 +201,6 @@ def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
         before = last.metadata.get("gitDiffStat", "") if last else ""
         if changed.why or not (changed.stat or changed.files) or changed.stat == before:
             continue
-        with acting.on_the_word_of(session.agent, acting.ENGINE, now):
+        with acting.acting_for(session.agent, acting.ENGINE, now):
             saved.append(save(store, by=session.agent, now=now, session=session.session_id, trigger=INTERVAL))
     return saved

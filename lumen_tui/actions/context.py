@@ -152,10 +152,10 @@ def recover(store: Folder, *, by: str, now: float, wu_id: str = "", max_size: in
     builder.add(one_line(f"# Recovery of {page.wu_id}{title}", max(20, max_size // 2 - 100)))
     _going_on(builder, page)
     waiting = [note for note in page.handoffs if "taken_by" not in note.extra]
-    builder.section("Hand-off", [f"- {ready.said(note)}" for note in waiting])
+    builder.section("Hand-off", [f"- {ready.entry_text(note)}" for note in waiting])
     builder.section("Last checkpoint", _checkpoint(page))
-    builder.section("Last signals", [f"- {ready.said(item)}" for item in page.signals])
-    builder.section("Pending decisions", [f"- {ready.said(item)}" for item in page.pending_decisions])
+    builder.section("Last signals", [f"- {ready.entry_text(item)}" for item in page.signals])
+    builder.section("Pending decisions", [f"- {ready.entry_text(item)}" for item in page.pending_decisions])
     builder.section("Files touched", [f"- {name}" for name in reversed(page.files_touched)])
     builder.section("Go on", [f"- lumen-tui ready --wu {page.wu_id}"])
     return builder.block(page.wu_id)
@@ -178,4 +178,4 @@ def _checkpoint(page: Page) -> list[str]:
         return ["- none"]
     named = (("progress", "progress"), ("nextSteps", "next steps"), ("trigger", "trigger"))
     facts = [f"- {title}: {one_line(last.extra[key], _ENTRY)}" for key, title in named if key in last.extra]
-    return [f"- {ready.said(last)}", *facts]
+    return [f"- {ready.entry_text(last)}", *facts]

@@ -75,7 +75,7 @@ def new_action(
     action_id = again or ids.new_id("act")
     return Action(
         id=action_id, at=times.iso(now), by=by, verb=verb, target=target or (all_changes[0].key if all_changes else ""),
-        summary=summary, changes=all_changes, reason=reason, client=acting.word().client, final=final,
+        summary=summary, changes=all_changes, reason=reason, client=acting.caller().client, final=final,
         group="" if apart else acting.group_of(action_id),
     )  # fmt: skip
 

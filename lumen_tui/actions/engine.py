@@ -238,7 +238,7 @@ def put_pause(store: Store, change: Change) -> str:
 
 
 def _restore_pause(store: Store, scope: str, was: Side | None) -> None:
-    order = acting.word()
+    order = acting.caller()
     if was is None:
         if _paused(store, scope):
             _append(store, Command(id="", at="", verb="resume", target=scope, by=order.by, after=ALONE))
@@ -254,5 +254,5 @@ def _restore_pause(store: Store, scope: str, was: Side | None) -> None:
 
 
 def _append(store: Store, command: Command) -> None:
-    now = times.iso(acting.word().now)
+    now = times.iso(acting.caller().now)
     store.commands.append(msgspec.structs.replace(command, id=ids.new_id("cmd"), at=now))

@@ -188,7 +188,7 @@ def put_observations(store: Store, changes: list[Change]) -> None:
         now = max(times.epoch(observation.updated_at or observation.at) for observation in turned)
         as_now = str(turned[0].status) if len({observation.status for observation in turned}) == 1 else "as before"
         reason = f"{_named(turned)} {'is' if len(turned) == 1 else 'are'} {as_now} again"
-        _write(store, known, turned, by=turned[-1].by or acting.word().by, now=now, reason=reason)
+        _write(store, known, turned, by=turned[-1].by or acting.caller().by, now=now, reason=reason)
 
 
 def learning(
@@ -203,7 +203,7 @@ def learning(
     ]  # fmt: skip
     if not changes:
         return nullcontext()
-    order = acting.word()
+    order = acting.caller()
     by = acting.LEARNING if order.actions is None else order.by
     statuses = [(change.after or {})["status"] for change in changes]
     counts = ((statuses.count(Status.ACCEPTED), "learnt"), (statuses.count(Status.PROPOSED), "proposed"))

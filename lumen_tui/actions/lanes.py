@@ -68,7 +68,7 @@ def is_stale(store: Store, holder: Holder, rules: LanesConfig, *, now: float) ->
     return age >= rules.stale_hours * times.HOUR and lanes.is_gone(store.layout, holder)
 
 
-def told(holder: Holder, now: float) -> str:
+def holder_text(holder: Holder, now: float) -> str:
     """A holder in words."""
     since = f", for {times.span(max(0.0, now - times.epoch(holder.since, now)))}" if holder.since else ""
     where = f", process {holder.pid} on {holder.host}" if holder.pid else ""
@@ -132,7 +132,7 @@ def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now:
         return ""  # the start of a session put it in progress; now it is claimed beyond that session
     if unit.claimed_by == by:
         raise ActionError(f"{unit.id} is yours already", missing=True)
-    raise ActionError(f"{unit.id} is held: {told(holder, now)}; `wu release {unit.id}` frees it")
+    raise ActionError(f"{unit.id} is held: {holder_text(holder, now)}; `wu release {unit.id}` frees it")
 
 
 def _lane_for(store: Store, unit: Tracked, lane: str) -> str:
@@ -148,7 +148,7 @@ def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, 
     others = [other for other in in_lane(store, lane) if other.wu_id != unit.id]
     held = [other for other in others if not is_stale(store, other, rules, now=now)]
     if len(held) >= rules.limit(lane):
-        names = "; ".join(told(other, now) for other in held)
+        names = "; ".join(holder_text(other, now) for other in held)
         raise ActionError(
             f"lane {lane!r} is full ({len(held)} of {rules.limit(lane)}): {names}. Finish, block or release that first"
         )

@@ -163,7 +163,7 @@ def lines(page: Page) -> list[str]:
         by = note.extra.get("taken_by", "")
         taken = f", taken by {by} ({times.said(note.extra.get('taken_at'))})" if by else ""
         to = f" to {note.extra['to']}" if "to" in note.extra else ""
-        parts.append(f"hand-off{to}{taken}: {said(note)}")
+        parts.append(f"hand-off{to}{taken}: {entry_text(note)}")
     parts += _checkpoint_lines(page)
     if page.files_touched:
         parts.append(f"files touched: {', '.join(page.files_touched)}")
@@ -171,7 +171,7 @@ def lines(page: Page) -> list[str]:
         ("last signals", page.signals), ("pending decisions", page.pending_decisions),
         ("decided", page.decisions), ("open discoveries", page.discoveries),
     ):  # fmt: skip
-        parts += [f"{title}:", *[f"  {_prefix(item)}{said(item)}" for item in entries]] if entries else []
+        parts += [f"{title}:", *[f"  {_prefix(item)}{entry_text(item)}" for item in entries]] if entries else []
     parts += _summary_lines(page)
     parts += [f"({count} more {kind} not shown)" for kind, count in page.left_out.items()]
     return parts
@@ -192,7 +192,7 @@ def _prefix(item: Entry) -> str:
     return f"[{item.extra['priority']}] " if "priority" in item.extra else ""
 
 
-def said(item: Entry) -> str:
+def entry_text(item: Entry) -> str:
     """The text of an entry on one line, with its author and age."""
     to = f" to {item.extra['to']}" if item.kind == "signal" and "to" in item.extra else ""
     mark = f" {item.extra['mark']}" if "mark" in item.extra else ""
@@ -232,7 +232,7 @@ def _checkpoint_lines(page: Page) -> list[str]:
     last = page.last_checkpoint
     if last is None:
         return ["last checkpoint: none"]
-    parts = [f"last checkpoint: {said(last)}"]
+    parts = [f"last checkpoint: {entry_text(last)}"]
     for key, title in (("progress", "progress"), ("nextSteps", "next steps")):
         if key in last.extra:
             parts.append(f"  {title}: {one_line(last.extra[key], 1000)}")

@@ -161,7 +161,7 @@ def perform(
         raise ActionError(problem)
     try:
         ids.check_label(by, "operator")
-        with acting.on_the_word_of(by, client, now):
+        with acting.acting_for(by, client, now):
             return function(*bound.args, **bound.kwargs)
     except (ids.BadId, ValueError, msgspec.ValidationError) as error:
         raise ActionError(str(error)) from error

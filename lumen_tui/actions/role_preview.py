@@ -28,7 +28,7 @@ _SHOWN = 5  # tasks that are named
 _NONE = Spec(id="", objective="")
 
 
-class Around(Struct, frozen=True):
+class PreviewContext(Struct, frozen=True):
     """What the consequences follow from, besides the role itself."""
 
     config: Config
@@ -39,39 +39,39 @@ class Around(Struct, frozen=True):
     now: float = 0.0
 
 
-def around(picture: Snapshot, stats: Stats | None, now: float) -> Around:
-    """What is around a role in a picture of the state folder."""
+def preview_context(picture: Snapshot, stats: Stats | None, now: float) -> PreviewContext:
+    """What surrounds a role in a picture of the state folder."""
     beat = picture.engine.heartbeat
     tier, brain = (beat.sandbox, beat.brain) if beat else ("", "")
-    return Around(picture.config, tier, brain, stats, unended(picture.tasks), now)
+    return PreviewContext(picture.config, tier, brain, stats, unended(picture.tasks), now)
 
 
-def consequences(role: Role, around: Around) -> tuple[Line, ...]:
+def consequences(role: Role, context: PreviewContext) -> tuple[Line, ...]:
     """What will be true of the role's tasks once it is in force."""
     try:
-        rules = derive(role, _NONE, around.config)
+        rules = derive(role, _NONE, context.config)
     except BadRules as error:
         return (("wrong", f"no task of it could begin: {error}"),)
     return tuple(
         (name, text)
         for name, text in (
-            ("model", model_words(role, around.config, around.brain)),
+            ("model", model_words(role, context.config, context.brain)),
             ("tools", _tools(role, rules)),
-            ("commands", _commands(rules, around)),
-            ("may change", _writable(role, rules, around.config)),
-            ("asks for", _asks(rules, around)),
-            ("a task costs", cost_words(around.stats)),
-            ("in force", until_words(role, around.now)),
-            ("meets", _meets(role.name, around.tasks)),
+            ("commands", _commands(rules, context)),
+            ("may change", _writable(role, rules, context.config)),
+            ("asks for", _asks(rules, context)),
+            ("a task costs", cost_words(context.stats)),
+            ("in force", until_words(role, context.now)),
+            ("meets", _meets(role.name, context.tasks)),
         )
         if text
     )
 
 
-def changed(before: Role, after: Role, around: Around) -> tuple[Line, ...]:
+def changed(before: Role, after: Role, context: PreviewContext) -> tuple[Line, ...]:
     """Those of the consequences that are others than now, with what they are now."""
-    old, new = dict(consequences(before, around)), consequences(after, around)
-    other_model = old.get("model") != dict(new).get("model") and around.stats is not None
+    old, new = dict(consequences(before, context)), consequences(after, context)
+    other_model = old.get("model") != dict(new).get("model") and context.stats is not None
     lines = []
     for name, text in new:
         if name in ("a task costs", "meets"):
@@ -150,13 +150,13 @@ def _useless(role: Role, rules: TaskRules) -> Iterator[Line]:
             yield tool, 'the role has no shell = "any"' if tool in BACKGROUND_TOOLS else 'the role has shell = "none"'
 
 
-def _commands(rules: TaskRules, around: Around) -> str:
+def _commands(rules: TaskRules, context: PreviewContext) -> str:
     if rules.shell == "none":
         return "none"
     kind = "any command" if rules.shell == "any" else "commands that only read"
     network = "with the network" if rules.network else "without network"
     tier = {"ask": "no sandbox here", "refused": "refused: the sandbox that is required is not here"}
-    return f"{kind}, {network}; {tier.get(around.sandbox, around.sandbox or 'sandbox not tested yet')}"
+    return f"{kind}, {network}; {tier.get(context.sandbox, context.sandbox or 'sandbox not tested yet')}"
 
 
 def _writable(role: Role, rules: TaskRules, config: Config) -> str:
@@ -166,11 +166,11 @@ def _writable(role: Role, rules: TaskRules, config: Config) -> str:
     return ", ".join([one_line(root, 80) for root in roots]) or "files in the task's own folder only"
 
 
-def _asks(rules: TaskRules, around: Around) -> str:
+def _asks(rules: TaskRules, context: PreviewContext) -> str:
     """The calls that wait for a person's word."""
     asks = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
     asks += [group for group in rules.asks if _can_come(group, rules)]
-    if around.sandbox == "ask" and rules.shell == "any":
+    if context.sandbox == "ask" and rules.shell == "any":
         asks.append("every command that may change something")
     allowed = [rule for rule in rules.allows if rule.role == rules.role]
     free = f"; {len(allowed)} allowed for good" if allowed and asks else ""

@@ -51,12 +51,12 @@ def start(
     text = f"Session started for {unit_id}. Agent: {kind}, Context: {context_tier}"
     node = fields.node(text, by=by, now=now, type="session", wu_id=unit_id)
     unit_note = places.make_sure(store.root, unit_id, by=by, now=now)
-    dirty = changes.look(folder, base="", without=str(store.root))
+    dirty = changes.detect(folder, base="", without=str(store.root))
     session = WorkSession(
         session_id=name, started_at=times.iso(now), active_wu=unit_id,
         lane=places.lane_of(store.root, unit_id), agent=by, agent_type=kind, context_tier=context_tier,
         node_id=node["id"], folder=folder, last_activity=times.iso(now),
-        started_below=tuple(started_below), head_at_start=dirty.head, dirty_at_start=changes.marks(dirty),
+        started_below=tuple(started_below), head_at_start=dirty.head, dirty_at_start=changes.change_times(dirty),
     )  # fmt: skip
     node |= {"session_id": session.session_id, "metadata": {"agentType": kind, "contextTier": context_tier}}
     action_id = _begin(store, session, node, by=by, now=now)

@@ -107,7 +107,7 @@ def put_sent(store: Store, change: Change) -> None:
         withdrawal.bring_back(store.layout, change.key)
         return
     may_send(store, change)
-    order = acting.word()
+    order = acting.caller()
     withdrawal.withdraw(store.layout, change.key, by=order.by, now=order.now)
 
 

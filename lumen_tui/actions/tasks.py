@@ -114,7 +114,7 @@ def put_queued(store: Store, change: Change) -> str:
     if task_files.withdraw(store.layout, change.key):
         return ""
     may_queue(store, change)  # it may have ended at this moment
-    order = acting.word()
+    order = acting.caller()
     engine.ask(store, "cancel", by=order.by, now=order.now, target=change.key, reason="taken back by undo")
     return "it had begun: the engine was asked to cancel it, and what it did so far stays"
 
@@ -196,7 +196,7 @@ def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[st
     queued = _queue(store, _checked(store, spec), by=by, now=now, verb="task.retry")
     if status in (Status.FAILED, Status.LOST):
         with contextlib.suppress(files.StoreError):  # the task is queued; the failure just stays in sight
-            attention.put_aside(store, full_id, by=by, now=now, reason=f"tried again as {queued.target}")
+            attention.dismiss_one(store, full_id, by=by, now=now, reason=f"tried again as {queued.target}")
     return queued
 
 

@@ -42,9 +42,9 @@ def _turned(entry: JournalEntry) -> list[Change]:
 def _whose(by: str, action_id: str) -> journal.IsMine:
     """The operator's own in this client; by its id, one from anywhere, and what the engine learnt by itself."""
     return (
-        (lambda action: acting.is_by_id(action.by, action.client, by))
+        (lambda action: acting.may_undo_by_id(action.by, action.client, by))
         if action_id
-        else acting.mine(by, acting.word().client)
+        else acting.undo_filter(by, acting.caller().client)
     )
 
 
@@ -59,7 +59,7 @@ def _must_be_possible(entry: JournalEntry) -> None:
 
 def _way_on(store: Store, entry: JournalEntry, by: str, now: float) -> str:
     """What can be undone instead of a refused one."""
-    before = _behind(journal.in_effect(store.layout, acting.mine(by, acting.word().client)), entry.first.id)
+    before = _behind(journal.in_effect(store.layout, acting.undo_filter(by, acting.caller().client)), entry.first.id)
     looked_at = list(itertools.islice(before, _LOOKED_AT))
     other = next((earlier.first for earlier in looked_at if _is_possible(store, earlier, now)), None)
     if other is not None:
@@ -70,7 +70,7 @@ def _way_on(store: Store, entry: JournalEntry, by: str, now: float) -> str:
 
 def newest_possible(store: Store, *, by: str, client: str, now: float) -> str:
     """The id of the newest entry of an operator in a client that undo would take back; nothing where there is none."""
-    entries = itertools.islice(journal.in_effect(store.layout, acting.mine(by, client)), _LOOKED_AT + 1)
+    entries = itertools.islice(journal.in_effect(store.layout, acting.undo_filter(by, client)), _LOOKED_AT + 1)
     return next((entry.first.id for entry in entries if _is_possible(store, entry, now)), "")
 
 
@@ -133,7 +133,7 @@ def _elsewhere(store: Store, verb: str, by: str) -> str:
     last = next((entry.first for entry in every), None)
     if last is None:
         return ""
-    where = acting.words(last.client, acting.word().client)
+    where = acting.origin_text(last.client, acting.caller().client)
     return f" here; what you did last was {where}: {_named(last)} (`{verb} {last.id}`)"
 
 

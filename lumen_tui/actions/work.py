@@ -129,7 +129,7 @@ def make_missing(root: files.StrPath, name: str, *, by: str, now: float, client:
     if retired.exists() or stored_lanes.stamp_path(store.layout, name).exists():
         return ""
     try:
-        with acting.on_the_word_of(by, client or acting.word().client, now):
+        with acting.acting_for(by, client or acting.caller().client, now):
             new(store, by=by, now=now, title=TITLE, id=name)
     except ActionError:
         if store.layout.work_unit(name).exists():  # somebody else made it at this moment

@@ -24,7 +24,7 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.store import Store
 
 if TYPE_CHECKING:
-    from lumen_tui.actions.acting import Word
+    from lumen_tui.actions.acting import Caller
     from lumen_tui.model.snapshot import Snapshot
 
 
@@ -82,12 +82,12 @@ class Session:
         return perform(self.store, verb, arguments, by=by or self.operator, now=self.now, client=client)
 
     @contextmanager
-    def word(self) -> Iterator[Word]:
+    def word(self) -> Iterator[Caller]:
         """What is done in the block is done on the operator's word, and undone as one."""
         from lumen_tui.actions import acting
 
-        with acting.on_the_word_of(self.operator, light.client(os.environ), self.now):
-            yield acting.word()
+        with acting.acting_for(self.operator, light.client(os.environ), self.now):
+            yield acting.caller()
 
     def note(self, verb: str, said: str, final: str) -> None:
         """Put into the journal of actions what no verb does, and why it cannot be undone."""

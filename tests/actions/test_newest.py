@@ -167,9 +167,9 @@ def test_a_room_goes_on_with_what_rooms_did_that_have_ended(desk):
 
 def test_records_of_earlier_versions_belong_to_every_client():
     action = Action(id="act-1", at="", by="ana", verb="v", target="", summary="")
-    assert acting.mine("ana", "cli")(action)
-    assert acting.mine("ana", acting._ROOM + "1-1-x")(action)
-    assert not acting.mine("bo", "cli")(action)
+    assert acting.undo_filter("ana", "cli")(action)
+    assert acting.undo_filter("ana", acting._ROOM + "1-1-x")(action)
+    assert not acting.undo_filter("bo", "cli")(action)
 
 
 def test_every_verb_that_writes_leaves_an_entry(desk):

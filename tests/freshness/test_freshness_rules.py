@@ -160,7 +160,7 @@ def test_the_page_from_which_an_agent_goes_on_marks_stale_facts(world) -> None:
     stale = world.fact("the sea is green", by="lumen", wu_id="WU-001")
     page = ready.page(world.store, by="ann", now=world.clock.wall + DAY, wu_id="WU-001")
     [item] = [one for one in page.items if one.id == stale]
-    assert "the sea is green [never confirmed, written 24 h ago]  — lumen" in ready.said(item)
+    assert "the sea is green [never confirmed, written 24 h ago]  — lumen" in ready.entry_text(item)
 
 
 def test_damaged_confirmations_go_to_quarantine_and_the_doctor_names_them(world) -> None:

@@ -29,7 +29,7 @@ BUILDER = msgspec.convert(
 
 def said(role: Role, **fields) -> dict[str, str]:
     fields.setdefault("config", Config(models=ModelsConfig(provider="offline")))
-    return dict(role_preview.consequences(role, role_preview.Around(**fields)))
+    return dict(role_preview.consequences(role, role_preview.PreviewContext(**fields)))
 
 
 def test_tools_walls_and_what_will_ask():
@@ -74,7 +74,7 @@ def test_the_model_is_the_one_that_the_engine_would_ask_whatever_keys_are_here(m
 
 
 def test_an_adjustment_says_only_what_becomes_different():
-    around = role_preview.Around(config=Config(models=ModelsConfig(provider="offline")))
+    around = role_preview.PreviewContext(config=Config(models=ModelsConfig(provider="offline")))
     after = msgspec.structs.replace(BUILDER, write=False)
     found = dict(role_preview.changed(BUILDER, after, around))
     assert found["may change"] == "nothing  (now: /srv/shop)"
@@ -84,7 +84,7 @@ def test_an_adjustment_says_only_what_becomes_different():
 
 def test_a_cheaper_model_is_not_credited_with_what_the_dear_one_cost():
     config = Config(models=ModelsConfig(provider="ollama", haiku="small", sonnet="large"))
-    around = role_preview.Around(config=config, stats=Stats("smith", tasks=3, done=3, usd_median=0.5))
+    around = role_preview.PreviewContext(config=config, stats=Stats("smith", tasks=3, done=3, usd_median=0.5))
     before = msgspec.structs.replace(BUILDER, tier="sonnet")
     cheaper = dict(role_preview.changed(before, msgspec.structs.replace(before, tier="haiku"), around))
     assert cheaper["a task costs"].startswith("so far, on the model of now: median $0.50")

@@ -139,10 +139,10 @@ def test_where_there_is_no_repository_git_is_not_started(tmp_path, monkeypatch, 
     inner.mkdir(parents=True)
     git.commit("a.txt", "one\n")
     git.write("b.txt", "new")
-    assert changes.look(str(inner), base="", without="").files == ("b.txt",)
+    assert changes.detect(str(inner), base="", without="").files == ("b.txt",)
     os.symlink(inner, tmp_path / "link")
-    assert changes.look(str(tmp_path / "link"), base="", without="").files == ("b.txt",)
+    assert changes.detect(str(tmp_path / "link"), base="", without="").files == ("b.txt",)
     monkeypatch.setattr(subprocess, "run", refuse)
-    assert changes.look(str(tmp_path), base="", without="").why == "not a git repository"
-    assert changes.look("", base="", without="").why == "no folder"
-    assert changes.look(str(tmp_path / "gone"), base="", without="").why == "no folder"
+    assert changes.detect(str(tmp_path), base="", without="").why == "not a git repository"
+    assert changes.detect("", base="", without="").why == "no folder"
+    assert changes.detect(str(tmp_path / "gone"), base="", without="").why == "no folder"

@@ -275,7 +275,7 @@ def _preview(session: Session, name: str, text: str, *, like: str = "", before: 
     except BadFile as error:
         raise ActionError(f"role {name}, line {error.line}: {error}") from error
     figures = role_stats.book(session.layout, session.now)
-    around = role_preview.around(session.picture(), figures.role(name) or figures.role(like), session.now)
+    around = role_preview.preview_context(session.picture(), figures.role(name) or figures.role(like), session.now)
     lines = role_preview.changed(before, role, around) if before else role_preview.consequences(role, around)
     table([(label, safe(words)) for label, words in lines])
 

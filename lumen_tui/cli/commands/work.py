@@ -164,7 +164,7 @@ def run_lanes(session: Session, args: Namespace) -> int:
         say(f"{name}  {len(held[name])} of {rules.limit(name)}")
         for one in held[name]:
             stale = "  (stale)" if lanes.is_stale(session.store, one, rules, now=session.now) else ""
-            say(f"  {lanes.told(one, session.now)}{stale}")
+            say(f"  {lanes.holder_text(one, session.now)}{stale}")
     if not every:
         talk("no lanes")
     return 0

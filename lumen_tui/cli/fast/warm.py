@@ -80,7 +80,7 @@ def show(found: Page, kind: str, *, as_json: bool) -> None:
 
         print(json.dumps(plain.builtins(found), indent=1))
         return
-    for line in [ready.said(one) for one in found.items] if kind else ready.lines(found):
+    for line in [ready.entry_text(one) for one in found.items] if kind else ready.lines(found):
         print(safe(line))
     if not kind:
         print(f"What is known elsewhere about the same: `lumen-tui recall {found.wu_id}`")

@@ -102,7 +102,7 @@ class Learning:
 
     def _pass(self, config: EvolutionConfig, now: float) -> _Pass:
         """In a thread: all own sessions that changed, until the time is over."""
-        with acting.on_the_word_of(acting.LEARNING, acting.ENGINE, now):
+        with acting.acting_for(acting.LEARNING, acting.ENGINE, now):
             return self._learn(config, now)
 
     def _learn(self, config: EvolutionConfig, now: float) -> _Pass:

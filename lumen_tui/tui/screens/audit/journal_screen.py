@@ -105,7 +105,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     def _why_not(self, deed: Deed) -> str:
         if self._refusal:
             return self._refusal
-        if not acting.is_by_id(deed.by, deed.client, self._operator):
+        if not acting.may_undo_by_id(deed.by, deed.client, self._operator):
             return f"{deed.by} did this, and only {deed.by} can take it back"
         if deed.undoes or deed.redoes:
             return "this was an undo or a redo: go to the action itself"
@@ -120,7 +120,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     def opened(self, row: Deed) -> None:
         facts: list[Fact] = [
             ("when", moment(times.epoch(row.at), self._now)), ("who", row.by), ("what", row.verb),
-            ("where", acting.words(row.client, "") if row.client else "not known"),
+            ("where", acting.origin_text(row.client, "") if row.client else "not known"),
             ("reason", humanize(row.reason) or "none"), ("about", row.target or "–"),
             ("changes", words.number(row.changes)), ("undone", "yes" if row.undone else "no"), ("id", row.id),
         ]  # fmt: skip

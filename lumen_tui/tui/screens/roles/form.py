@@ -8,7 +8,7 @@ import msgspec
 from textual.content import Content
 from textual.widget import Widget
 
-from lumen_tui.actions.role_preview import Around, changed, consequences
+from lumen_tui.actions.role_preview import PreviewContext, changed, consequences
 from lumen_tui.model import times
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role
 from lumen_tui.model.tasks import TIERS
@@ -33,7 +33,7 @@ class RoleForm(FormScreen[Role]):
 
     DEFAULT_CLASSES = "long tall"
 
-    def __init__(self, role: Role, taken: Sequence[str] | None = None, around: Around | None = None) -> None:
+    def __init__(self, role: Role, taken: Sequence[str] | None = None, around: PreviewContext | None = None) -> None:
         super().__init__("Hire a role" if taken is not None else f"Adjust {one_line(role.name, 64)}")
         self._role = role
         self._taken = taken

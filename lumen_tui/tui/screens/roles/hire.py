@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions.role_preview import Around, around, changed, consequences
+from lumen_tui.actions.role_preview import PreviewContext, changed, consequences, preview_context
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Snapshot
@@ -60,10 +60,10 @@ class Hiring:
         if text is not None:
             await self._submit("role.hire", name=name, text=text)
 
-    def around(self, name: str) -> Around:
+    def around(self, name: str) -> PreviewContext:
         book = self._book()
         stats = book.role(name) if book and name else None
-        return around(self._snapshot(), stats, self._snapshot().taken)
+        return preview_context(self._snapshot(), stats, self._snapshot().taken)
 
     def _foresee(self, name: str, text: str) -> list[str]:
         """What the text of a role would change, in lines."""
