@@ -17,10 +17,10 @@ from lumen_tui.engine.beatlog import BeatLog
 from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
 from lumen_tui.engine.events import EventLog, Listener
-from lumen_tui.engine.hooks.news import HookNews
+from lumen_tui.engine.hooks.outcome import HookNews
 from lumen_tui.engine.sandboxing import Sandboxing
 from lumen_tui.engine.settings import Settings
-from lumen_tui.engine.supervisor.kill_switch import KillSwitch
+from lumen_tui.engine.supervisor.pauses import KillSwitch
 from lumen_tui.engine.supervisor.role_expiry import RoleExpiry
 from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
 from lumen_tui.model import times
@@ -137,10 +137,9 @@ class Engine:
 
     def _rouse(self) -> None:
         """What loops, learns and probes: 70 ms of imports, behind the workers, who must not wait for them."""
-        from lumen_tui.engine.arrivals import Arrivals
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
-        from lumen_tui.engine.loops.loops import MainLoop
+        from lumen_tui.engine.loops.loops import Arrivals, MainLoop
 
         self.freshness = Freshness(self.store, self.log)
         self.loop = MainLoop(self.store, self.log, self.supervisor, today=self.budgets.today)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,7 +11,6 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.events import recent_events
-from lumen_tui.engine.snapshots import SnapshotStream
 from lumen_tui.model import ids, links
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayRule, DecayView, Fading
@@ -28,6 +27,7 @@ from lumen_tui.storage import files, process
 from lumen_tui.storage.clock import Clock, SystemClock, clocks_of
 from lumen_tui.storage.layout import distrust
 from lumen_tui.storage.store import Store
+from lumen_tui.storage.watch import wait_for_changes
 from lumen_tui.store.audit import entries
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_views import decode_node
@@ -41,6 +41,8 @@ _REASONS = 9  # that a prompt offers: one for each digit
 _EVENT_BYTES = 1024 * 1024
 _RESULT_BYTES = 1024 * 1024
 _MOVES = 3  # looks at a task that moves: into the archive, and out of it where it is tried again
+_AGES = 60.0  # seconds after which a snapshot is taken again because time alone has changed it
+_LOADING = 0.15  # seconds between two snapshots while a large folder is read in
 
 
 class TaskDetail(msgspec.Struct, frozen=True):
@@ -240,3 +242,43 @@ def _unwritable(root: Path) -> str:
     import os
 
     return "" if os.access(root, os.W_OK | os.X_OK) else f"{root} is read-only"
+
+
+class SnapshotStream:
+    """Takes a snapshot whenever something changed. `turn` is held while the reader is used."""
+
+    def __init__(self, reader: Reader, clock: Clock, turn: threading.Lock, read_only: Callable[[], str]) -> None:
+        self._reader, self._clock, self._turn, self._read_only = reader, clock, turn, read_only
+
+    def signed(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot with the reason why nothing can be written, where there is one."""
+        return msgspec.structs.replace(snapshot, read_only=self._read_only())
+
+    def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
+        """A new snapshot whenever something changed, until `stop` is set. Blocks between them."""
+        mark, taken = None, 0.0
+        for _ in self._occasions(stop):
+            now, running = self._clock.now(), self._clock.running()
+            with self._turn:
+                new = (self._reader.mark(), self._read_only())
+                if new == mark and running - taken < _AGES:
+                    continue
+                snapshot = self.signed(self._reader.picture(now))
+            mark, taken = new, running
+            yield snapshot
+
+    def _occasions(self, stop: threading.Event) -> Iterator[None]:
+        """Once for each part of the first load, then for each change."""
+        yield from self._load(stop)
+        for _ in wait_for_changes(self._reader.layout, stop, self._reader.tasks.busy):
+            yield from self._load(stop)
+
+    def _load(self, stop: threading.Event) -> Iterator[None]:
+        """Take in what is new; while that takes long, a snapshot of what is there so far every now and then."""
+        more, shown = True, self._clock.running()
+        while more and not stop.is_set():
+            with self._turn:
+                more = self._reader.refresh(self._clock.now())
+            if not more or self._clock.running() - shown > _LOADING:
+                shown = self._clock.running()
+                yield

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import stat
 import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from lumen_tui.model.approvals import Acted, Approval, Decision, call_hash
+from lumen_tui.model.approvals import COMMANDS, Acted, Approval, Decision, call_hash
 from lumen_tui.model.folding import brief
+from lumen_tui.model.runners import files_of
 from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line, safe
@@ -17,9 +24,9 @@ from lumen_tui.store.approvals import approvals
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.begun import nothing_begun
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped, ToolError
+from lumen_tui.tools.files import opening
 from lumen_tui.tools.sandbox.policy import FILES
 from lumen_tui.worker.record import Recorder
-from lumen_tui.worker.standing import again, standing
 from lumen_tui.worker.world import World
 
 _LOOK = 0.1  # seconds between two looks for an answer
@@ -27,6 +34,7 @@ _MOST_TURNS = 1000  # times that one task may ask about the very same call
 _SUMMARY = 300  # characters of a call on one line
 _SAID = 600  # characters
 _OTHER_CALL = "the answer on file is for another call: it counts as no"
+_MOST_BYTES = 64 * 1024 * 1024  # of one file; of a larger one its size and time count
 
 
 class ApprovalClient:
@@ -51,7 +59,7 @@ class ApprovalClient:
                 approval = self._open(request, call, outdated)
                 answer = self._take(approval) or self._wait(approval)
             settled = self._settled(approval, answer, call)
-            changed = [path for path, text in again(approval.files).items() if text != approval.files[path]]
+            changed = [path for path, text in hashes_now(approval.files).items() if text != approval.files[path]]
             if not settled.allowed or not changed:
                 return settled
             outdated.add(approval.id)
@@ -118,7 +126,7 @@ class ApprovalClient:
         """What the command runs, as it stands now. A name that holds a secret is not written down."""
         own = self._layout.task(self._spec.id)
         start = own / FILES if (own / FILES).is_dir() else own
-        contents = standing(request.tool, request.arguments, start)
+        contents = run_files(request.tool, request.arguments, start)
         return {path: text for path, text in contents.items() if self._world.redact(path) == path}
 
     def _wait(self, approval: Approval) -> Decision:
@@ -158,3 +166,33 @@ class ApprovalClient:
         text = verdict + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
         self._events.event("answered", text, tool=approval.tool, ok=allowed, approval=approval.id)
         return ApprovalReply(allowed=allowed, reason=reason, by=by)
+
+
+def run_files(tool: str, arguments: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Return what the named files hold, each as a hash; empty where the call is no command that runs any.
+
+    `folder` is where a command of the task starts that names none.
+    """
+    command = arguments.get("command")
+    if tool not in COMMANDS or not isinstance(command, str):
+        return {}
+    start = os.path.join(folder, os.path.expanduser(str(arguments.get("cwd") or "")))
+    return hashes_now(os.path.join(start, os.path.expanduser(name)) for name in files_of(command))
+
+
+def hashes_now(paths: Iterable[str]) -> dict[str, str]:
+    """Return the same of these paths as they stand now; of one that is no file it is the empty text."""
+    return {path: _hash(path) for path in dict.fromkeys(paths)}
+
+
+def _hash(path: str) -> str:
+    try:
+        with os.fdopen(opening.file(os.path.realpath(path)), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return ""
+            if status.st_size > _MOST_BYTES:
+                return f"{status.st_size} {status.st_mtime_ns}"
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

@@ -48,8 +48,7 @@ from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.briefing import system_prompt, told_rules
-from lumen_tui.worker.earlier import calls_made
-from lumen_tui.worker.record import Recorder
+from lumen_tui.worker.record import Recorder, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
 from lumen_tui.worker.transcript import Transcript

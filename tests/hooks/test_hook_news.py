@@ -9,7 +9,7 @@ import pytest
 
 from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.hooks import outcome
-from lumen_tui.engine.hooks.news import HookNews
+from lumen_tui.engine.hooks.outcome import HookNews
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from lumen_tui.model.tasks import TaskEvent
-from lumen_tui.worker.earlier import calls_made
+from lumen_tui.worker.record import calls_made
 
 START = ("started", "", {})
 CALL, DONE, REFUSED = ("call", "shell", {}), ("result", "shell", {}), ("result", "shell", {"refused": True})

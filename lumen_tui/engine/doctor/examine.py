@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from lumen_tui.engine.doctor import folders, journals, references, state, unfinished
+from lumen_tui.engine.doctor import folders, journals, references, state
 from lumen_tui.engine.doctor.finding import DoctorReport, Finding
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -19,7 +19,7 @@ CHECKS: dict[str, Check] = {
     "journals": journals.lines,
     "legacy records": journals.legacy,
     "receipts": journals.orphaned,
-    "unfinished actions": unfinished.unfinished,
+    "unfinished actions": references.unfinished,
     "references": references.references,
     "documents": state.documents,
     "tasks": state.tasks,

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from lumen_tui.engine.evolution.found import LearningCandidate
-from lumen_tui.engine.evolution.sentences import sentences
 from lumen_tui.model.evolution import DOMAIN, PATTERNS, PERSONA, TOOLS, Kind, Trust
 from lumen_tui.model.sessionlog import Entry
 from lumen_tui.model.text import one_line
@@ -81,6 +80,12 @@ _FACTS = re.compile(
     rf":{_NAME} )?v?\d+\.\d+(?:\.\d+)*`?)|(?:is|are) called (?P<name>`?[\w./-]{{2,40}}`?))",
     re.I,
 )
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
+_END = re.compile(r"(?<=[.!?;])[\"')\]]*\s+(?=[\"'(`A-Z0-9a-z])")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_PASTED = re.compile(r"^\s*(?:>|\$ |# |@|at \S+\(|File \"|Traceback|\d{4}-\d\d-\d\d|[+-]{3} |\{|\[|\||<)|^(?: {4}|\t)")
+_LONG_MESSAGE = 6000  # characters from which the middle of a message is taken as pasted
+_KEPT = 2000
 
 
 def learn_said(entry: Entry) -> Iterator[LearningCandidate]:
@@ -182,3 +187,24 @@ def _fact(entry: Entry, sentence: str, confidence: float) -> LearningCandidate |
         f"{sort}:{subject}",
         value,
     )
+
+
+SHORTEST, LONGEST = 8, 380
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Each sentence exactly as it stands in `text`."""
+    for piece in _pieces(text):
+        for line in _FENCE.sub("\n", piece).splitlines():
+            if _PASTED.search(line):
+                continue
+            for sentence in _END.split(_BULLET.sub("", line)):
+                stripped = sentence.strip()
+                if SHORTEST <= len(stripped) <= LONGEST:
+                    yield stripped
+
+
+def _pieces(text: str) -> tuple[str, ...]:
+    if len(text) <= _LONG_MESSAGE:
+        return (text,)
+    return text[:_KEPT], text[-_KEPT:]

@@ -1,15 +1,22 @@
-"""What became of a hook's request: a line in the journal of hooks."""
+"""What became of the requests of hooks: lines in the journal of hooks, and the engine's events made from them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from typing import Any
 
+from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
-from lumen_tui.storage.journal import encode
+from lumen_tui.storage.journal import Follower, encode
+from lumen_tui.storage.line_access import split_lines
+from lumen_tui.storage.raw_json import decode
 from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
+
+_MOST = 1024 * 1024  # bytes of one look
 
 
 def note(
@@ -28,3 +35,41 @@ def note(
     record |= {"node": node_id} if node_id else {}
     record |= {"said": one_line(message, 500), "answers": list(answers), "schema": 1}
     files.append(store.root / hook_journal.NAME, encode(record))
+
+
+class HookNews:
+    """Follows the outcomes in the hooks' journal from now on."""
+
+    def __init__(self, store: Store, log: EventLog, now: float) -> None:
+        self._log, self._after = log, now
+        self._follower = Follower(store.root / hook_journal.NAME)
+        self._generation = self._follower.generation
+        try:
+            status = os.stat(store.root / hook_journal.NAME, follow_symlinks=False)
+            self._follower.resume((status.st_dev, status.st_ino, status.st_size))
+        except OSError:
+            pass  # there is none yet: it is read from its first line on
+
+    def poll(self, now: float) -> None:
+        """Tell what is new."""
+        if not self._follower.pending():
+            return
+        try:
+            offset, data = self._follower.poll(_MOST)
+        except (files.StoreError, OSError):
+            return  # it is told as a problem by whoever shows the journal
+        restarted, self._generation = self._generation != self._follower.generation, self._follower.generation
+        until = self._after if restarted else 0.0
+        for _, line in split_lines(data, offset):
+            if b'"outcome"' in line:
+                self._tell(decode(line) or {}, now, until)
+
+    def _tell(self, record: dict[str, Any], now: float, until: float) -> None:
+        """One outcome. A journal that was shortened begins anew: what it holds `until` then was told before."""
+        at = times.epoch(str(record.get("at")))
+        if record.get("event") != hook_journal.OUTCOME or at <= until:
+            return
+        self._after = max(at, self._after)
+        message = one_line(str(record.get("said")), 300)
+        kind = "hook_checkpoint" if record.get("ok") else "hook_failed"
+        self._log.add(kind, message, now, node=one_line(str(record.get("node") or ""), 80))

@@ -6,24 +6,26 @@ Whatever others wrote (signals, results, discoveries) stands between fences that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 
 import msgspec
 
-from lumen_tui.engine.loops import blocks, decisions
+from lumen_tui.engine.loops import blocks
 from lumen_tui.engine.loops.inputs import News
 from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.briefing import Briefing, Section, assemble, bounded
 from lumen_tui.model.capsule import Capsule
 from lumen_tui.model.loop import EngineEvent, Packet
-from lumen_tui.model.records import Signal
+from lumen_tui.model.records import Action, Signal
 from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.audit import journal
 from lumen_tui.store.tasks.task_files import folder_of
 from lumen_tui.tools.policy.fence import fence
 
@@ -32,6 +34,9 @@ _MESSAGE, _EXCERPT = 700, 1200  # characters of one signal and of one result
 _ASKED = 1000  # characters of what waits for a person
 _NAMED = 40  # entries of one kind that are looked at at all
 _READ = 64 * 1024  # bytes of a result
+_DECISIONS = 1200  # characters of what persons decided
+_VERBS = ("triage.promote", "triage.archive", "triage.merge")
+_LOOKED_AT = 500  # acts of persons
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,8 @@ def brief(inputs: BriefingInputs) -> Briefing:
                 f"their folders below {inputs.layout.tasks}"),
         Section("Tasks that wait or run", tuple(map(_task, _open(snapshot))), 1500, "tasks"),
         Section("Open discoveries", tuple(_discoveries(inputs)), 1500, "discoveries"),
-        Section("What became of discoveries", tuple(decisions.entries(inputs.layout, snapshot.packets, inputs.mark)),
-                decisions.MOST + 300),
+        Section("What became of discoveries", tuple(_decision_entries(inputs.layout, snapshot.packets, inputs.mark)),
+                _DECISIONS + 300),
         Section("What waits for a person", tuple(_needs(inputs)), 1200, "things"),
         Section("Roles that can be given work", tuple(_roles(snapshot)), 1500, "roles"),
     ])  # fmt: skip
@@ -209,3 +214,24 @@ def _roles(snapshot: Snapshot) -> list[str]:
         for role in snapshot.roles
         if role.name != agent.ROLE
     ]
+
+
+def _decision_entries(layout: Layout, packets: Sequence[Packet], mark: str) -> list[str]:
+    """Tell who decided what, and why; behind a fence, as a title may be anybody's words."""
+    before = next((packet for packet in reversed(packets) if not packet.failed), None)
+    if before is None:
+        return []
+    since = times.epoch(before.completed_at)
+    acts = (entry.first for entry in islice(journal.in_effect(layout, lambda _: True), _LOOKED_AT))
+    newer = takewhile(lambda act: times.epoch(act.at) > since, acts)
+    lines = [_decision_line(act) for act in newer if act.verb in _VERBS]
+    return (
+        [fence(bounded("\n".join(lines[::-1]), _DECISIONS), "what persons decided of discoveries", mark)]
+        if lines
+        else []
+    )
+
+
+def _decision_line(act: Action) -> str:
+    reason = f", because: {one_line(act.reason, 200)}" if act.reason else ""
+    return f"{one_line(act.by, 60)}: {one_line(act.summary, 200)}{reason}"

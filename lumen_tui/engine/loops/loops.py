@@ -29,10 +29,13 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import targets
 from lumen_tui.storage import backwards
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import stamp
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks.task_records import read_json
 
 _TAIL = 256 * 1024  # bytes in which the last packet stands for certain
+Stamp = tuple[int, int, int]
 
 
 @dataclass
@@ -182,3 +185,28 @@ def _came_in(news: News) -> str:
         (news.discoveries, "discovery", "discoveries"),
     )
     return ", ".join(f"{count} {singular if count == 1 else plural}" for count, singular, plural in counts)
+
+
+class Arrivals:
+    """Compares with the last look, so that what lies there unread asks for one beat and not for one after another."""
+
+    def __init__(self, layout: Layout, loop: MainLoop) -> None:
+        self._layout, self._loop = layout, loop
+        self._mail, self._work, self._approvals = self._stamps()
+
+    def _stamps(self) -> tuple[tuple[Stamp, Stamp], Stamp, Stamp]:
+        layout = self._layout
+        return (stamp(layout.signals), stamp(layout.memory)), stamp(layout.work), stamp(layout.approvals)
+
+    def poll(self, config: Config) -> bool:
+        """Whether there is news since the last look. StoreError.
+
+        What comes while the agent is at work waits for the end of its loop, which brings a beat by itself.
+        """
+        before = self._mail, self._work, self._approvals
+        self._mail, self._work, self._approvals = self._stamps()
+        if self._approvals != before[2]:
+            return True
+        if self._loop.at_work:
+            return False
+        return self._work != before[1] or (self._mail != before[0] and self._loop.stirs(config))

@@ -1,13 +1,19 @@
-"""Pauses in force: of everything, of the loop, of a role, of one task's worker."""
+"""What holds work back: pauses (of everything, the loop, a role, a worker), the kill switch, the restart limiter."""
 
 from __future__ import annotations
 
+from collections import deque
+
+from lumen_tui.actions.killing import Clock, end_all
 from lumen_tui.engine.events import EventLog
-from lumen_tui.model import ids
+from lumen_tui.model import ids, times
+from lumen_tui.model.config import WorkersConfig
 from lumen_tui.model.loop import Pause, Pauses
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
+from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks.kill_file import Kill, is_thrown, read_kill
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_worker
 
@@ -126,3 +132,49 @@ class PauseControl:
 
     def _tell(self, name: str, pause: Pause, now: float) -> None:
         self._log.add("resumed", f"{name} goes on: it was {pause.words}", now)
+
+
+class KillSwitch:
+    """The engine's side: looks for kill.json, ends the workers, tells when it came and when it went."""
+
+    def __init__(self, store: Store, log: EventLog, running: Clock) -> None:
+        self._layout, self._log, self._running = store.layout, log, running
+        self.kill: Kill | None = None
+
+    def changed(self) -> bool:
+        """Whether the switch was thrown or lifted since the last look: one `stat`."""
+        return is_thrown(self._layout) != (self.kill is not None)
+
+    def poll(self, now: float) -> Kill | None:
+        """The kill in force, with no worker left alive; None where there is none."""
+        before, self.kill = self.kill, read_kill(self._layout)
+        if self.kill is not None:
+            ended = end_all(self._layout, self.kill, now, self._running)
+            if before is None or ended:
+                self._log.add("killed", f"{self.kill.words} ({len(ended)} workers ended)", now, ended=ended)
+        elif before is not None:
+            self._log.add("unkilled", f"goes on; it was {before.words}", now)
+        return self.kill
+
+
+class RestartLimiter:
+    """Counts the workers of each role that ended without a word, by running time."""
+
+    def __init__(self, layout: Layout, log: EventLog) -> None:
+        self._layout, self._log = layout, log
+        self._times: dict[str, deque[float]] = {}
+
+    def note(self, role: str, config: WorkersConfig, *, running: float, now: float) -> None:
+        """One more death; where it is one too many the role is paused."""
+        seen = self._times.setdefault(role, deque())
+        seen.append(running)
+        while running - seen[0] > config.deaths_minutes * 60:
+            seen.popleft()
+        if 0 < config.deaths <= len(seen):
+            self._pause(role, len(seen), config, now)
+            seen.clear()
+
+    def _pause(self, role: str, count: int, config: WorkersConfig, now: float) -> None:
+        reason = f"{count} of its workers died within {times.span(config.deaths_minutes * 60)}"
+        pauses.change(self._layout, f"role:{role}", Pause(at=times.iso(now), by=pauses.ENGINE, reason=reason))
+        self._log.add("role_stopped", f"{role}: {reason}; nothing of it starts until `resume role {role}`", now)

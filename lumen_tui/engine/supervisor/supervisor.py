@@ -11,7 +11,7 @@ import msgspec
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
 from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_why
-from lumen_tui.engine.supervisor.restart_limiter import RestartLimiter
+from lumen_tui.engine.supervisor.pauses import RestartLimiter
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role
