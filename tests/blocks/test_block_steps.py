@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_read_hides_nothing_else(memory: Memory, data: byt
     seen = memory.block()
     assert said in seen.problem
     assert seen.text == "Ann"
-    with pytest.raises(ActionError, match="mend the file"):
+    with pytest.raises(ActionError, match="fix the file"):
         memory.do("block.append", name="human", text="tea")
     memory.do("block.append", name="persona", text="kind")
     assert memory.file().read_bytes() == data

@@ -34,7 +34,7 @@ def settings(root: Path, text: str) -> tuple[Config, list[str]]:
 @pytest.mark.parametrize("line", ['require = "landlok"', "require = 3", 'requir = "landlock"'])
 def test_a_misspelt_floor_lets_no_command_run(tmp_path: Path, line: str) -> None:
     config, said = settings(tmp_path, f"[sandbox]\n{line}\n[sandbox.x]\n")
-    assert any("no command of a worker is run until it is mended" in text for text in said)
+    assert any("no command of a worker is run until it is fixed" in text for text in said)
     choice = choose(config.sandbox, SelfTestResults("", (selftest.TierTest("bubblewrap", True),)))
     assert (choice.tier, "cannot be read" in choice.reason) == (REFUSED, True)
 
@@ -117,7 +117,7 @@ def test_what_nobody_knows_closes_the_section_it_may_have_been_meant_for(
         assert closed(config) == UNKNOWN[text]
     (problem,) = problems
     assert problem.where.startswith("lumen.toml:")
-    assert "until it is mended" in problem.hint
+    assert "until it is fixed" in problem.hint
     layout.config.write_text("")
     assert closed(load_and_keep(layout)[0]) == set()
 

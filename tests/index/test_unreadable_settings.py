@@ -96,7 +96,7 @@ def test_one_wrong_limit_stays_as_it_was(layout: Layout, good: str, bad: str) ->
         assert (config.budget, config.approvals.expires_minutes) == (before.budget, before.approvals.expires_minutes)
         assert {*before.approvals.ask} <= {*config.approvals.ask}
         assert config.workers.limit == 8  # the rest is in force
-        assert problems[0].hint.endswith(("as it could last be read", "every change asks until it is mended"))
+        assert problems[0].hint.endswith(("as it could last be read", "every change asks until it is fixed"))
     layout.config.write_text(MINE.replace("day_usd = 0.5", "day_usd = 9.0"))
     assert load_and_keep(layout)[0].budget.day_usd == 9.0
 
@@ -111,8 +111,8 @@ def test_a_wrong_limit_of_which_nothing_is_known_stops_what_it_limits(layout: La
     assert config.budget.day_minutes == 5.0
     assert {"write", "shell"} <= {*config.approvals.ask}
     assert [problem.where for problem in problems] == ["lumen.toml:2", "lumen.toml:5"]
-    assert "no model call is made until it is mended" in problems[0].hint
-    assert "every change asks until it is mended" in problems[1].hint
+    assert "no model call is made until it is fixed" in problems[0].hint
+    assert "every change asks until it is fixed" in problems[1].hint
 
 
 def test_a_wrong_limit_of_the_sandbox_hides_what_was_hidden_and_opens_no_folder(layout: Layout) -> None:
@@ -127,7 +127,7 @@ def test_a_misspelled_sandbox_runs_no_command(layout: Layout) -> None:
     layout.config.write_text('[sanbox]\nrequire = "landlock"\n')
     config, problems = load_and_keep(layout)
     assert problems[0].what == "sanbox.require: there is no section [sanbox]; did you mean sandbox.require?"
-    assert problems[0].hint == "no command of a worker is run until it is mended"
+    assert problems[0].hint == "no command of a worker is run until it is fixed"
     assert choose(config.sandbox, SelfTestResults("", (selftest.TierTest("bubblewrap", True),))).tier == REFUSED
 
 

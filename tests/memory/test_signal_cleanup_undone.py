@@ -106,7 +106,7 @@ def test_only_the_last_ones_are_kept_and_an_older_one_says_where_the_signals_are
     for _ in range(cleanups.MOST + 1):
         desk.read("ana", desk.signals(1, age=8)[0])
         done.append(desk.do("cleanup.signals"))
-    assert len(cleanups.kept(desk.layout)) == cleanups.MOST
+    assert len(cleanups.records(desk.layout)) == cleanups.MOST
     assert len(list(desk.layout.cleanups.iterdir())) == cleanups.MOST
     before = desk.files()
     with pytest.raises(ActionError, match=r"only the last 5 cleanups are kept .*memory/archive.jsonl"):
@@ -124,7 +124,7 @@ def test_journals_that_are_too_large_are_not_kept_and_the_entry_says_so(desk, mo
     desk.do("cleanup.signals", ttl="8d")
     monkeypatch.setattr(cleanups, "MOST_BYTES", 1000)
     desk.do("cleanup.signals")
-    assert cleanups.kept(desk.layout) == [], "what was kept would go back in a wrong order"
+    assert cleanups.records(desk.layout) == [], "what was kept would go back in a wrong order"
     before = desk.files()
     for _ in range(2):
         with pytest.raises(ActionError, match=r"not kept to be put back: the signals stand in memory/archive.jsonl"):

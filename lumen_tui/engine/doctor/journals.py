@@ -31,7 +31,7 @@ from lumen_tui.store.evolution.versions import Version
 from lumen_tui.store.memory import relays
 from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path
-from lumen_tui.store.signals.read_state import decode_receipt, slim
+from lumen_tui.store.signals.read_state import decode_receipt, read_signal
 from lumen_tui.store.tasks.task_records import has_worker
 
 _MOST_NAMED = 20  # damaged lines of one file that are named one by one
@@ -141,7 +141,7 @@ def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         yield Finding("legacy records", "memory/signal-receipts.jsonl", note, level=NOTE)
     inline = 0
     for line in Journal(layout.signals).lines():
-        if b'"read"' in line and (signal := slim(line)) and signal.read:
+        if b'"read"' in line and (signal := read_signal(line)) and signal.read:
             inline += 1
     if inline:
         note = f"{inline} signal(s) say inside that they were read: they are read for everybody"

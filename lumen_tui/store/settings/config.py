@@ -1,4 +1,4 @@
-"""lumen.toml (the operator's own, never rewritten) with operator.toml (what menus changed) layered over it."""
+"""Settings: lumen.toml (the operator's own, never rewritten) with operator.toml (changed by menus) layered over it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from lumen_tui.store.settings.protective_keys import CLOSABLE
 
 
 def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
-    """What is in force, and what in the two files could not be taken, named by file and line.
+    """Return the settings in force, and the problems of the two files, named by file and line.
 
-    A broken file or setting never stops the rest, and never opens what it had closed.
+    A broken file or setting never stops the others, and never opens what it had closed.
     """
     loaded = _load(layout)
     return loaded.config, _all_problems(layout, loaded)
 
 
 def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
-    """As `load_config`; what protects is kept for the time when it cannot be read. For the engine alone."""
+    """Do as `load_config`, and save the protective settings for when they cannot be read. For the engine alone."""
     last_good.keep(layout)
     loaded = _load(layout)
     if loaded.whole:
@@ -37,7 +37,7 @@ def load_and_keep(layout: Layout) -> tuple[Config, list[Problem]]:
 
 def _all_problems(layout: Layout, loaded: _Loaded) -> list[Problem]:
     refused = write_grants.refused(layout, loaded.config.sandbox.writable, "lumen.toml")
-    return [*loaded.problems, *refused, *strangers(loaded.config.models), *unknown_roles(layout, loaded.config)]
+    return [*loaded.problems, *refused, *model_problems(loaded.config.models), *unknown_roles(layout, loaded.config)]
 
 
 class _Loaded(NamedTuple):
@@ -52,46 +52,49 @@ def _load(layout: Layout) -> _Loaded:
     broken: list[Problem] = []
     paths = (layout.config, layout.operator)
     tables = [(path.name, *_table(layout, path, broken)) for path in paths]
-    config, slips = layered(Config(), tables)
-    kept = None
-    if wrong := {section for slip in slips for section in slip.policy}:
-        kept = last_good.limits(layout)
-        config, slips = layered(last_good.beneath(kept, wrong), tables)
-    known = kept is not None
-    shut = CLOSABLE if any(table is None for _, table, _ in tables) else fail_closed.shut(slips, known=known)
-    problems = [*broken, *(fail_closed.problem(slip, known=known) for slip in slips)]
-    return _Loaded(fail_closed.closed(config, shut), problems, whole=not broken and not wrong)
+    config, rejected = layered(Config(), tables)
+    last_limits = None
+    if bad_sections := {section for setting in rejected for section in setting.policy}:
+        last_limits = last_good.limits(layout)
+        config, rejected = layered(last_good.beneath(last_limits, bad_sections), tables)
+    limits_known = last_limits is not None
+    if any(table is None for _, table, _ in tables):
+        closed_sections = frozenset(CLOSABLE)
+    else:
+        closed_sections = fail_closed.closing_sections(rejected, known=limits_known)
+    problems = [*broken, *(fail_closed.problem(setting, known=limits_known) for setting in rejected)]
+    return _Loaded(fail_closed.closed(config, closed_sections), problems, whole=not broken and not bad_sections)
 
 
 def _table(layout: Layout, path: Path, problems: list[Problem]) -> tuple[dict[str, Any] | None, str]:
-    """A file's settings and its text. Of a file that cannot be read, those that protect; None where nobody knows."""
+    """Return a file's settings and its text; of an unreadable file the last protective ones, or None where unknown."""
     try:
         text = (files.read(path) or b"").decode()
         return frontmatter.parse_toml(text), text
     except BadFile as error:
-        where, what = f"{path.name}:{error.line}", str(error)
+        where, reason = f"{path.name}:{error.line}", str(error)
     except UnicodeDecodeError as error:
-        where, what = path.name, f"not UTF-8 at byte {error.start}"
+        where, reason = path.name, f"not UTF-8 at byte {error.start}"
     except (files.StoreError, OSError) as error:
-        where, what = path.name, str(error)
-    kept = last_good.protecting(layout, path)
-    problems.append(Problem(where=where, what=what, hint=fail_closed.STRICT if kept is None else fail_closed.KEPT))
-    return (None, "") if kept is None else kept
+        where, reason = path.name, str(error)
+    saved = last_good.protecting(layout, path)
+    problems.append(Problem(where=where, what=reason, hint=fail_closed.STRICT if saved is None else fail_closed.KEPT))
+    return (None, "") if saved is None else saved
 
 
-def strangers(models: ModelsConfig) -> list[Problem]:
-    """The settings that name a model at an endpoint which nobody knows, and those that can hardly be meant."""
-    hint = "a task that needs this model fails until it is mended"
-    found = dict.fromkeys(why for _, value in settings(models) if (why := stranger(models, value)))
+def model_problems(models: ModelsConfig) -> list[Problem]:
+    """Return problems for settings that name a model at an unknown endpoint, and for those that look like a mistake."""
+    hint = "a task that needs this model fails until it is fixed"
+    unknown = dict.fromkeys(reason for _, value in settings(models) if (reason := stranger(models, value)))
     doubts = dict.fromkeys(doubtful(models))
     return [
-        *[Problem(where="lumen.toml", what=why, hint=hint) for why in found],
-        *[Problem(where="lumen.toml", what=why, hint="mend it, or take it out") for why in doubts],
+        *[Problem(where="lumen.toml", what=reason, hint=hint) for reason in unknown],
+        *[Problem(where="lumen.toml", what=reason, hint="fix it, or remove it") for reason in doubts],
     ]
 
 
 def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
-    """The roles that settings name and that there are not. One that was fired may be hired again."""
+    """Return problems for roles that settings name and that do not exist. A fired one may be hired again."""
     named = [("models.roles", name) for name in config.models.roles]
     named += [("budget.roles", name) for name in config.budget.roles]
     if not named:
@@ -103,18 +106,18 @@ def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
     known = sorted(
         {path.stem for folder in (shipped("roles"), layout.roles, layout.retired_roles) for path in folder.glob("*.md")}
     )
-    found = []
+    problems = []
     for table, name in named:
         if name in known:
             continue
         near = difflib.get_close_matches(name, known, 3, 0.5) or known
-        what = f"{table}.{one_line(name, 64)}: there is no such role; did you mean {' or '.join(near)}?"
-        found.append(Problem(where="lumen.toml", what=what, hint="it counts for nobody until it is mended"))
-    return found
+        message = f"{table}.{one_line(name, 64)}: there is no such role; did you mean {' or '.join(near)}?"
+        problems.append(Problem(where="lumen.toml", what=message, hint="it counts for nobody until it is fixed"))
+    return problems
 
 
 def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
-    """Set dotted keys in operator.toml; a value of None takes the key out. BadFile where the file is broken."""
+    """Set dotted keys in operator.toml; a value of None removes the key. BadFile where the file is broken."""
     import tomli_w
 
     with locks.waiting_lock(layout.lock("operator")):
@@ -129,11 +132,11 @@ def change_operator(layout: Layout, changes: dict[str, Any]) -> None:
 
 
 def _set(table: dict[str, Any], names: list[str], value: Any) -> None:
-    """Set the value below these names; None takes it out, and what is empty then."""
-    first, *rest = names
-    if rest:
+    """Set the value below these names; None removes it, and the tables that are empty then."""
+    first, *deeper = names
+    if deeper:
         inner = table.setdefault(first, {})
-        _set(inner, rest, value)
+        _set(inner, deeper, value)
         if not inner:
             del table[first]
     elif value is None:

@@ -1,4 +1,4 @@
-"""What a file's settings may be, in plain words: the errors of the conversion say it in terms of the program."""
+"""Errors in settings, in plain words: those of the conversion itself speak in terms of the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-MISSING = object()  # where the value that did not fit is not at hand
+MISSING = object()  # the value that did not fit is not available
 _LISTED = 12  # settings that a message lists at most
 _SHOWN = 40  # characters of a value that a message repeats
 _KINDS = {
@@ -24,22 +24,22 @@ _KINDS = {
 
 
 def place(error: msgspec.ValidationError) -> str:
-    """The dotted name of what did not fit, as far as the error tells it; the empty string for the whole."""
-    found = re.search(r"at `\$\.?([^`]*)`$", str(error))
+    """Return the dotted name of what did not fit, as far as the error names it; empty for the whole."""
+    match = re.search(r"at `\$\.?([^`]*)`$", str(error))
     field = re.search(r"field `([^`]*)`", str(error))
-    path = re.sub(r"\[[^\]]*\]", "", found.group(1)) if found else ""
+    path = re.sub(r"\[[^\]]*\]", "", match.group(1)) if match else ""
     return ".".join([part for part in (path, field.group(1) if field else "") if part])
 
 
 def in_words(error: msgspec.ValidationError, whole: type, table: Any = MISSING) -> str:
-    """`name: what is wrong with it`, for `table` that was to become a `whole`."""
+    """Return `name: what is wrong with it` for a `table` that could not be converted to the type `whole`."""
     path = place(error)
-    said = of_value(error, whole, path.split("."), value_at(table, path.split(".")))
-    return f"{path}: {said}" if path else said
+    message = of_value(error, whole, path.split("."), value_at(table, path.split(".")))
+    return f"{path}: {message}" if path else message
 
 
 def value_at(table: Any, keys: Sequence[str]) -> Any:
-    """What stands in a tree of tables under these keys, MISSING where there is nothing."""
+    """Return the value in a tree of tables under these keys; MISSING where there is none."""
     for key in keys:
         if not isinstance(table, dict) or key not in table:
             return MISSING
@@ -48,7 +48,7 @@ def value_at(table: Any, keys: Sequence[str]) -> Any:
 
 
 def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], value: Any = MISSING) -> str:
-    """What is wrong with the value under `keys` of a `whole`."""
+    """Return what is wrong with the value under `keys` of the type `whole`."""
     text, _, at = str(error).partition(" - at `")
     if "[" in at and (item := _item(whole, keys)) is not None:
         return _of_item(text, at, item)
@@ -60,8 +60,8 @@ def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], v
     shown = _shown(value)
     if text.startswith("Invalid enum value"):
         return f"{shown or 'the value'} is unknown: one of {_choices(hint)}"
-    if found := re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text):
-        kind = _choices(hint) if _is_choice(hint) else _KINDS.get(found.group(1), found.group(1))
+    if match := re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text):
+        kind = _choices(hint) if _is_choice(hint) else _KINDS.get(match.group(1), match.group(1))
         return f"{kind} is needed" + (f", not {shown}" if shown else "")
     if isinstance(value, str) and not value.strip():
         return "it is empty"
@@ -71,13 +71,13 @@ def of_value(error: msgspec.ValidationError, whole: type, keys: Sequence[str], v
 
 
 def _item(whole: type, keys: Sequence[str]) -> Any:
-    """The declared type of what stands in the list that these keys lead to or through; None where there is none."""
+    """Return the declared item type of the list that these keys lead to or through; None where there is none."""
     lists = (_hint(whole, keys[:depth]) for depth in range(1, len(keys) + 1))
     return next((get_args(hint)[0] for hint in lists if get_origin(hint) in (tuple, list)), None)
 
 
 def _of_item(text: str, at: str, item: Any) -> str:
-    """What is wrong with something in a list; `at` says where in it."""
+    """Return what is wrong with something in a list; `at` says where in it."""
     if field := re.search(r"field `([^`]*)`", text):
         if "unknown field" not in text:
             return f"{field.group(1)!r} is missing in it"
@@ -86,13 +86,13 @@ def _of_item(text: str, at: str, item: Any) -> str:
     if text.startswith("Invalid enum value"):
         known = _choices(_hint(item, inner))
         return f"{text.removeprefix('Invalid enum value ')} in it is unknown: one of {known}"
-    found = re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text)
-    said = f"{_KINDS.get(found.group(1), found.group(1))} is needed" if found else text.replace("`", "")
-    return f"{'.'.join(inner)}: {said}" if inner else f"{said} in it"
+    match = re.fullmatch(r"Expected `([\w]+)(?: \| null)?`, got `\w+`", text)
+    message = f"{_KINDS.get(match.group(1), match.group(1))} is needed" if match else text.replace("`", "")
+    return f"{'.'.join(inner)}: {message}" if inner else f"{message} in it"
 
 
 def _choices(hint: Any) -> str:
-    """What may be written; the empty choice is that of leaving it out."""
+    """Return the allowed values; the empty one, which means leaving it out, is not listed."""
     return ", ".join(str(choice) for choice in get_args(hint) if choice != "")
 
 
@@ -101,7 +101,7 @@ def _is_choice(hint: Any) -> bool:
 
 
 def near(whole: Any, keys: Sequence[str]) -> str:
-    """What may be meant by the first of these names that nobody knows: a misspelled section holds only such."""
+    """Return a suggestion for the first unknown one of these names; everything in a misspelled section is unknown."""
     depth = next((depth for depth in range(1, len(keys)) if _hint(whole, keys[:depth]) is None), len(keys))
     known = _fields(_hint(whole, keys[: depth - 1]))
     meant = close(keys[depth - 1], known)
@@ -109,25 +109,25 @@ def near(whole: Any, keys: Sequence[str]) -> str:
 
 
 def instead(whole: Any, keys: Sequence[str]) -> str:
-    """What to write for a setting that there is not: the one that is meant, or those that there are."""
+    """Return what to write for an unknown setting: the likely one, or the list of those that exist."""
     known = fields(whole, keys[:-1])
     return near(whole, keys) or (f"; one of {', '.join(known)}" if 0 < len(known) <= _LISTED else "")
 
 
 def close(name: str, known: Sequence[str], likeness: float = 0.6) -> str:
-    """The known name that comes nearest to another, letter case left out; empty where none is near."""
+    """Return the known name that is closest to another, ignoring case; empty where none is close."""
     folded = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.casefold(), folded, 1, likeness)
     return folded[near[0]] if near else ""
 
 
 def is_known(whole: Any, keys: Sequence[str]) -> bool:
-    """Whether there is such a setting in a `whole`."""
+    """Return whether the type `whole` has such a setting."""
     return _hint(whole, keys) is not None
 
 
 def fields(whole: Any, keys: Sequence[str]) -> tuple[str, ...]:
-    """The settings that stand directly under these keys."""
+    """Return the names of the settings directly under these keys."""
     return _fields(_hint(whole, keys))
 
 
@@ -136,7 +136,7 @@ def _fields(kind: Any) -> tuple[str, ...]:
 
 
 def _hint(whole: Any, keys: Sequence[str]) -> Any:
-    """The declared type under these keys, with its bounds; for a list or a table that of what is in it."""
+    """Return the declared type under these keys, with its bounds; for a table the type of its values."""
     for key in keys:
         if key in _fields(whole):
             whole = get_type_hints(whole, include_extras=True)[key]
@@ -172,7 +172,7 @@ def _number(number: float) -> str:
 
 
 def _shown(value: Any) -> str:
-    """The value as TOML has it, cut short; the empty string where it is not at hand."""
+    """Return the value as TOML writes it, cut short; empty where it is not available."""
     if value is MISSING:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""custom-tools/<name>.toml, read and checked. One that is not in order cannot be used, and says where."""
+"""Custom tools, custom-tools/<name>.toml, read and checked. An invalid one cannot be used; its error names the line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lumen_tui.store.settings import config_errors, rule_lines
 
 
 def load(layout: Layout, name: str) -> CustomTool:
-    """One tool. BadFile names the line; it is raised for a tool that is not there as well."""
+    """Read one tool. BadFile names the line; it is raised for a missing tool as well."""
     path = layout.custom_tool(name)
     data = files.read(path)
     if data is None:
@@ -44,7 +44,7 @@ def _parse(name: str, text: str) -> CustomTool:
 
 
 def _whole(table: dict[str, Any], name: str) -> dict[str, Any]:
-    """The table, where a rule names no tool the tool itself in it."""
+    """Return the table, with the tool itself as the tool of every rule that names none."""
     rules = table.get("rules")
     if not isinstance(rules, list):
         return table
@@ -52,13 +52,13 @@ def _whole(table: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def every(layout: Layout) -> tuple[list[CustomTool], list[Problem]]:
-    """The tools that can be used, and what is wrong with the others."""
-    found, problems = [], []
+    """Return the usable tools, and the problems of the others."""
+    tools, problems = [], []
     for path in sorted(layout.custom_tools.glob("*.toml")):
         try:
-            found.append(load(layout, ids.check_name(path.stem, "tool")))
+            tools.append(load(layout, ids.check_name(path.stem, "tool")))
         except (BadFile, ids.BadId, files.StoreError, OSError) as error:
             line = getattr(error, "line", 0)
             where = f"custom-tools/{path.name}" + (f":{line}" if line else "")
-            problems.append(Problem(where=where, what=str(error), hint="mend the file; the tool cannot be used"))
-    return found, problems
+            problems.append(Problem(where=where, what=str(error), hint="fix the file; the tool cannot be used"))
+    return tools, problems

@@ -1,8 +1,8 @@
-"""What becomes of a section of policy in which something cannot be understood: it closes, and says so.
+"""Policy sections that cannot be fully understood: they close, and a problem says so.
 
-A setting that nobody knows may have been meant to hold anything back. So the whole section closes, whatever else is
-in it. A known setting with a wrong value stays as it could last be read; where nothing is known of that, and for the
-weakest sandbox that will do, the section closes, too.
+An unknown setting may have been meant to forbid anything, so its whole section closes, whatever else is in it. A known
+setting with a wrong value keeps the value that was last read; where that is unknown, and for the setting of the
+weakest acceptable sandbox, the section closes, too.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from msgspec.structs import replace
 
 from lumen_tui.model.config import CLOSED_TOKENS, NOWHERE, UNREADABLE, Config
 from lumen_tui.model.snapshot import Problem
-from lumen_tui.store.settings.layering import Slip
+from lumen_tui.store.settings.layering import RejectedSetting
 from lumen_tui.store.settings.protective_keys import CLOSABLE
 
 KEPT = (
     "what protects (sandbox, budgets, approvals, the web, models, memory, evolution) holds as it was last read; all "
-    "else of this file is not in force until it is mended"
+    "else of this file is not in force until it is fixed"
 )
 STRICT = (
-    "nothing is known of its limits, so until it is mended no command of a worker is run, no model call is made, the "
+    "nothing is known of its limits, so until it is fixed no command of a worker is run, no model call is made, the "
     "web is closed, every change asks, nothing is learnt by itself and no work unit is done without a checkpoint; "
     "nothing else of this file is in force"
 )
 _FALLS_BACK = "the rest is in force, this falls back to its default"
 _STAYS = "the rest is in force; this, and what is left out beside it, stays as it could last be read"
-_UNTIL = "until it is mended"
+_UNTIL = "until it is fixed"
 _CLOSED = {
     "sandbox": "no command of a worker is run",
     "budget": "no model call is made",
@@ -37,7 +37,7 @@ _CLOSED = {
     "evolution": "nothing is learnt by itself",
     "memory": "no work unit is done without a checkpoint",
 }
-_STAYING = ("sandbox", "budget")  # where one wrong value may stay as it was: the others can only be looser then
+_STAYING = ("sandbox", "budget")  # where the last good value may stay: in the others it could only be looser
 _FLOOR = (("sandbox", "require"), ("sandbox", "tier"))
 _EVERYTHING = (
     "write",
@@ -52,29 +52,29 @@ _EVERYTHING = (
 )
 
 
-def shut(slips: Iterable[Slip], *, known: bool) -> frozenset[str]:
-    """The sections that close. `known`: what was in force when everything could last be read is known."""
-    return frozenset(section for slip in slips if _closes(slip, known=known) for section in slip.policy)
+def closing_sections(rejected: Iterable[RejectedSetting], *, known: bool) -> frozenset[str]:
+    """Return the sections that close. `known`: whether the settings that were last read in full are known."""
+    return frozenset(section for setting in rejected if _closes(setting, known=known) for section in setting.policy)
 
 
-def _closes(slip: Slip, *, known: bool) -> bool:
-    if slip.unknown or len(slip.keys) == 1 or slip.keys in _FLOOR:
+def _closes(setting: RejectedSetting, *, known: bool) -> bool:
+    if setting.unknown or len(setting.keys) == 1 or setting.keys in _FLOOR:
         return True
-    return not (known and slip.keys[0] in _STAYING)
+    return not (known and setting.keys[0] in _STAYING)
 
 
-def problem(slip: Slip, *, known: bool) -> Problem:
-    """The slip as a problem, with what holds meanwhile."""
-    if not slip.policy:
-        return Problem(where=slip.where, what=slip.what, hint=_FALLS_BACK)
-    if not _closes(slip, known=known):
-        return Problem(where=slip.where, what=slip.what, hint=_STAYS)
-    said = ", ".join(_CLOSED[section] for section in slip.policy)
-    return Problem(where=slip.where, what=slip.what, hint=f"{said} {_UNTIL}")
+def problem(setting: RejectedSetting, *, known: bool) -> Problem:
+    """Return the rejected setting as a problem, with what applies meanwhile."""
+    if not setting.policy:
+        return Problem(where=setting.where, what=setting.what, hint=_FALLS_BACK)
+    if not _closes(setting, known=known):
+        return Problem(where=setting.where, what=setting.what, hint=_STAYS)
+    closures = ", ".join(_CLOSED[section] for section in setting.policy)
+    return Problem(where=setting.where, what=setting.what, hint=f"{closures} {_UNTIL}")
 
 
 def closed(config: Config, sections: Iterable[str]) -> Config:
-    """`config` with these sections of policy closed."""
+    """Return `config` with these policy sections closed."""
     for section in CLOSABLE:
         if section in sections:
             config = _CLOSE[section](config)

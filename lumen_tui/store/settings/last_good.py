@@ -1,8 +1,8 @@
-"""Settings that protect stay in force while their file, or one of them, cannot be read: as they last could be.
+"""The last readable protective settings, which stay in force while their file, or one of them, cannot be read.
 
-The engine keeps copies below index/, whenever it has read the settings: of the files, for when one of them cannot be
-read, and of the sections that hold limits, for when a value cannot. Where there is no copy, nothing is known of what
-the operator had set, and the strictest holds.
+Whenever the engine has read the settings, it keeps copies below index/: of the files, for when one of them cannot be
+read, and of the sections that hold limits, for when a value cannot. Without a copy, nothing is known of what the
+operator had set, and the strictest values apply.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _copy(layout: Layout, path: Path) -> Path:
 
 
 def keep(layout: Layout) -> None:
-    """Keep a copy of each file that can be read; one that is not there is empty. That it fails costs only the copy."""
+    """Keep a copy of each readable file; a missing one counts as empty. A failure costs only the copy."""
     for path in (layout.config, layout.operator):
         try:
             data = files.read(path) or b""
@@ -48,20 +48,20 @@ def keep(layout: Layout) -> None:
 
 
 def protecting(layout: Layout, path: Path) -> tuple[dict[str, Any], str] | None:
-    """The tables of a file that protect, as they last could be read, and the whole text; None where nobody knows."""
+    """Return the protective tables of a file as last read, and the whole text; None where they are unknown."""
     try:
         data = files.read(_copy(layout, path))
         text = (data or b"").decode()
-        found = frontmatter.parse_toml(text)
+        tables = frontmatter.parse_toml(text)
     except (frontmatter.BadFile, UnicodeDecodeError, files.StoreError, OSError):
         return None
     if data is None:
         return None
-    return {section: table for section, table in found.items() if section in SECTIONS}, text
+    return {section: table for section, table in tables.items() if section in SECTIONS}, text
 
 
 def keep_limits(layout: Layout, config: Config) -> None:
-    """Keep the limits in force, all of which could be read. That it fails costs only the copy."""
+    """Keep the limits in force, all of which could be read. A failure costs only the copy."""
     data = msgspec.json.encode(ProtectiveLimits(config.sandbox, config.budget, config.approvals))
     path = layout.index / _LIMITS
     try:
@@ -72,20 +72,20 @@ def keep_limits(layout: Layout, config: Config) -> None:
 
 
 def limits(layout: Layout) -> ProtectiveLimits | None:
-    """The limits that were in force when all of them could last be read."""
+    """Return the limits that were in force when all of them could last be read; None where unknown."""
     try:
         return msgspec.json.decode(files.read(layout.index / _LIMITS) or b"", type=ProtectiveLimits)
     except (*UNDECODABLE, files.StoreError, OSError):
         return None
 
 
-def beneath(kept: ProtectiveLimits | None, wrong: Iterable[str]) -> Config:
-    """What settings are laid over: the defaults, and in the sections that are `wrong` what was in force before.
+def beneath(last_limits: ProtectiveLimits | None, bad_sections: Iterable[str]) -> Config:
+    """Return the base for the settings: the defaults, and in the bad sections what was in force before.
 
-    A folder may be written only where the file says so now: that list is looser than its default.
+    The list of writable folders is not taken from before, as it is looser than its default.
     """
-    if kept is None:
+    if last_limits is None:
         return Config()
-    safe = replace(kept, sandbox=replace(kept.sandbox, writable=()))
-    known = [section for section in wrong if section in ProtectiveLimits.__struct_fields__]
+    safe = replace(last_limits, sandbox=replace(last_limits.sandbox, writable=()))
+    known = [section for section in bad_sections if section in ProtectiveLimits.__struct_fields__]
     return replace(Config(), **{section: getattr(safe, section) for section in known})

@@ -1,13 +1,13 @@
-"""Which settings hold something back, and which section closes where one of them cannot be taken."""
+"""Which settings restrict what agents may do, and which section closes where one of them is invalid."""
 
 from __future__ import annotations
 
 from lumen_tui.model.config import Config
 from lumen_tui.store.settings import config_errors
 
-WHOLE = ("sandbox", "budget", "approvals", "web", "allow")  # sections of which every setting holds something back
+WHOLE = ("sandbox", "budget", "approvals", "web", "allow")  # sections in which every setting restricts
 _ANY = "*"  # a name that the operator chose
-# In other sections these do. Without its price, or with a server that seems to need no key, a call costs nothing.
+# In other sections these restrict. Without its price, or with a server that seems to need no key, a call is free.
 _GATES = {
     ("models", "provider"): "budget",  # `offline` lets no model be called
     ("models", "prices"): "budget",
@@ -22,7 +22,7 @@ SECTIONS = frozenset([*WHOLE, *(gate[0] for gate in _GATES)])  # kept for when t
 
 
 def closes(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The sections that a slip under these keys concerns: of one that is unknown, those of what may be meant by it."""
+    """Return the sections that an invalid setting concerns; for an unknown one, those of what may be meant by it."""
     if keys[0] in WHOLE:
         return (keys[0],)
     meant = _meant(keys)
@@ -30,7 +30,7 @@ def closes(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _meant(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys with the first unknown one as the known one that is nearest to it, or cut before it."""
+    """Return the keys with the first unknown one replaced by the closest known one, or cut before it."""
     known = next((depth for depth in range(1, len(keys) + 1) if not config_errors.is_known(Config, keys[:depth])), 0)
     if not known:
         return keys
@@ -40,7 +40,7 @@ def _meant(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _concerns(gate: tuple[str, ...], keys: tuple[str, ...]) -> bool:
-    """Whether one lies below the other, or is it."""
+    """Return whether one is the other, or is below it."""
     return all(_same(part, key) for part, key in zip(gate, keys, strict=False))
 
 

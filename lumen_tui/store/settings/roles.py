@@ -1,4 +1,4 @@
-"""Role profiles on disk: the shipped ones in the package, the hired ones in the state folder over them."""
+"""Role profiles on disk: shipped ones in the package, overridden by hired ones in the state folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lumen_tui.store.settings import config_errors, rule_lines, write_grants
 
 
 def parse_role(name: str, text: str, source: str) -> Role:
-    """The role in `text`. BadFile says what is wrong and on which line."""
+    """Return the role in `text`. BadFile says what is wrong and on which line."""
     fields, prompt = frontmatter.split(text)
     fields.setdefault("purpose", "")
     try:
@@ -40,14 +40,14 @@ def _check(role: Role, text: str) -> None:
     if role.shell not in ("none", "read", "any"):
         raise BadFile(f"shell {role.shell!r} is unknown: none, read or any", frontmatter.line_of(text, "shell"))
     if role.until and not times.epoch(role.until):
-        said = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
-        raise BadFile(said, frontmatter.line_of(text, "until"))
+        message = f"until {role.until!r} is no time: write it as 2026-03-08T12:00:00Z"
+        raise BadFile(message, frontmatter.line_of(text, "until"))
     own = agent.TOOLS if role.name == agent.ROLE else ()
     rule_lines.check(role.rules, (*ALL_TOOLS, *own, *role.custom_tools), text)
 
 
 def render_role(role: Role) -> str:
-    """The file of a role."""
+    """Return the text of a role's file."""
     fields: dict[str, Any] = msgspec.to_builtins(role)
     for dropped in ("name", "prompt", "source"):
         fields.pop(dropped, None)
@@ -55,7 +55,7 @@ def render_role(role: Role) -> str:
 
 
 def read_role_file(path: Path, source: str) -> Role:
-    """The role in one file. BadFile where a person must mend it, FileNotFoundError where it is missing."""
+    """Read a role file. BadFile where a person must fix it, FileNotFoundError where it is missing."""
     data = files.read(path)
     if data is None:
         raise FileNotFoundError(path)
@@ -68,7 +68,7 @@ def read_role_file(path: Path, source: str) -> Role:
 
 
 def load_role(layout: Layout, name: str) -> Role:
-    """The role in force under `name`: the hired one, else the shipped one. FileNotFoundError, BadFile."""
+    """Return the role in force under `name`: the hired one, else the shipped one. FileNotFoundError, BadFile."""
     try:
         return read_role_file(layout.role(name), "hired")
     except FileNotFoundError:
@@ -78,22 +78,22 @@ def load_role(layout: Layout, name: str) -> Role:
 
 
 def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
-    """Roles in force, names of the retired ones, and the files that could not be read."""
+    """Return the roles in force, the names of the retired ones, and the problems of unreadable files."""
     retired = sorted(path.stem for path in layout.retired_roles.glob("*.md"))
-    found: dict[str, tuple[Path, str]] = {}
+    files_by_name: dict[str, tuple[Path, str]] = {}
     for path in sorted(shipped("roles").glob("*.md")):
         if path.stem not in retired:
-            found[path.stem] = (path, "shipped")
+            files_by_name[path.stem] = (path, "shipped")
     for path in sorted(layout.roles.glob("*.md")):
-        found[path.stem] = (path, "hired")
+        files_by_name[path.stem] = (path, "hired")
     roles, problems = [], []
-    for path, source in found.values():
+    for path, source in files_by_name.values():
         try:
             roles.append(role := read_role_file(path, source))
             problems += write_grants.refused(layout, role.writable if role.write else (), f"roles/{path.name}")
         except BadFile as error:
             where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")
-            problems.append(Problem(where=where, what=str(error), hint="mend the file; the role is not in force"))
+            problems.append(Problem(where=where, what=str(error), hint="fix the file; the role is not in force"))
         except (files.StoreError, OSError) as error:
             problems.append(Problem(where=f"roles/{path.name}", what=str(error)))
-    return sorted(roles, key=lambda role: role.name), [name for name in retired if name not in found], problems
+    return sorted(roles, key=lambda role: role.name), [name for name in retired if name not in files_by_name], problems

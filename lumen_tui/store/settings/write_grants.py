@@ -1,4 +1,4 @@
-"""Which folders `[sandbox] writable` and a role may grant at all, and why one is none after all."""
+"""Which folders `[sandbox] writable` and a role may grant for writing, and why others are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEVER = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/med
 
 
 def grant(named: str, home: str, state: str) -> tuple[str, str]:
-    """Return the real path of a folder that is to be granted, and why it is not; `home` and `state` are real paths."""
+    """Return the real path of a folder to grant, and why it is refused, if so; `home` and `state` are real paths."""
     path = os.path.realpath(os.path.expanduser(named))
     if not os.path.isabs(os.path.expanduser(named)):
         return path, "not an absolute path"
@@ -30,13 +30,13 @@ def grant(named: str, home: str, state: str) -> tuple[str, str]:
 
 
 def refused(layout: Layout, named: Iterable[str], where: str) -> list[Problem]:
-    """Tell of the folders that `where` grants and no command gets."""
+    """Return problems for the folders that `where` grants and that no command gets."""
     problems = []
-    for one in dict.fromkeys(named):
-        why = grant(one, os.path.realpath(os.path.expanduser("~")), os.path.realpath(layout.root))[1]
-        if why:
-            what = f"writable names {one_line(one, 200)}: {why}"
-            problems.append(Problem(where=where, what=what, hint="no command may write there until it is mended"))
+    for folder in dict.fromkeys(named):
+        reason = grant(folder, os.path.realpath(os.path.expanduser("~")), os.path.realpath(layout.root))[1]
+        if reason:
+            message = f"writable names {one_line(folder, 200)}: {reason}"
+            problems.append(Problem(where=where, what=message, hint="no command may write there until it is fixed"))
     return problems
 
 

@@ -1,10 +1,10 @@
-"""Signals whose time is over leave signals.jsonl for archive.jsonl; nothing is lost, and receipts keep their sense.
+"""Compaction of signals: expired ones move from signals.jsonl to archive.jsonl, and receipts keep their meaning.
 
 Each step is durable before the next: beside each receipt of the kind "that one and all before" whose signal leaves,
-one is put for the newest signal before it that stays; the leaving lines are copied to the archive; then the journal
-is rewritten, and only then are receipts dropped whose signal is gone. All of it is prepared beside the writers, who
+one is added for the newest signal before it that stays; the leaving lines are copied to the archive; then the journal
+is rewritten, and only then are receipts dropped whose signal is gone. All of it is prepared while others write; they
 wait for the last step of a rewrite alone. A kill between two steps leaves a state that reads the same, and the next
-run goes on from there.
+run continues from there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_numbers import whole_blocks
 from lumen_tui.store.signals import receipts, retention
 from lumen_tui.store.signals.cleanups import CleanupRecorder
-from lumen_tui.store.signals.read_state import decode_receipt, slim
+from lumen_tui.store.signals.read_state import decode_receipt, read_signal
 from lumen_tui.store.signals.retention import (
     NO_SIGNAL,
     REASONS,
@@ -37,18 +37,18 @@ from lumen_tui.store.signals.retention import (
 )
 
 _BATCH = 512 * 1024  # bytes of one append to the archive: a kill does not tear it
-_ATTEMPTS = 5  # another rewrite came between the judgement and the lock
+_ATTEMPTS = 5  # when another rewrite came between the decision and the lock
 _LONGEST = files.MAX_LINE - 256  # bytes of a line that has room for the marks
-_SYNC = 32 * 1024 * 1024  # bytes after which the disk is waited for: appenders share it
+_SYNC = 32 * 1024 * 1024  # bytes after which to wait for the disk, which appenders share
 
 
 def archive_path(layout: Layout) -> Path:
-    """Where signals go that left the journal."""
+    """Return the path of the archive for signals that leave the journal."""
     return layout.memory_archive
 
 
 def plan(layout: Layout, rule: RetentionRule, now: float, watch: Watch = unwatched) -> CleanupCounts:
-    """What `compact` would do now."""
+    """Return what `compact` would do now."""
     counts = CleanupCounts()
     if layout.signals.exists():
         fd = files.open_plain(layout.signals)
@@ -63,9 +63,9 @@ def plan(layout: Layout, rule: RetentionRule, now: float, watch: Watch = unwatch
 def compact(
     layout: Layout, rule: RetentionRule, now: float, watch: Watch = unwatched, keeping: CleanupRecorder | None = None
 ) -> CleanupCounts:
-    """Move out what the rule no longer keeps; safe beside any number of writers and readers.
+    """Archive what the rule no longer keeps; safe beside any number of writers and readers.
 
-    It can be stopped at any moment; `watch` is told how far it is, and `keeping` gets what undo needs.
+    It can be stopped at any moment; `watch` gets the progress, and `keeping` what undo needs.
     """
     with locks.waiting_lock(layout.lock("signal-cleanup")) as held:
         counts = CleanupCounts()
@@ -119,7 +119,7 @@ def _rewrite_beside(
             receipts.anchor(layout, anchors)
 
     anchor()
-    arrived.new()  # what that has rewritten itself: under the lock, only what came since is read
+    arrived.new()  # the rewrite of `anchor` itself: under the lock, only what came since is read
     sorting = _Sorting(judged.fates, archive, watch)
     rewriting.beside(layout.signals, sorting.staying, anchor, of=judged.fd)
     archive.forget()
@@ -133,23 +133,23 @@ class _Receipts:
         self._known: set[str] = set()
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self._follower.close()
 
     def new(self) -> list[Receipt]:
-        """Those that came since the last call."""
-        found = []
+        """Return those that came since the last call."""
+        new_receipts = []
         for _, data in self._follower.pieces():
             for line in data.splitlines():
                 receipt = decode_receipt(line)
                 if receipt and receipt.upto and receipt.signal_id not in self._known:
                     self._known.add(receipt.signal_id)
-                    found.append(receipt)
-        return found
+                    new_receipts.append(receipt)
+        return new_receipts
 
 
 class _Sorting:
-    """Gives the lines that stay, and the others to the archive; lines that came later, under the lock, stay."""
+    """Yields the lines that stay, archives the others; lines that came later, under the lock, stay."""
 
     def __init__(self, fates: bytearray, archive: _Archive, watch: Watch) -> None:
         self._fates, self._archive, self._watch = fates, archive, watch
@@ -157,7 +157,7 @@ class _Sorting:
         self._through = False
 
     def staying(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        if self._through:  # writers wait: nothing is told, nothing synced
+        if self._through:  # writers wait: no progress report, no sync
             yield from blocks
             return
         for block in blocks:
@@ -183,9 +183,9 @@ class _Sorting:
 
 
 class _Archive:
-    """The archive's end. What an earlier run copied that was killed before its rewrite is not copied again.
+    """Appends to the archive. What an earlier run copied before it was killed is not copied again.
 
-    While a run is at it, the file of the cleanup's lock holds where in the archive its copies begin.
+    During a run, the cleanup's lock file holds the offset in the archive at which its copies begin.
     """
 
     def __init__(self, path: Path, held: int, now: float) -> None:
@@ -195,14 +195,14 @@ class _Archive:
         at = times.iso(now)
         self._marks = {fate: {"archived_at": at, "archive_reason": reason} for fate, reason in REASONS.items()}
         self._tails = {fate: b"," + msgspec.json.encode(marks)[1:] + b"\n" for fate, marks in self._marks.items()}
-        said = os.pread(held, 32, 0).strip()
-        self._known = _ids(path, int(said)) if said.isdigit() else set()
-        if not said.isdigit():
+        content = os.pread(held, 32, 0).strip()
+        self._known = _ids(path, int(content)) if content.isdigit() else set()
+        if not content.isdigit():
             size = path.stat().st_size if path.exists() else 0
             locks.overwrite_locked(held, b"%d\n" % size)
 
     def add_all(self, block: bytes, fates: bytearray) -> bool:
-        """Copy a block whose lines all leave for one reason, in one go; False where it must be line by line."""
+        """Copy a block whose lines all leave for one reason; return False where it must be line by line."""
         if min(fates) != max(fates) or self._known or b'"archive' in block or block.count(b"}\n") != len(fates):
             return False
         if len(max(block.split(b"\n"), key=len)) > _LONGEST:
@@ -211,8 +211,8 @@ class _Archive:
         return True
 
     def add(self, line: bytes, fate: int) -> None:
-        """Copy one line, marked with when and why it left."""
-        if self._known and (signal := slim(line)) and signal.id in self._known:
+        """Copy one line, marked with when and why it leaves."""
+        if self._known and (signal := read_signal(line)) and signal.id in self._known:
             return
         plain = line[-1:] == b"}" and b'"archive' not in line and len(line) <= _LONGEST
         self._put(line[:-1] + self._tails[fate] if plain else self._marked(line, fate))
@@ -224,7 +224,7 @@ class _Archive:
             self._write()
 
     def _marked(self, line: bytes, fate: int) -> bytes:
-        """As it stands where it would grow too long, or holds what cannot be decoded."""
+        """Return the line with its marks; unchanged where it would be too long or cannot be decoded."""
         try:
             return encode(msgspec.json.decode(line) | self._marks[fate])
         except (files.LineTooLong, *UNDECODABLE):
@@ -245,12 +245,12 @@ class _Archive:
         directories.make_durable(self._path)
 
     def forget(self) -> None:
-        """The journal was rewritten: the next run has nothing to look for."""
+        """Clear the lock file once the journal was rewritten: the next run has nothing to look for."""
         locks.overwrite_locked(self._held, b"")
 
 
 def _ids(path: Path, begin: int) -> set[str]:
-    """Ids in the archive from that offset on."""
+    """Return the ids in the archive from an offset on."""
     try:
         fd = files.open_plain(path)
     except FileNotFoundError:
@@ -258,6 +258,6 @@ def _ids(path: Path, begin: int) -> set[str]:
     try:
         begin = begin if begin <= os.fstat(fd).st_size else 0
         lines = (line for _, block in whole_blocks(fd, begin) for line in block.splitlines())
-        return {signal.id for line in lines if (signal := slim(line))}
+        return {signal.id for line in lines if (signal := read_signal(line))}
     finally:
         os.close(fd)

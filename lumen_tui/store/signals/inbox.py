@@ -1,6 +1,6 @@
-"""What one reader has not read, newest first, found from the end of two journals: cost does not grow with history.
+"""A reader's unread signals, newest first, found from the end of two journals: cost does not grow with history.
 
-On the path of the hot verbs, as `rawjson` is.
+On the path of the hot verbs, as `raw_json` is: no heavy imports.
 """
 
 from __future__ import annotations
@@ -30,46 +30,46 @@ def _text(record: Raw, key: str) -> str:
 class Receipts:
     """The receipts that count for one reader, from the end back to where an `upto` covers the rest.
 
-    Receipts of signals behind that one can stand a little before it, where two looked at the same moment.
+    Receipts of signals after that one can be a little before it, where two read at the same moment.
     """
 
     def __init__(self, fd: int, signals: int, reader: str) -> None:
         self._signals = signals
         self._readers = ("", _EVERYONE, reader)
         self.read: set[str] = set()
-        self.upto = -1  # every signal that begins here or before is read
-        self.upto_ids: set[str] = set()  # the same, where the place is not known
+        self.upto = -1  # every signal that begins at this offset or before is read
+        self.upto_ids: set[str] = set()  # the same, where the offset is not known
         if fd >= 0:
             self._load(fd, reader)
 
     def _load(self, fd: int, reader: str) -> None:
-        word = reader.encode() if reader.isascii() else b""  # other letters may stand there escaped
+        reader_bytes = reader.encode() if reader.isascii() else b""  # other letters may be escaped in the journal
         until = -1
         for offset, line in backwards.lines(fd):
             if offset < until:
                 return
-            if (b'"reader"' in line and word not in line and b"\\" not in line) and _EVERYONE_TEXT not in line:
+            if (b'"reader"' in line and reader_bytes not in line and b"\\" not in line) and _EVERYONE_TEXT not in line:
                 continue  # somebody else's
             receipt = decode(line)
             if receipt and self._take(receipt) and until < 0:
                 until = offset - _OVERLAP
 
     def _take(self, receipt: Raw) -> bool:
-        """Note it; whether it covers everything before."""
+        """Note a receipt; return whether it covers everything before."""
         signal_id = _text(receipt, "signal_id")
         if not signal_id or _text(receipt, "reader") not in self._readers:
             return False
         if receipt.get("upto") is not True:
             self.read.add(signal_id)
             return False
-        if self._stands(signal_id, receipt.get("offset")):
+        if self._is_at(signal_id, receipt.get("offset")):
             self.upto = max(self.upto, receipt["offset"])
         else:
             self.upto_ids.add(signal_id)
         return True
 
-    def _stands(self, signal_id: str, offset: object) -> bool:
-        """Whether that signal's line really begins there: a rewrite moves lines."""
+    def _is_at(self, signal_id: str, offset: object) -> bool:
+        """Return whether that signal's line really begins there: a rewrite moves lines."""
         if not isinstance(offset, int):
             return False
         signal = decode(backwards.line_at(self._signals, offset))
@@ -77,7 +77,7 @@ class Receipts:
 
 
 class InboxPage:
-    """What was found. `found` holds (offset, signal), newest first."""
+    """A page of unread signals. `found` holds (offset, signal), newest first."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, Raw]] = []
@@ -93,23 +93,23 @@ def _open(path: str) -> int:
         return -1
 
 
-def unread(memory: str, reader: str, limit: int, wanted: Callable[[Raw], bool] | None = None) -> InboxPage:
-    """The newest `limit` signals in the folder `memory` that `reader` has not read and `wanted` takes."""
+def unread(memory: str, reader: str, limit: int, is_wanted: Callable[[Raw], bool] | None = None) -> InboxPage:
+    """Return the newest `limit` signals in the folder `memory` that `reader` has not read and `is_wanted` accepts."""
     signals = _open(f"{memory}/signals.jsonl")
     if signals < 0:
         return InboxPage()
     receipts = _open(f"{memory}/signal-receipts.jsonl")
     try:
-        return _walk(signals, Receipts(receipts, signals, reader), limit, wanted)
+        return _walk(signals, Receipts(receipts, signals, reader), limit, is_wanted)
     finally:
         os.close(signals)
         if receipts >= 0:
             os.close(receipts)
 
 
-def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], bool] | None) -> InboxPage:
+def _walk(signals: int, receipts: Receipts, limit: int, is_wanted: Callable[[Raw], bool] | None) -> InboxPage:
     page = InboxPage()
-    seen = receipts.read  # shown once, whatever is there twice
+    seen = receipts.read  # each is shown once, even if it is there twice
     for offset, line in backwards.lines(signals):
         if offset <= receipts.upto:
             break
@@ -121,7 +121,7 @@ def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], 
         page.newest = page.newest or (signal_id, offset)
         if signal_id in receipts.upto_ids:
             break
-        if signal.get("read") is True or signal_id in seen or (wanted and not wanted(signal)):
+        if signal.get("read") is True or signal_id in seen or (is_wanted and not is_wanted(signal)):
             continue
         if len(page.found) >= limit:
             page.more = True
@@ -132,7 +132,7 @@ def _walk(signals: int, receipts: Receipts, limit: int, wanted: Callable[[Raw], 
 
 
 def newest(path: str) -> tuple[str, int] | None:
-    """Id and offset of the last signal in the journal at `path`; None where there is none."""
+    """Return the id and offset of the last signal in the journal at `path`; None where there is none."""
     fd = _open(path)
     if fd < 0:
         return None

@@ -1,4 +1,4 @@
-"""Which signals are read for the purpose of keeping them: by whom they are for, or by everybody who reads here."""
+"""Which signals count as read for retention: read by their addressee, or by everybody who reads here."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _receipt = msgspec.json.Decoder(Receipt).decode
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-class Slim(msgspec.Struct, gc=False):
-    """As much of a signal as retention needs. One without a date that can be read counts as new."""
+class RetainedSignal(msgspec.Struct, gc=False):
+    """The fields of a signal that retention needs. One without a readable date counts as new."""
 
     id: str
     created_at: Annotated[datetime, msgspec.Meta(tz=True)] = _NEVER
@@ -36,7 +36,7 @@ class Slim(msgspec.Struct, gc=False):
     read: bool = False
 
 
-class _Loose(msgspec.Struct):
+class _UndatedSignal(msgspec.Struct):
     id: str
     created_at: str = ""
     wu_id: str = ""
@@ -47,39 +47,39 @@ class _Loose(msgspec.Struct):
     read: bool = False
 
 
-_strict = msgspec.json.Decoder(Slim)
-_loose = msgspec.json.Decoder(_Loose).decode
+_strict = msgspec.json.Decoder(RetainedSignal)
+_loose = msgspec.json.Decoder(_UndatedSignal).decode
 
 
-def slim(line: bytes) -> Slim | None:
-    """The signal in `line`; None where there is none that can be judged."""
+def read_signal(line: bytes) -> RetainedSignal | None:
+    """Return the signal in `line`; None where there is none that can be judged."""
     try:
-        found = _loose(line)
+        loose = _loose(line)
     except UNDECODABLE:
         return None
     try:
-        created = datetime.fromtimestamp(times.parse_iso(found.created_at), UTC)
+        created = datetime.fromtimestamp(times.parse_iso(loose.created_at), UTC)
     except (ValueError, OverflowError, OSError):
         created = _NEVER
-    signal = Slim(
-        found.id, created, found.wu_id, found.lane, found.sender, found.target_agent, found.session_id, found.read
+    signal = RetainedSignal(
+        loose.id, created, loose.wu_id, loose.lane, loose.sender, loose.target_agent, loose.session_id, loose.read
     )
-    return signal if found.id else None
+    return signal if loose.id else None
 
 
-def slims(block: bytes) -> Sequence[Slim | None]:
-    """One for each of the whole lines of `block`: in one go where all of them are as they should be."""
+def read_signals(block: bytes) -> Sequence[RetainedSignal | None]:
+    """Return the signal of each whole line of `block`: decoded at once where all of them are valid."""
     try:
-        found = _strict.decode_lines(block)
-        if len(found) == block.count(b"\n") and all(signal.id for signal in found):
-            return found
+        parsed = _strict.decode_lines(block)
+        if len(parsed) == block.count(b"\n") and all(signal.id for signal in parsed):
+            return parsed
     except UNDECODABLE:
         pass
-    return [slim(line) for line in block.split(b"\n")[:-1]]
+    return [read_signal(line) for line in block.split(b"\n")[:-1]]
 
 
 def decode_receipt(line: bytes) -> Receipt | None:
-    """The receipt in `line`, None where there is none."""
+    """Return the receipt in `line`; None where there is none."""
     try:
         return _receipt(line)
     except UNDECODABLE:
@@ -87,30 +87,30 @@ def decode_receipt(line: bytes) -> Receipt | None:
 
 
 def locate(fd: int, receipts: Iterable[Receipt]) -> dict[str, int]:
-    """Where the line of each receipt's signal begins; signals that are not there are left out."""
+    """Return the offset of each receipt's signal; signals that are not in the journal are left out."""
     hints = {receipt.signal_id: receipt.offset for receipt in receipts}
-    found = {name: offset for name, offset in hints.items() if holds(fd, offset, name)}
-    others = nodes.newest(fd, hints.keys() - found.keys())
-    return found | {name: offset for name, (offset, _) in others.items()}
+    offsets = {name: offset for name, offset in hints.items() if holds(fd, offset, name)}
+    others = nodes.newest(fd, hints.keys() - offsets.keys())
+    return offsets | {name: offset for name, (offset, _) in others.items()}
 
 
 def _present(layout: Layout, since: float) -> set[str]:
-    """Sessions that are open, and operators who have looked into the room, since that moment."""
+    """Return the sessions that are open, and the operators seen in the room, since that moment."""
     root = os.fspath(layout.root)
-    found = {one.session_id for one in open_sessions.live(root) if times.epoch(one.started_at) >= since}
+    readers = {session.session_id for session in open_sessions.live(root) if times.epoch(session.started_at) >= since}
     for name in open_sessions.names(f"{root}/sessions/operators"):
-        seen = raw_json.read(f"{root}/sessions/operators/{name}.json") or {}
-        if isinstance(seen.get("operator"), str) and times.epoch(str(seen.get("last_seen"))) >= since:
-            found.add(seen["operator"])
-    return found
+        record = raw_json.read(f"{root}/sessions/operators/{name}.json") or {}
+        if isinstance(record.get("operator"), str) and times.epoch(str(record.get("last_seen"))) >= since:
+            readers.add(record["operator"])
+    return readers
 
 
 class ReadState:
     """What every reader has read of the signals in an open file.
 
-    A signal to one agent is read when that agent read it. Any other is read when every known reader did: who has
-    looked into the inbox or the room since `active_since`, and the sessions that are open. A legacy receipt without a
-    reader counts for everybody. A session that is over is no reader any more, and what was sent to it is to all.
+    A signal to one agent is read when that agent read it. Any other is read when every known reader did: those who
+    opened the inbox or the room since `active_since`, and the open sessions. A legacy receipt without a reader counts
+    for everybody. A session that is over is no longer a reader, and what was sent to it counts as sent to all.
     """
 
     def __init__(self, layout: Layout, fd: int, lines: LineMap, active_since: float) -> None:
@@ -142,8 +142,8 @@ class ReadState:
             if offset < lines.end:
                 self._reach[receipt.reader] = max(self._reach.get(receipt.reader, -1), lines.ordinal(offset))
 
-    def is_read(self, signal: Slim, ordinal: int) -> bool:
-        """Whether nobody misses this signal any more; `ordinal` is its line's number from 0."""
+    def is_read(self, signal: RetainedSignal, ordinal: int) -> bool:
+        """Return whether all who should read this signal have; `ordinal` is its line's number from 0."""
         if signal.read or self._has_read(EVERYONE, signal, ordinal):
             return True
         to = self.addressee(signal)
@@ -153,11 +153,11 @@ class ReadState:
             for reader in readers
         )
 
-    def addressee(self, signal: Slim) -> str:
-        """The one reader that a signal is for; nothing where it is for all. What is read inline was to that one."""
+    def addressee(self, signal: RetainedSignal) -> str:
+        """Return the one reader that a signal is for; empty where it is for all. One marked as read is for everyone."""
         if signal.read:
             return EVERYONE
         return "" if signal.target_agent in self._over else signal.target_agent
 
-    def _has_read(self, reader: str, signal: Slim, ordinal: int) -> bool:
+    def _has_read(self, reader: str, signal: RetainedSignal, ordinal: int) -> bool:
         return ordinal <= self._reach.get(reader, -1) or signal.id in self._single.get(reader, ())

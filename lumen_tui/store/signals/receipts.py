@@ -1,4 +1,4 @@
-"""Receipts after signals have left: those that cover earlier signals stay in force, orphaned ones go."""
+"""Receipts after signals were removed: those that cover earlier signals stay in force, orphaned ones are dropped."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lumen_tui.store.signals.read_state import decode_receipt, locate
 
 
 def anchor(layout: Layout, anchors: dict[str, str]) -> None:
-    """Before each receipt that covers a leaving signal and all before it, put one for the signal that stays.
+    """Before each receipt that covers a leaving signal and all before it, insert one for the signal that stays.
 
-    In its place, not at the end: readers take what stands behind such a receipt for newer.
+    In its place, not at the end: readers take what follows such a receipt for newer.
     """
 
     def change(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -30,17 +30,17 @@ def anchor(layout: Layout, anchors: dict[str, str]) -> None:
 
 
 class _Places:
-    """Where signals stand now; those that are not there have none."""
+    """The offsets of signals now; missing ones have none."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self.known: dict[str, int | None] = {}
 
     def resolve(self, receipts: list[Receipt]) -> None:
-        """Look up what was not looked up yet."""
+        """Look up the signals that were not looked up yet."""
         new = [receipt for receipt in receipts if receipt.signal_id not in self.known]
-        found = _there(self._layout, new) if new else {}
-        self.known.update({receipt.signal_id: found.get(receipt.signal_id) for receipt in new})
+        offsets = _there(self._layout, new) if new else {}
+        self.known.update({receipt.signal_id: offsets.get(receipt.signal_id) for receipt in new})
 
 
 def _there(layout: Layout, receipts: list[Receipt]) -> dict[str, int]:
@@ -59,28 +59,28 @@ def _all(layout: Layout) -> list[Receipt]:
 
 
 def orphans(layout: Layout) -> int:
-    """How many receipts belong to no signal there is."""
-    there, found = _Places(layout), _all(layout)
-    there.resolve(found)
-    return sum(there.known[receipt.signal_id] is None for receipt in found)
+    """Count the receipts whose signal does not exist."""
+    places, all_receipts = _Places(layout), _all(layout)
+    places.resolve(all_receipts)
+    return sum(places.known[receipt.signal_id] is None for receipt in all_receipts)
 
 
 def tidy(layout: Layout, *, moved: bool) -> int:
-    """Drop orphaned receipts and, where signals `moved`, renew where each signal begins. Returns how many went.
+    """Drop orphaned receipts and, where signals `moved`, update each signal's offset. Return how many were dropped.
 
-    What cannot be read stays as it is. A signal is looked up after its receipt was seen, and it was written before
-    that: what is not found is gone.
+    What cannot be read stays as it is. A signal is looked up after its receipt was read, and was written before it:
+    what is not found is gone.
     """
     if not layout.receipts.exists() or not (moved or orphans(layout)):
         return 0
-    there = _Places(layout)
-    there.resolve(_all(layout))
+    places = _Places(layout)
+    places.resolve(_all(layout))
 
     def change(lines: Iterator[bytes]) -> Iterator[bytes]:
-        every = [(line, decode_receipt(line)) for line in lines]
-        there.resolve([receipt for _, receipt in every if receipt])
-        for line, receipt in every:
-            place = there.known[receipt.signal_id] if receipt else None
+        pairs = [(line, decode_receipt(line)) for line in lines]
+        places.resolve([receipt for _, receipt in pairs if receipt])
+        for line, receipt in pairs:
+            place = places.known[receipt.signal_id] if receipt else None
             if receipt is None:
                 yield line
             elif place is not None:
@@ -90,6 +90,6 @@ def tidy(layout: Layout, *, moved: bool) -> int:
 
 
 def _placed(line: bytes, offset: int) -> bytes:
-    """The receipt with the place where its signal begins now."""
+    """Return the receipt with its signal's current offset."""
     record = decoded(line)
     return encode({**record, "offset": offset})[:-1] if record else line

@@ -13,7 +13,7 @@ from lumen_tui.model.records import Receipt
 from lumen_tui.model.times import DAY
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_numbers import LineMap, whole_blocks
-from lumen_tui.store.signals.read_state import ReadState, Slim, locate, slim, slims
+from lumen_tui.store.signals.read_state import ReadState, RetainedSignal, locate, read_signal, read_signals
 from lumen_tui.store.work import lanes
 from lumen_tui.store.work.work_units import list_units
 
@@ -25,29 +25,29 @@ REASONS = {
     OVER: "read by its addressee, beyond the number kept",
 }
 
-Watch = Callable[[float], None]  # is told the share that is done, 0 to 1
+Watch = Callable[[float], None]  # gets the share that is done, 0 to 1
 
 
 def unwatched(_: float) -> None:
-    """Nobody looks."""
+    """Ignore the progress."""
 
 
 class RetentionRule(msgspec.Struct, frozen=True):
-    """How long signals stay, in seconds; of those that their addressee has read, how many at most.
+    """How long signals stay, in seconds, and how many of those that their addressee has read.
 
     What its addressee has not read stays, however old and however many. A signal to all has no list of addressees:
-    it stays until every known reader has read it or the time of what is unread is over, and for a day in any case, for
-    whoever looks for the first time. What is about active work stays.
+    it stays until every known reader has read it or the time of unread ones is over, and for a day in any case, for
+    whoever reads for the first time. Signals about active work stay.
     """
 
     read: float = 7 * DAY
     unread: float = 30 * DAY
     most_read: int = 500
-    to_all: float = DAY  # so young a signal to all counts towards no number
+    to_all: float = DAY  # a signal to all that is younger does not count towards `most_read`
 
 
 class CleanupCounts(msgspec.Struct):
-    """What a cleanup would do, or did."""
+    """What a cleanup would do, or did, in numbers of signals."""
 
     kept: int = 0
     unread: int = 0  # of those kept
@@ -59,12 +59,12 @@ class CleanupCounts(msgspec.Struct):
 
     @property
     def removed(self) -> int:
-        """All that leave."""
+        """How many are removed in all."""
         return self.removed_read + self.removed_unread + self.removed_over
 
 
 class RetentionResult:
-    """The fates of the lines of one open file."""
+    """What becomes of each line of one open file."""
 
     def __init__(self, fd: int, lines: LineMap, fates: bytearray) -> None:
         self.fd, self.fates = fd, fates
@@ -72,53 +72,53 @@ class RetentionResult:
 
     @property
     def end(self) -> int:
-        """The offset behind the last line that was judged."""
+        """The offset after the last line that was judged."""
         return self._lines.end
 
     @property
     def counts(self) -> CleanupCounts:
-        """How many of each."""
-        of = [self.fates.count(fate) for fate in range(OVER + 1)]
+        """How many lines have which fate."""
+        counted = [self.fates.count(fate) for fate in range(OVER + 1)]
         return CleanupCounts(
-            kept=sum(of[:NO_SIGNAL]),
-            unread=of[UNREAD] + of[ACTIVE_UNREAD],
-            active=of[ACTIVE_READ] + of[ACTIVE_UNREAD],
-            removed_read=of[OLD_READ],
-            removed_unread=of[OLD_UNREAD],
-            removed_over=of[OVER],
+            kept=sum(counted[:NO_SIGNAL]),
+            unread=counted[UNREAD] + counted[ACTIVE_UNREAD],
+            active=counted[ACTIVE_READ] + counted[ACTIVE_UNREAD],
+            removed_read=counted[OLD_READ],
+            removed_unread=counted[OLD_UNREAD],
+            removed_over=counted[OVER],
         )
 
     def anchors(self, receipts: Iterable[Receipt]) -> dict[str, str]:
-        """For each of these receipts whose signal leaves: the newest signal before it that stays, where one does."""
-        found = {}
+        """Return, for each receipt whose signal leaves, the newest signal before it that stays, where one does."""
+        anchors_by_id = {}
         for name, offset in locate(self.fd, receipts).items():
             if offset >= self._lines.end:
                 continue
             ordinal = self._lines.ordinal(offset)
             if ordinal < len(self.fates) and self.fates[ordinal] > NO_SIGNAL:
-                before = max(self.fates.rfind(fate, 0, ordinal) for fate in range(NO_SIGNAL))
-                stays = slim(self._lines.line(before)) if before >= 0 else None
-                if stays:
-                    found[name] = stays.id
-        return found
+                staying = max(self.fates.rfind(fate, 0, ordinal) for fate in range(NO_SIGNAL))
+                anchor = read_signal(self._lines.line(staying)) if staying >= 0 else None
+                if anchor:
+                    anchors_by_id[name] = anchor.id
+        return anchors_by_id
 
 
 def judge(layout: Layout, fd: int, rule: RetentionRule, now: float, watch: Watch) -> RetentionResult:
-    """The fate of every whole line of the open journal."""
+    """Decide the fate of every whole line of the open journal."""
     lines = LineMap(fd)
-    judge = _Judge(layout, ReadState(layout, fd, lines, now - rule.unread), rule, now)
+    judgement = _LineJudge(layout, ReadState(layout, fd, lines, now - rule.unread), rule, now)
     fates, size = bytearray(), max(1, os.fstat(fd).st_size)
     for offset, block in whole_blocks(fd):
-        fates.extend(judge.fates(slims(block), len(fates)))
+        fates.extend(judgement.fates(read_signals(block), len(fates)))
         watch((offset + len(block)) / size)
-    over = fates.count(READ) - rule.most_read
-    if over > 0:
-        fates = fates.replace(bytes([READ]), bytes([OVER]), over)  # the oldest
+    surplus = fates.count(READ) - rule.most_read
+    if surplus > 0:
+        fates = fates.replace(bytes([READ]), bytes([OVER]), surplus)  # the oldest
     return RetentionResult(fd, lines, fates)
 
 
-class _Judge:
-    """Decides line by line; what cannot be read stays where it is."""
+class _LineJudge:
+    """Decides line by line; what cannot be read stays."""
 
     def __init__(self, layout: Layout, state: ReadState, rule: RetentionRule, now: float) -> None:
         units, _ = list_units(layout)
@@ -128,12 +128,12 @@ class _Judge:
         self._read_before, self._unread_before = _moment(now - rule.read), _moment(now - rule.unread)
         self._fresh_from = _moment(now - rule.to_all)
 
-    def fates(self, signals: Sequence[Slim | None], first: int) -> list[int]:
-        """One for each; `first` is the number of the first line."""
+    def fates(self, signals: Sequence[RetainedSignal | None], first: int) -> list[int]:
+        """Return the fate of each signal; `first` is the number of the first line."""
         fate = self._fate
-        return [NO_SIGNAL if one is None else fate(one, number) for number, one in enumerate(signals, first)]
+        return [NO_SIGNAL if signal is None else fate(signal, number) for number, signal in enumerate(signals, first)]
 
-    def _fate(self, signal: Slim, ordinal: int) -> int:
+    def _fate(self, signal: RetainedSignal, ordinal: int) -> int:
         to = self._state.addressee(signal)
         read = (ordinal <= self._floor and not to) or self._state.is_read(signal, ordinal)
         if signal.wu_id in self._units or (signal.lane and names.key(signal.lane) in self._lanes):

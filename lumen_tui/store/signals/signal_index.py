@@ -1,6 +1,6 @@
 """The signals journal as a list: where each line begins and whether one reader has seen it.
 
-Five bytes a signal in memory; the records themselves are read when they are shown.
+It takes five bytes a signal in memory; the records themselves are read when they are shown.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import Offsets, OpenFile, split_lines
 
-_SEARCH = 100_000  # lines walked back for a receipt that names no offset and came after its signal was taken in
+_SEARCH = 100_000  # lines walked back for a receipt without offset that came after its signal was read
 _UNREAD, _READ = 0, 1
-_PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # stands in a record as it stands in its text
+_PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # written in a record as in its text
 _UNWRITTEN = "coordination system unknown (not readable)"  # what records may leave out and rows show
 
 
-class _Slim(msgspec.Struct, gc=False):
-    """As much of a signal as the index needs."""
+class _IndexedSignal(msgspec.Struct, gc=False):
+    """The fields of a signal that the index needs."""
 
     id: str
     read: bool = False
     priority: str = ""
 
 
-_slim = msgspec.json.Decoder(_Slim)
+_slim = msgspec.json.Decoder(_IndexedSignal)
 _receipt = msgspec.json.Decoder(Receipt)
 _signal = msgspec.json.Decoder(Signal)
 
 
 def decode_signal(line: bytes) -> Signal:
-    """A signal with every text made safe. A field of a wrong type falls back to plain words."""
+    """Return a signal with every text made safe. A field of a wrong type falls back to plain words."""
     try:
         signal = _signal.decode(line)
     except UNDECODABLE:
@@ -65,31 +65,31 @@ def decode_signal(line: bytes) -> Signal:
 
 
 class SignalList(LazyRows[SignalRow]):
-    """Signals of one moment, newest first; each is read from disk when it is asked for."""
+    """Signals of one moment, newest first; each is read from disk when it is shown."""
 
     def __init__(self, file: OpenFile, offsets: Offsets, seen: bytes, end: int) -> None:
         self._file, self._offsets, self._seen = file, offsets, seen
-        self._end = end  # offset behind the last of them
+        self._end = end  # offset after the last of them
         self._size = len(seen)
 
     def __len__(self) -> int:
         return self._size
 
     def having(self, words: Sequence[str], start: int, stop: int) -> list[int]:
-        """Places whose records may hold all of these words (in lower case): too many rather than too few."""
-        wanted = [word.encode() for word in words if _PLAIN_WORD(word) and word not in _UNWRITTEN]
+        """Return the places whose records may hold all of these words (in lower case): too many rather than too few."""
+        needles = [word.encode() for word in words if _PLAIN_WORD(word) and word not in _UNWRITTEN]
         first, last = self._size - stop, self._size - start  # ordinals, from and to below
-        if not wanted or first >= last:
+        if not needles or first >= last:
             return list(range(start, stop))
         offsets = self._offsets
         begin = offsets[first]
         data = self._file.part(begin, offsets[last] if last < self._size else self._end).lower()
-        found = []
+        places = []
         for ordinal in range(last - 1, first - 1, -1):
             at, end = offsets[ordinal] - begin, offsets[ordinal + 1] - begin if ordinal + 1 < last else len(data)
-            if all(data.find(word, at, end) >= 0 for word in wanted):
-                found.append(self._size - 1 - ordinal)
-        return found
+            if all(data.find(word, at, end) >= 0 for word in needles):
+                places.append(self._size - 1 - ordinal)
+        return places
 
     def at(self, place: int) -> SignalRow:
         ordinal = self._size - 1 - place
@@ -106,8 +106,8 @@ class SignalIndex:
         self._receipts = Follower(layout.receipts)
         self._reader = reader
         self._read_ids: set[str] = set()
-        self._pending: dict[str, Receipt] = {}  # receipts whose signal was not taken in yet
-        self._newest: dict[str, int] = {}  # ids of the last lines taken in
+        self._pending: dict[str, Receipt] = {}  # receipts whose signal was not read yet
+        self._newest: dict[str, int] = {}  # ids of the last lines read
         self.damage = Damage("memory/signals.jsonl", self._signals)
         self.revision = 0
         self._clear()
@@ -120,23 +120,23 @@ class SignalIndex:
         self.unread = 0
 
     def close(self) -> None:
-        """Let go of the journals. Rows that were handed out can still be read."""
+        """Close the journals. Rows that were handed out can still be read."""
         self._signals.close()
         self._receipts.close()
         self._file = None
 
     def changed(self) -> bool:
-        """Whether a refresh would find something: two `stat` calls."""
+        """Return whether a refresh would find something. Costs two `stat` calls."""
         return self._signals.pending() or self._receipts.changed()
 
     @property
     def share(self) -> float:
-        """How much of the journal was read, 0 to 1."""
+        """The share of the journal that was read, 0 to 1."""
         unread = self._signals.pending() and self._signals.size > 0
         return self._signals.offset / self._signals.size if unread else 1.0
 
     def refresh(self) -> bool:
-        """Take in the next part of what is new; True while there is more."""
+        """Read the next part of what is new; return whether there is more."""
         generation = self._signals.generation
         if self._receipts.changed():
             self._poll_receipts()
@@ -150,7 +150,7 @@ class SignalIndex:
         return self._signals.offset != before and self._signals.offset < self._signals.size
 
     def _begin_again(self) -> None:
-        """A journal was rewritten: ordinals are void, or marks that were taken back; every receipt is applied anew."""
+        """Start over after a journal was rewritten: ordinals or read marks are void, every receipt is applied again."""
         self._clear()
         self._newest.clear()
         self._receipts.close()
@@ -159,13 +159,13 @@ class SignalIndex:
         self.revision += 1
 
     def rows(self) -> Sequence[SignalRow]:
-        """The list as it is now."""
+        """Return the signals, as of the last refresh."""
         if self._file is None:
             return ()
         return SignalList(self._file, self._offsets, bytes(self._seen), self._signals.offset)
 
     def unread_p0(self, limit: int = 100) -> list[Signal]:
-        """The newest unread P0 signals."""
+        """Return the newest unread P0 signals."""
         unread = [at for at in reversed(self._p0) if self._seen[at] == _UNREAD][:limit]
         return [decode_signal(self._file.line(self._offsets[at])) for at in unread if self._file]
 
@@ -180,7 +180,7 @@ class SignalIndex:
                 if not isinstance(error, msgspec.ValidationError) or b'"id"' not in line:
                     self.damage.add(offset, line, str(error))
                     continue
-                slim = _Slim(id="")
+                slim = _IndexedSignal(id="")
             self._newest[slim.id] = len(self._seen)
             if slim.priority == "P0":
                 self._p0.append(len(self._seen))
@@ -195,7 +195,7 @@ class SignalIndex:
             if self._receipts.generation != generation:
                 generation = self._receipts.generation
                 self._read_ids.clear()
-                self._signals.rewind()  # what is marked by a receipt that is gone is unread again
+                self._signals.rewind()  # what was marked by a receipt that is gone is unread again
             self._note(self._decode_receipts(offset, data))
             if self._receipts.offset == before:
                 return
@@ -208,18 +208,18 @@ class SignalIndex:
                 self._read_ids.add(receipt.signal_id)
 
     def _decode_receipts(self, offset: int, data: bytes) -> list[Receipt]:
-        found = []
+        receipts = []
         for _, line in split_lines(data, offset):
             try:
                 receipt = _receipt.decode(line)
             except UNDECODABLE:
                 continue  # a wrong receipt hides nothing; `doctor` names it
             if receipt.reader in (self._reader, EVERYONE):
-                found.append(receipt)
-        return found
+                receipts.append(receipt)
+        return receipts
 
     def _settle(self) -> None:
-        """Apply the receipts whose signal is known by now, and count."""
+        """Apply the receipts whose signal is known by now, and count the unread."""
         for receipt in list(self._pending.values()):
             ordinal = self._find(receipt)
             if ordinal is not None:
@@ -227,7 +227,7 @@ class SignalIndex:
                 del self._pending[receipt.signal_id]
         if self._pending and self._signals.offset >= self._signals.size:
             self._search()
-            self._pending.clear()  # what is left belongs to no signal
+            self._pending.clear()  # the remaining ones belong to no signal
         self.revision += 1
         self.unread = self._seen.count(_UNREAD)
 
@@ -238,7 +238,7 @@ class SignalIndex:
             self._seen[ordinal] = _READ
 
     def _find(self, receipt: Receipt) -> int | None:
-        """The ordinal of a receipt's signal, from the newest lines or the receipt's own hint."""
+        """Return the ordinal of a receipt's signal, from the newest lines or the receipt's own offset."""
         if (ordinal := self._newest.get(receipt.signal_id)) is not None:
             return ordinal
         if receipt.offset < 0 or self._file is None:
@@ -256,7 +256,7 @@ class SignalIndex:
             return ""
 
     def _search(self) -> None:
-        """Receipts without a usable hint: one walk from the newest line back until all are found."""
+        """Find the signals of receipts without a usable offset: one walk back from the newest line."""
         last = len(self._offsets)
         for ordinal in range(last - 1, max(-1, last - 1 - _SEARCH), -1):
             if not self._pending:

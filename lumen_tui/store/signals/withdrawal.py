@@ -1,4 +1,4 @@
-"""A signal taken back by its sender before anybody read it: it moves to archive.jsonl, and comes again from there."""
+"""Signals withdrawn by their sender before anybody read them: they move to archive.jsonl, and back from there."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ _MARKS = ("archived_at", "archive_reason")
 
 
 def is_there(layout: Layout, signal_id: str) -> bool:
-    """Whether the signal stands among those that can be read."""
+    """Return whether the signal is in the journal."""
     return bool(nodes.find(layout.signals, [signal_id]))
 
 
 def readers(layout: Layout, signal_id: str) -> list[str]:
-    """Who has read a signal, in the order of their receipts; its sender counts where a receipt for all names it."""
-    found = nodes.find(layout.signals, [signal_id]).get(signal_id)
-    if found is None:
+    """Return who has read a signal, in the order of receipts; its sender only where a receipt for all names it."""
+    entry = nodes.find(layout.signals, [signal_id]).get(signal_id)
+    if entry is None:
         return []
-    offset, signal = found
-    receipts = [one for line in Journal(layout.receipts).lines() if (one := decode_receipt(line))]
-    reach = _reach(layout, [one for one in receipts if one.upto])
-    covered = [one for one in receipts if _covers(one, signal_id, offset, reach)]
-    others = [one for one in covered if one.reader != signal.get("sender") or (one.upto and one.signal_id == signal_id)]
-    return list(dict.fromkeys(one.reader for one in others))
+    offset, signal = entry
+    receipts = [receipt for line in Journal(layout.receipts).lines() if (receipt := decode_receipt(line))]
+    reach = _reach(layout, [receipt for receipt in receipts if receipt.upto])
+    covered = [receipt for receipt in receipts if _covers(receipt, signal_id, offset, reach)]
+    others = [
+        receipt
+        for receipt in covered
+        if receipt.reader != signal.get("sender") or (receipt.upto and receipt.signal_id == signal_id)
+    ]
+    return list(dict.fromkeys(receipt.reader for receipt in others))
 
 
 def _reach(layout: Layout, receipts: list[Receipt]) -> dict[str, int]:
@@ -51,21 +55,21 @@ def _covers(receipt: Receipt, signal_id: str, offset: int, reach: dict[str, int]
 def withdraw(layout: Layout, signal_id: str, *, by: str, now: float) -> None:
     """Move a signal to the archive. LookupError where it is not there."""
     with locks.waiting_lock(layout.lock("signal-cleanup")):
-        found = nodes.find(layout.signals, [signal_id])
-        if signal_id not in found:
+        records = nodes.find(layout.signals, [signal_id])
+        if signal_id not in records:
             raise LookupError(signal_id)
         marks = {"archived_at": times.iso(now), "archive_reason": f"taken back by {by}"}
-        files.append(layout.memory_archive, encode({**found[signal_id][1], **marks}))
+        files.append(layout.memory_archive, encode({**records[signal_id][1], **marks}))
         _drop(layout.signals, signal_id)
 
 
 def bring_back(layout: Layout, signal_id: str) -> None:
-    """Send it again, behind all that came since. LookupError where it is not in the archive."""
+    """Send a withdrawn signal again, after all that came since. LookupError where it is not in the archive."""
     with locks.waiting_lock(layout.lock("signal-cleanup")):
-        found = nodes.find(layout.memory_archive, [signal_id])
-        if signal_id not in found:
+        records = nodes.find(layout.memory_archive, [signal_id])
+        if signal_id not in records:
             raise LookupError(signal_id)
-        record = {key: value for key, value in found[signal_id][1].items() if key not in _MARKS}
+        record = {key: value for key, value in records[signal_id][1].items() if key not in _MARKS}
         files.append(layout.signals, encode(record))
         _drop(layout.memory_archive, signal_id)
 
