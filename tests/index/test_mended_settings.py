@@ -12,7 +12,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.config_errors import look
+from lumen_tui.store.settings.config_errors import value_at
 from lumen_tui.store.settings.roles import parse_role
 from lumen_tui.store.tasks.task_files import parse_spec
 from lumen_tui.store.work.work_units import parse_unit
@@ -51,7 +51,7 @@ def test_a_senseless_setting_is_named_with_its_line_and_its_range(
     assert [(problem.where, problem.what) for problem in problems] == [("lumen.toml:3", said)]
     name = line.partition(" = ")[0]
     keys = (*section.split("."), name)
-    assert look(msgspec.to_builtins(config), keys) == look(DEFAULTS, keys)
+    assert value_at(msgspec.to_builtins(config), keys) == look(DEFAULTS, keys)
 
 
 def test_the_line_is_that_of_the_right_table(tmp_path: Path) -> None:
