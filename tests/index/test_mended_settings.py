@@ -51,7 +51,7 @@ def test_a_senseless_setting_is_named_with_its_line_and_its_range(
     assert [(problem.where, problem.what) for problem in problems] == [("lumen.toml:3", said)]
     name = line.partition(" = ")[0]
     keys = (*section.split("."), name)
-    assert value_at(msgspec.to_builtins(config), keys) == look(DEFAULTS, keys)
+    assert value_at(msgspec.to_builtins(config), keys) == value_at(DEFAULTS, keys)
 
 
 def test_the_line_is_that_of_the_right_table(tmp_path: Path) -> None:
