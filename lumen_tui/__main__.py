@@ -1,4 +1,4 @@
-"""Where `lumen-tui` begins: hot verbs first, then whatever the words ask for. Nothing heavy is imported early."""
+"""The entry point of `lumen-tui`: hot verbs, commands, the engine or the room. Nothing heavy is imported early."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ CANNOT_PLACE_TEXT = (
 
 
 def start() -> int:
-    """What the installed command runs.
+    """Run the installed command.
 
-    Where no thread was ever begun the process leaves at once: taking the interpreter down costs a hot verb 2 ms of 25.
+    Where no thread was ever started the process exits at once: interpreter shutdown costs a hot verb 2 ms of 25.
     """
     code = main()
     if "threading" not in sys.modules:
@@ -36,10 +36,10 @@ def start() -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run `lumen-tui` with these words; returns the exit code."""
+    """Run `lumen-tui` with these arguments and return the exit code."""
     words = sys.argv[1:] if argv is None else argv
     os.umask(0o077)
-    _stand_in()
+    _open_closed_streams()
     try:
         code = _carry_out(words)
         sys.stdout.flush()
@@ -52,16 +52,16 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        return _say_why(error)
+        return _report_os_error(error)
     except ModuleNotFoundError:
-        raise  # a fault of the program, which its traceback tells
-    except ImportError as error:  # a library that the system did not open
+        raise  # a fault of the program, for which the traceback is wanted
+    except ImportError as error:  # a library that the system could not open
         print(f"lumen-tui: {error}; the limit of open files may be too low (ulimit -n)", file=sys.stderr)
         return 1
 
 
-def _say_why(error: OSError) -> int:
-    """Say on stderr which file the system refused, and why; returns the exit code."""
+def _report_os_error(error: OSError) -> int:
+    """Report on stderr which file the system refused, and why; return the exit code."""
     if error.errno == errno.ENOSPC and not error.filename:  # what the store writes has its own sentence
         from lumen_tui.cli.main import close_stdout
 
@@ -75,10 +75,10 @@ def _say_why(error: OSError) -> int:
     return 1
 
 
-def _stand_in() -> None:
-    """A stream that was closed before is the null device: else the next file that is opened would take its number.
+def _open_closed_streams() -> None:
+    """Open closed standard streams on the null device: else the next opened file would take their numbers.
 
-    A character that a terminal has not is a question mark there: the rest of the result is as good.
+    A character that the terminal cannot encode is printed as a question mark.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -93,19 +93,19 @@ def _carry_out(words: list[str]) -> int:
 
     code = hot.run(words)
     if code is not None:
-        return light.told_masked(code)
+        return light.report_masked(code)
     verb = _verb(words)
     if verb == "run":
         return _run(words)
     if verb:
         from lumen_tui.cli.main import main as cli
 
-        return light.told_masked(cli(words))
+        return light.report_masked(cli(words))
     return _room_or_engine(words)
 
 
 def _verb(words: list[str]) -> str:
-    """The first word that is neither an option nor the value of `--state`."""
+    """Return the first word that is neither an option nor the value of one; the empty string without one."""
     skip = False
     for word in words:
         if skip:
@@ -151,7 +151,7 @@ def _room_or_engine(words: list[str]) -> int:
         way_out.prepare()
         _paint_early(words)
         code = _by_options(words)
-    except BaseException:  # such as a signal that comes before the room has taken the terminal over
+    except BaseException:  # such as a signal that comes before the room controls the terminal
         way_out.give_back(screen=True)
         raise
     way_out.give_back(screen=False)
@@ -185,22 +185,22 @@ def _engine(options: argparse.Namespace) -> int:
 
 
 def _room(options: argparse.Namespace) -> int:
-    if why := _no_terminal():
-        print(f"lumen-tui: {why}", file=sys.stderr)
+    if problem := _no_terminal():
+        print(f"lumen-tui: {problem}", file=sys.stderr)
         return 2
     if options.demo:
         return _demo(options)
     root = _state(options)
-    if why := _why_not(root):
-        return _refuse(why)
+    if problem := _room_problem(root):
+        return _refuse(problem)
     return _open(root, options)
 
 
-def _refuse(why: str) -> int:
+def _refuse(reason: str) -> int:
     from lumen_tui.tui.patches.way_out import way_out
 
-    way_out.give_back(screen=True)  # the first paint may be there
-    print(f"lumen-tui: {why}", file=sys.stderr)
+    way_out.give_back(screen=True)  # the first paint may be on the screen
+    print(f"lumen-tui: {reason}", file=sys.stderr)
     return 1
 
 
@@ -212,8 +212,8 @@ def _open(root: Path, options: argparse.Namespace) -> int:
     return run_room(root, operator=_operator(options), read_only=options.read_only, lean=options.lean)
 
 
-def _why_not(root: Path) -> str:
-    """Why there can be no room on this folder, or the empty string."""
+def _room_problem(root: Path) -> str:
+    """Return why there can be no room on this folder, or the empty string."""
     from lumen_tui.storage.files import StoreError
     from lumen_tui.tui.main import prepare
 
@@ -230,17 +230,17 @@ def _demo(options: argparse.Namespace) -> int:
     root = demo.make_folder()
     with Sitter(root) as sitter:
         try:
-            _filled_or_left(lambda: demo.fill(root))
+            _fill_interruptibly(lambda: demo.fill(root))
         except KeyboardInterrupt:
             return 130
         code = _open(root, options)
-    if code == 0 and (told := sitter.left_over()):  # after a signal nobody waits to be told
-        print(f"lumen-tui: {told}", file=sys.stderr)
+    if code == 0 and (remains := sitter.left_over()):  # after a signal nobody reads it
+        print(f"lumen-tui: {remains}", file=sys.stderr)
     return code
 
 
-def _filled_or_left(fill: Callable[[], None]) -> None:
-    """Fill; an INT leaves at once, where `asyncio.run` would wait for every thread that it began. KeyboardInterrupt."""
+def _fill_interruptibly(fill: Callable[[], None]) -> None:
+    """Fill the demo; raise KeyboardInterrupt at once on INT, where `asyncio.run` would wait for its threads."""
     import signal
 
     from lumen_tui.tui.patches.way_out import way_out
@@ -255,7 +255,7 @@ def _filled_or_left(fill: Callable[[], None]) -> None:
 
 
 def _no_terminal() -> str:
-    """Why no room can be drawn here, or the empty string."""
+    """Return why no room can be drawn here, or the empty string."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return NO_TERMINAL
     kind = os.environ.get("TERM", "")
@@ -263,11 +263,11 @@ def _no_terminal() -> str:
 
 
 def _paint_early(words: list[str]) -> None:
-    """Show the last screen at once where the room is going to open on a folder that is there."""
-    given = words[words.index("--state") + 1] if "--state" in words[:-1] else None
-    if not all(word in ("--state", given, "--read-only", "--lean") for word in words):
+    """Show the last screen at once where the room is going to open on an existing folder."""
+    state = words[words.index("--state") + 1] if "--state" in words[:-1] else None
+    if not all(word in ("--state", state, "--read-only", "--lean") for word in words):
         return
-    root = os.path.expanduser(given or os.environ.get("LUMEN_STATE") or "state")
+    root = os.path.expanduser(state or os.environ.get("LUMEN_STATE") or "state")
     if os.path.isdir(os.path.join(root, "memory")):
         from lumen_tui.tui import first_paint
 

@@ -1,4 +1,4 @@
-"""Journals in the shell: the lines that are there, then those that come; each as text or as JSON."""
+"""Printing of journals in the shell: the lines that are there, then new ones; each as text or as JSON."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lumen_tui.storage.journal import Follower
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _CHUNK = 1024 * 1024
 
 
 def read(line: bytes, kind: type[R]) -> R | None:
-    """One record; None of a line that cannot be decoded."""
+    """Decode one record; return None for a damaged line."""
     try:
         return msgspec.json.decode(line, type=kind)
     except UNDECODABLE:
@@ -33,7 +33,7 @@ def json_line(record: msgspec.Struct) -> None:
 
 
 def everything(follower: Follower) -> Iterator[bytes]:
-    """The lines that are there now; following goes on behind the last of them."""
+    """Yield the lines that are there now; following goes on after the last of them."""
     while data := follower.poll(_CHUNK)[1]:
         yield from data.splitlines()
 
@@ -50,4 +50,4 @@ def follow(
         sys.stdout.flush()
         if ended:
             return
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""From words to an exit code: the state folder, the command, and what its errors mean to a shell."""
+"""The command line with the full parser: from arguments to an exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DONE, FAILED, BAD_INPUT, NOT_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def main(argv: list[str]) -> int:
-    """Carry out one command. Nothing is raised for what a person can mend."""
+    """Carry out one command and return its exit code; errors that a person can fix are printed, not raised."""
     try:
         code = _run(argv)
         sys.stdout.flush()
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
 
 
 def close_stdout() -> None:
-    """The reader of the pipe has gone; the interpreter must not try again at its end."""
+    """Send stdout to the null device after its reader has gone, so that the interpreter does not flush it again."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)
     os.close(sink)
@@ -78,34 +78,34 @@ def _refuse(text: str, candidates: tuple[str, ...], code: int) -> int:
 
 
 def _take_common(argv: list[str]) -> tuple[dict[str, str], list[str]]:
-    """`--state`, `--operator` and `--verbatim`, which may stand before or after the verb, and the other words."""
+    """Return the common options (`--state`, `--operator`), found anywhere among the words, and the other words."""
     words: list[str] = []
-    found: dict[str, str] = {}
-    rest = iter(argv)
-    for word in rest:
+    options: dict[str, str] = {}
+    remaining = iter(argv)
+    for word in remaining:
         name, equals, value = word.partition("=")
         if word == "--":
-            words += [word, *rest]
+            words += [word, *remaining]
         elif word == VERBATIM:
-            _keep_verbatim()
+            _disable_masking()
         elif name not in ("--state", "--operator"):
             words.append(word)
-        elif text := (value if equals else next(rest, "")):
-            found[name] = text
+        elif text := (value if equals else next(remaining, "")):
+            options[name] = text
         else:
             raise Usage(f"{name} needs a value")
-    return found, words
+    return options, words
 
 
-def _keep_verbatim() -> None:
+def _disable_masking() -> None:
     if by_agent():
         raise Usage(f"{VERBATIM} is the operator's word: an agent's secrets are masked")
     PROCESS.verbatim = True
 
 
-def _root(named: str | None) -> Path:
-    if named:
-        return from_home(named).absolute()
+def _root(path: str | None) -> Path:
+    if path:
+        return from_home(path).absolute()
     return default_root(dict(os.environ), Path.cwd()).absolute()
 
 

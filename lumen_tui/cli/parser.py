@@ -31,7 +31,8 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "budget": ("budget", "kill", "unkill"),
     "knowledge": ("profile", "index"),
     "facts": ("fact",),
-    "evolve": ("evolve", "claude-md", "constitution"),
+    "evolve": ("evolve", "claude-md"),
+    "constitution": ("constitution",),
     "relay": ("relay",),
     "capsule": ("capsule",),
     "packets": ("packets",),
@@ -48,7 +49,7 @@ ELSEWHERE = ("run",)  # commands that do not come through here
 
 
 class Usage(Exception):
-    """Words that make no command."""
+    """Arguments that make no command, with the nearest right words."""
 
     def __init__(self, text: str, candidates: tuple[str, ...] = ()) -> None:
         super().__init__(text)
@@ -56,7 +57,7 @@ class Usage(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """As argparse has it, but wrong words are raised, with the nearest right ones."""
+    """An argument parser that raises `Usage` for wrong words instead of exiting."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -74,10 +75,10 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown options here, where this command's own are known."""
-        found, extra = super().parse_known_args(args, namespace)
+        parsed, extra = super().parse_known_args(args, namespace)
         if extra:
             self.error(f"unrecognized arguments: {' '.join(extra)}")
-        return found, extra
+        return parsed, extra
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -88,13 +89,13 @@ class Parser(argparse.ArgumentParser):
 
 
 class Group:
-    """Commands below one parser. `add` declares one: how it is called, what it does, an example."""
+    """The commands below one parser. `add` declares one: its name, what it does, an example."""
 
-    def __init__(self, parser: Parser, what: str) -> None:
-        self._parsers = parser.add_subparsers(metavar=what, dest=what.lower(), required=True, parser_class=Parser)
+    def __init__(self, parser: Parser, noun: str) -> None:
+        self._parsers = parser.add_subparsers(metavar=noun, dest=noun.lower(), required=True, parser_class=Parser)
 
     def add(self, name: str, run: Callable[..., int | None], text: str, example: str) -> Parser:
-        """A parser for `name`; its options are added by the caller."""
+        """Return a parser for the command `name`, to which the caller adds options."""
         parser: Parser = self._parsers.add_parser(
             name, help=text, description=text, epilog=f"example:\n  lumen-tui {example}"
         )
@@ -102,13 +103,13 @@ class Group:
         return parser
 
     def group(self, name: str, text: str) -> Group:
-        """Commands of two words."""
+        """Return a group for commands of two words that begin with `name`."""
         parser: Parser = self._parsers.add_parser(name, help=text, description=text)
         return Group(parser, "COMMAND")
 
 
 def build_parser(verb: str = "") -> Parser:
-    """Everything the command line understands, or only the part with this verb: the others cost time to load."""
+    """Return the parser of all commands, or of the module with this verb only: the others cost time to load."""
     parser = Parser(
         prog="lumen-tui",
         description="Drive a Lumen state folder from the shell.",

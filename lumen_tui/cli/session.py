@@ -1,4 +1,4 @@
-"""What every command gets: the state folder, who asks, and how the result is shown."""
+"""The context of a command: the state folder, the operator, and functions that print results."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ AGENT = "CLAUDECODE"  # set in what an agent's own program starts
 
 
 def by_agent() -> bool:
-    """Whether an agent's own program asks."""
+    """Return whether an agent's own program runs this command."""
     return bool(os.environ.get(AGENT))
 
 
 class Session:
-    """One command's view of one state folder."""
+    """One command's access to one state folder, on behalf of one operator."""
 
     def __init__(self, root: Path, operator: str) -> None:
-        self.root, self.operator = root, operator
+        self.root = root
+        self.operator = operator
         self.store = Store(root)
         self.layout = self.store.layout
 
@@ -49,8 +50,8 @@ class Session:
         """Seconds since 1970."""
         return time.time()
 
-    def picture(self) -> Snapshot:
-        """What the room would show now. By the machine's clocks: one that slept makes nothing late."""
+    def snapshot(self) -> Snapshot:
+        """Return what the room would show now, with ages by the machine's clocks, which allow for sleep."""
         from lumen_tui.queries.snapshot_reader import Reader
         from lumen_tui.storage.clock import SystemClock, clocks_of
 
@@ -60,68 +61,68 @@ class Session:
 
     @property
     def judge(self) -> str:
-        """Who decides: an agent's own program may speak for itself, and decides nothing in the operator's name."""
+        """The name for decisions: an agent's own program decides nothing in the operator's name."""
         return AGENT_PROGRAM if by_agent() else self.operator
 
     def must_exist(self) -> None:
-        """Refuse a folder that is not there or not to be trusted, with what to do."""
-        if why := self.layout.absent():
-            raise ActionError(why)
+        """Raise ActionError where there is no state folder and StoreError where it is not to be trusted."""
+        if problem := self.layout.absent():
+            raise ActionError(problem)
         if reason := layouts.distrust(self.root):
             raise StoreError(reason)
 
     def make_sure(self) -> None:
-        """The same, but a folder that is not there is made and that is told: a task shall need no preparation."""
+        """Create a missing state folder and report that, then check it as `must_exist` does."""
         if news := self.layout.create():
             talk(f"lumen-tui: {news}")
         self.must_exist()
 
     def perform(self, verb: str, *, by: str = "", **arguments: Any) -> Done:
-        """Carry out one verb as the operator."""
+        """Carry out one verb as the operator and return its outcome."""
         client = light.client(os.environ)
         return perform(self.store, verb, arguments, by=by or self.operator, now=self.now, client=client)
 
     @contextmanager
-    def word(self) -> Iterator[Caller]:
-        """What is done in the block is done on the operator's word, and undone as one."""
+    def as_one_action(self) -> Iterator[Caller]:
+        """Attribute what the block does to the operator, and let undo take it back as one action."""
         from lumen_tui.actions import acting
 
         with acting.acting_for(self.operator, light.client(os.environ), self.now):
             yield acting.caller()
 
-    def note(self, verb: str, said: str, final: str) -> None:
-        """Put into the journal of actions what no verb does, and why it cannot be undone."""
+    def note(self, verb: str, summary: str, final: str) -> None:
+        """Record an action that no verb carries out, and why it cannot be undone."""
         from lumen_tui.actions import edits
         from lumen_tui.store.audit import journal
 
-        with self.word():
-            action = edits.new_action(verb, (), summary=said, by=self.operator, now=self.now, final=final)
+        with self.as_one_action():
+            action = edits.new_action(verb, (), summary=summary, by=self.operator, now=self.now, final=final)
             journal.record(self.layout, action)
 
 
 def say(text: str) -> None:
-    """One line of result."""
+    """Print one line of the result."""
     print(safe(text))
 
 
 def talk(text: str) -> None:
-    """A line for people, beside the result."""
+    """Print a line for people on standard error, beside the result."""
     print(safe(text), file=sys.stderr)
 
 
 def document(value: Any) -> None:
-    """One JSON document; everything beyond ASCII is escaped, so nothing in it can act on a terminal."""
+    """Print one JSON document, escaped to ASCII, so that nothing in it can act on a terminal."""
     print(json.dumps(msgspec.to_builtins(value, enc_hook=plain.builtins), indent=1))
 
 
-def told(done: Done, *, as_json: bool) -> int:
-    """What an action did, as a sentence or as one JSON document; returns the exit code."""
+def print_outcome(done: Done, *, as_json: bool) -> int:
+    """Print what an action did, as a sentence or as one JSON document; return the exit code."""
     document(done) if as_json else say(done.summary)
     return 0
 
 
-def made(done: Done) -> int:
-    """The id of what an action made, and beside it what else happened; returns the exit code."""
+def print_id(done: Done) -> int:
+    """Print the id of what an action created, and on standard error what else happened; return the exit code."""
     if done.aside:
         talk(f"lumen-tui: {done.aside}")
     say(done.target)
@@ -129,7 +130,7 @@ def made(done: Done) -> int:
 
 
 def table(rows: Sequence[Iterable[str]]) -> None:
-    """Rows in columns as wide as their widest cell; the last column runs on."""
+    """Print rows in columns as wide as their widest cell; the last column is not cut."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     if not cells:
         return
@@ -139,7 +140,7 @@ def table(rows: Sequence[Iterable[str]]) -> None:
 
 
 def read_text(name: str) -> str:
-    """The text of a file that the operator names; `-` is standard input."""
+    """Return the text of a file that the operator names; `-` is standard input. Raise ActionError."""
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except OSError as error:

@@ -56,8 +56,11 @@ def take_lease(layout: Layout) -> Lease | None:
         return None
     me = process.myself()
     info = LeaseInfo(
-        epoch=read_lease(layout).epoch + 1, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id,
+        epoch=read_lease(layout).epoch + 1,
+        pid=me.pid,
+        start_ticks=me.start_ticks,
+        boot_id=me.boot_id,
         host=process.host(),
-    )  # fmt: skip
+    )
     locks.overwrite_locked(fd, msgspec.json.encode(info) + b"\n")
     return Lease(fd=fd, info=info)

@@ -62,8 +62,15 @@ def _by_watchfiles(folders: list[Path], stop: threading.Event, busy: Callable[[]
     from watchfiles import watch
 
     notices = watch(
-        *folders, watch_filter=None, recursive=False, stop_event=stop, step=10, debounce=50,
-        rust_timeout=int(BUSY * 1000), yield_on_timeout=True, raise_interrupt=False,
-    )  # fmt: skip
+        *folders,
+        watch_filter=None,
+        recursive=False,
+        stop_event=stop,
+        step=10,
+        debounce=50,
+        rust_timeout=int(BUSY * 1000),
+        yield_on_timeout=True,
+        raise_interrupt=False,
+    )
     for _ in notices:
         yield

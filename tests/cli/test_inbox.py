@@ -189,11 +189,11 @@ def test_a_long_count_agrees_with_counting_one_by_one(tmp_path, capsys, monkeypa
         for n in range(300)
     )
     store.receipts.append({"signal_id": "sig-0099", "reader": "ada", "read_at": "2026-11-21T10:00:00Z", "upto": True})
-    wish = inbox.Wish()
-    wish.reader, wish.count = "ada", True
-    assert inbox.show(str(store.root), wish, 0.0) == 160
+    options = inbox.InboxOptions()
+    options.reader, options.count = "ada", True
+    assert inbox.show(str(store.root), options, 0.0) == 160
     monkeypatch.setattr(inbox, "_FEW", 10)
-    assert inbox.show(str(store.root), wish, 0.0) == 160
+    assert inbox.show(str(store.root), options, 0.0) == 160
 
 
 def test_a_torn_line_never_blocks_a_cold_inbox(tmp_path):

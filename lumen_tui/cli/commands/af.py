@@ -21,7 +21,7 @@ _NONE = "none"
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("af", "Agent files (.af, of Letta): memory blocks, archive and messages, out and in.")
     export = group.add("export", run_export, "Write an agent file; no key and no setting is in it.", "af export ann.af")
     export.add_argument("file", metavar="FILE", help="where to; - prints it")
@@ -52,11 +52,17 @@ def run_import(session: Session, args: Namespace) -> int:
     from lumen_tui.model.agentfile import BadAgentFile, parse
 
     try:
-        found = parse(_read(args.file), args.agent)
+        agent = parse(_read(args.file), args.agent)
         plan = verbs.plan(
-            session.store, found, _clean(), by=session.operator, now=session.now, replace=args.replace,
-            raise_limits=args.raise_limits, origin=one_line(Path(args.file).name, 80),
-        )  # fmt: skip
+            session.store,
+            agent,
+            _clean(),
+            by=session.operator,
+            now=session.now,
+            replace=args.replace,
+            raise_limits=args.raise_limits,
+            origin=one_line(Path(args.file).name, 80),
+        )
     except BadAgentFile as error:
         raise ActionError(f"{args.file}: {error}", candidates=error.candidates) from error
     except ValueError as error:
@@ -76,9 +82,9 @@ def _read(name: str) -> bytes:
     path = Path(name).expanduser()
     try:
         if not path.is_file():
-            what = one_line(name, 120)
-            said = f"{what} is no plain file" if path.exists() else f"there is no file {what}"
-            raise ActionError(said, missing=not path.exists())
+            shown_name = one_line(name, 120)
+            reason = f"{shown_name} is no plain file" if path.exists() else f"there is no file {shown_name}"
+            raise ActionError(reason, missing=not path.exists())
         with path.open("rb") as file:
             return file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -89,7 +95,9 @@ def _report(plan: Plan, args: Namespace, summary: str, action_id: str) -> None:
     if args.json:
         document(_facts(plan, args, action_id))
         return
-    table([("block", one.name, one.outcome, f"{len(one.text):,} characters", one.reason) for one in plan.blocks])
+    table(
+        [("block", block.name, block.outcome, f"{len(block.text):,} characters", block.reason) for block in plan.blocks]
+    )
     if plan.all_passages:
         say(f"passages: {plan.new_passages:,} new of {plan.all_passages:,}")
     if plan.session:
@@ -106,16 +114,26 @@ def _report(plan: Plan, args: Namespace, summary: str, action_id: str) -> None:
 
 def _facts(plan: Plan, args: Namespace, action_id: str) -> dict[str, Any]:
     return {
-        "agent": plan.name, "shape": plan.shape, "dry_run": args.dry_run, "changed": bool(action_id),
+        "agent": plan.name,
+        "shape": plan.shape,
+        "dry_run": args.dry_run,
+        "changed": bool(action_id),
         "action_id": action_id,
         "blocks": [
-            {"name": one.name, "label": one.label, "chars": len(one.text), "outcome": one.outcome, "why": one.reason}
-            for one in plan.blocks
+            {
+                "name": block.name,
+                "label": block.label,
+                "chars": len(block.text),
+                "outcome": block.outcome,
+                "why": block.reason,
+            }
+            for block in plan.blocks
         ],
         "passages": {"all": plan.all_passages, "new": plan.new_passages},
         "messages": {"all": plan.messages, "session": plan.session, "new": plan.new_session},
-        "tools": list(plan.tools), "left_out": list(plan.left_out),
-    }  # fmt: skip
+        "tools": list(plan.tools),
+        "left_out": list(plan.left_out),
+    }
 
 
 def run_export(session: Session, args: Namespace) -> int:
@@ -124,14 +142,14 @@ def run_export(session: Session, args: Namespace) -> int:
 
     if args.file != "-" and os.path.lexists(args.file) and not args.force:
         raise ActionError(f"{args.file} is there already: name another file, or use --force")
-    name, said = _said(session, args.session)
+    name, messages = _said(session, args.session)
     agent = load_config(session.layout)[0].agent.name
-    whole = agent_files.document(session.layout, agent, said, _clean(), session.now)
+    whole = agent_files.document(session.layout, agent, messages, _clean(), session.now)
     if args.file == "-":
         document(whole)
         return 0
     size = agent_files.write_document(args.file, whole)
-    counts = {key: len(whole[key]) for key in ("blocks", "passages")} | {"messages": len(said)}
+    counts = {key: len(whole[key]) for key in ("blocks", "passages")} | {"messages": len(messages)}
     if args.json:
         document({"file": args.file, "bytes": size, "session": name, **counts})
         return 0
@@ -141,11 +159,11 @@ def run_export(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _said(session: Session, wanted: str) -> tuple[str, list[AfMessage]]:
+def _said(session: Session, session_id: str) -> tuple[str, list[AfMessage]]:
     """The transcript that is meant, and its messages."""
     from lumen_tui.store.memory import agent_files
 
-    name = "" if wanted == _NONE else wanted or agent_files.newest_session(session.layout)
+    name = "" if session_id == _NONE else session_id or agent_files.newest_session(session.layout)
     if not name:
         return "", []
     try:

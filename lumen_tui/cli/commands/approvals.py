@@ -25,7 +25,7 @@ _CALL = 300  # characters of a call on its line
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     yes = commands.add("approve", run_approve, "Allow calls that wait for a word.", "approve 7f2k 8c1m")
     yes.add_argument("ids", nargs="+", metavar="ID", help="the question, or the beginning of its id")
     yes.add_argument("--always", action="store_true", help="one id: save a rule, so that it is not asked again")
@@ -71,10 +71,10 @@ def run_deny(session: Session, args: Namespace) -> int:
 
 
 def _find(session: Session, text: str) -> Approval:
-    found = approvals.read(session.layout, verbs.resolve(session.layout, text))
-    if found is None:
+    request = approvals.read(session.layout, verbs.resolve(session.layout, text))
+    if request is None:
         raise ActionError(f"approvals/{text}.json cannot be read: look at the file")
-    return found
+    return request
 
 
 def state_of(session: Session, request: Approval) -> str:
@@ -89,8 +89,8 @@ def state_of(session: Session, request: Approval) -> str:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    found = [(request, state_of(session, request)) for request in approvals.every(session.layout, done=args.all)]
-    rows = [(request, state) for request, state in found if args.all or state == "waiting"]
+    requests = [(request, state_of(session, request)) for request in approvals.every(session.layout, done=args.all)]
+    rows = [(request, state) for request, state in requests if args.all or state == "waiting"]
     if args.json:
         document([_facts(session, request, state) for request, state in rows])
         return 0
@@ -103,8 +103,8 @@ def run_list(session: Session, args: Namespace) -> int:
 
 
 def _row(session: Session, request: Approval, state: str) -> tuple[str, ...]:
-    left = times.span(max(0.0, request.expires - session.now)) + " left" if state == "waiting" else state
-    return request.id, request.role, times.age(session.now - request.asked), left, _call(request)
+    status = times.span(max(0.0, request.expires - session.now)) + " left" if state == "waiting" else state
+    return request.id, request.role, times.age(session.now - request.asked), status, _call(request)
 
 
 def _call(request: Approval) -> str:
@@ -154,16 +154,24 @@ def run_show(session: Session, args: Namespace) -> int:
         document(_facts(session, request, state))
         return 0
     facts = {
-        "approval": request.id, "state": state, "who asks": f"{request.role}, task {request.task_id}",
-        "asked": request.asked_at, "until": request.expires_at, "why": request.why, "it says": request.said,
-        "risk": request.risk, "call": request.summary, "folder": request.folder,
-        "always": preview_rule(request) or no_rule(request), "hash": request.hash,
-    }  # fmt: skip
+        "approval": request.id,
+        "state": state,
+        "who asks": f"{request.role}, task {request.task_id}",
+        "asked": request.asked_at,
+        "until": request.expires_at,
+        "why": request.why,
+        "it says": request.said,
+        "risk": request.risk,
+        "call": request.summary,
+        "folder": request.folder,
+        "always": preview_rule(request) or no_rule(request),
+        "hash": request.hash,
+    }
     table([(name, value) for name, value in facts.items() if value])
     say("\n" + canonical(request.tool, request.arguments).decode())
     if request.diff:
         say("\n" + request.diff)
     if answer := approvals.decision(session.layout, request.id):
-        said = "allowed" if answer.allowed else "refused"
-        say(f"\n{said} by {answer.by} at {answer.at}" + (f": {answer.reason}" if answer.reason else ""))
+        verdict = "allowed" if answer.allowed else "refused"
+        say(f"\n{verdict} by {answer.by} at {answer.at}" + (f": {answer.reason}" if answer.reason else ""))
     return 0

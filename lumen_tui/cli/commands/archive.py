@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module; `archive ID` is another one."""
+    """Add the commands of this module; `archive ID` is another one."""
     insert = commands.add(
-        "archive-insert", run_insert, "`archive insert`: keep a note for good; prints its id.",
+        "archive-insert",
+        run_insert,
+        "`archive insert`: keep a note for good; prints its id.",
         'archive insert "Restart nginx after the certificate" --kind procedural --tag nginx',
-    )  # fmt: skip
+    )
     insert.add_argument("text", help="what to keep, its title first; - reads it from standard input")
     insert.add_argument("--kind", default="semantic", choices=KINDS, help=f"{', '.join(KINDS)} [semantic]")
     insert.add_argument("-t", "--tag", action="append", default=[], metavar="TAG", help="repeatable")
@@ -52,9 +54,18 @@ def declare(commands: Group) -> None:
 def run_insert(session: Session, args: Namespace) -> int:
     text = read_text("-") if args.text == "-" else args.text
     done = session.perform(
-        "archive.insert", text=text, tags=args.tag, importance=args.importance, kind=args.kind, source=args.source,
-        wu_id=args.wu, lane=args.lane, key=args.key, task_id=args.task, trust="agent" if by_agent() else "",
-    )  # fmt: skip
+        "archive.insert",
+        text=text,
+        tags=args.tag,
+        importance=args.importance,
+        kind=args.kind,
+        source=args.source,
+        wu_id=args.wu,
+        lane=args.lane,
+        key=args.key,
+        task_id=args.task,
+        trust="agent" if by_agent() else "",
+    )
     if args.json:
         document({"id": done.target, "action_id": done.action_id})
         return 0
@@ -67,37 +78,45 @@ def run_insert(session: Session, args: Namespace) -> int:
 def run_list(session: Session, args: Namespace) -> int:
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
-    found = [one for one in archive.passages(session.layout) if _wanted(one, args)]
-    found.sort(key=lambda one: times.epoch(one.created_at), reverse=True)
-    shown = found[: args.limit]
+    passages = [passage for passage in archive.passages(session.layout) if _wanted(passage, args)]
+    passages.sort(key=lambda passage: times.epoch(passage.created_at), reverse=True)
+    shown = passages[: args.limit]
     if args.json:
-        document([msgspec.to_builtins(one) for one in shown])
+        document([msgspec.to_builtins(passage) for passage in shown])
     else:
-        table([_row(one, session.now) for one in shown])
-        if len(found) > len(shown):
-            talk(f"… and {len(found) - len(shown):,} more: --limit shows them")
-    if not found:
+        table([_row(passage, session.now) for passage in shown])
+        if len(passages) > len(shown):
+            talk(f"… and {len(passages) - len(shown):,} more: --limit shows them")
+    if not passages:
         talk(_why_none(session, args))
-    return 0 if found else 3
+    return 0 if passages else 3
 
 
 def _why_none(session: Session, args: Namespace) -> str:
-    asked = [f"kind {args.kind}"] if args.kind else []
-    asked += [f"tag {args.tag}"] if args.tag else []
-    if asked and any(True for _ in archive.passages(session.layout)):
-        return f"no note of the archive has {' and '.join(asked)}; `lumen-tui archive list` names all"
+    filters = [f"kind {args.kind}"] if args.kind else []
+    filters += [f"tag {args.tag}"] if args.tag else []
+    if filters and any(True for _ in archive.passages(session.layout)):
+        return f"no note of the archive has {' and '.join(filters)}; `lumen-tui archive list` names all"
     return "nothing is in the archive; `lumen-tui archive insert TEXT` puts something there"
 
 
-def _wanted(one: Passage, args: Namespace) -> bool:
-    return (not args.kind or one.kind == args.kind) and (not args.tag or args.tag in one.tags)
+def _wanted(passage: Passage, args: Namespace) -> bool:
+    return (not args.kind or passage.kind == args.kind) and (not args.tag or args.tag in passage.tags)
 
 
-def _row(one: Passage, now: float) -> tuple[str, ...]:
-    age = times.age(now - times.epoch(one.created_at))
-    tags = " ".join(f"#{tag}" for tag in one.tags)
-    whose = f"{one.trust} ({one.task_id})" if one.task_id else one.trust
-    return one.id, one.kind, f"{one.importance:.2f}", age, whose, tags, one.content.partition("\n")[0][:160]
+def _row(passage: Passage, now: float) -> tuple[str, ...]:
+    age = times.age(now - times.epoch(passage.created_at))
+    tags = " ".join(f"#{tag}" for tag in passage.tags)
+    whose = f"{passage.trust} ({passage.task_id})" if passage.task_id else passage.trust
+    return (
+        passage.id,
+        passage.kind,
+        f"{passage.importance:.2f}",
+        age,
+        whose,
+        tags,
+        passage.content.partition("\n")[0][:160],
+    )
 
 
 def run_withdraw(session: Session, args: Namespace) -> int:

@@ -19,7 +19,7 @@ _ROW = "the name in its row of `attention list`; a unique beginning will do"
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("attention", "What needs a person: the same list as `!` in the room.")
     listing = group.add("list", run_list, "What needs a person, and what is put off.", "attention list")
     listing.add_argument("--json", action="store_true", help="one JSON document")
@@ -33,19 +33,19 @@ def declare(commands: Group) -> None:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    picture = session.picture()
+    snapshot = session.snapshot()
     if args.json:
-        document({"attention": picture.attention, "snoozed": picture.snoozed})
+        document({"attention": snapshot.attention, "snoozed": snapshot.snoozed})
         return 0
-    table([_row(one, session.now) for one in (*picture.attention, *picture.snoozed)])
-    if not picture.attention:
+    table([_row(row, session.now) for row in (*snapshot.attention, *snapshot.snoozed)])
+    if not snapshot.attention:
         talk("nothing needs you")
     return 0
 
 
-def _row(one: Attention, now: float) -> tuple[str, ...]:
-    age = times.age(now - one.since) if one.since else ""
-    return one.target, one.need.value, _until(one.until, now) if one.until else age, one.text
+def _row(row: Attention, now: float) -> tuple[str, ...]:
+    age = times.age(now - row.since) if row.since else ""
+    return row.target, row.need.value, _until(row.until, now) if row.until else age, row.text
 
 
 def _until(moment: str, now: float) -> str:
@@ -61,53 +61,53 @@ def run_snooze(session: Session, args: Namespace) -> int:
         seconds = times.parse_duration(args.span)
     except ValueError as error:
         raise ActionError(f"--for {args.span!r} is no time: write 30m, 2h or 1d") from error
-    picture = session.picture()
-    found = _named((*picture.attention, *picture.snoozed), args.targets)
-    spans = [_span(picture, one, seconds, session.now) for one in found]
-    if again := [one.target for one in found if one.until]:
-        session.perform("attention.back", targets=again, reason=args.reason)  # or the longer of both would hold
+    snapshot = session.snapshot()
+    rows = _named((*snapshot.attention, *snapshot.snoozed), args.targets)
+    spans = [_span(snapshot, row, seconds, session.now) for row in rows]
+    if snoozed := [row.target for row in rows if row.until]:
+        session.perform("attention.back", targets=snoozed, reason=args.reason)  # or the longer of both would hold
     for name, span in spans:
         say(session.perform("attention.snooze", targets=[name], seconds=span, reason=args.reason).summary)
     return 0
 
 
-def _span(picture: Snapshot, one: Attention, seconds: float, now: float) -> tuple[str, float]:
+def _span(snapshot: Snapshot, row: Attention, seconds: float, now: float) -> tuple[str, float]:
     """(name, seconds): a question comes back before it counts as no."""
-    most, why = for_an_hour(one, picture.approvals, now)
-    if why:
-        raise ActionError(f"{one.target}: {why}")
-    asks = any(request.id == one.target for request in picture.approvals)
-    return one.target, min(seconds, most) if asks else seconds
+    longest, refusal = for_an_hour(row, snapshot.approvals, now)
+    if refusal:
+        raise ActionError(f"{row.target}: {refusal}")
+    is_question = any(request.id == row.target for request in snapshot.approvals)
+    return row.target, min(seconds, longest) if is_question else seconds
 
 
 def run_aside(session: Session, args: Namespace) -> int:
-    found = _named(session.picture().attention, args.targets)
-    if stays := [one for one in found if not can_wait(one)]:
-        what = f"{stays[0].target}: what is about the {stays[0].need} goes away with its cause"
-        raise ActionError(f"{what}; `attention snooze` puts it off")
-    say(session.perform("attention.dismiss", targets=[one.target for one in found], reason=args.reason).summary)
+    rows = _named(session.snapshot().attention, args.targets)
+    if lasting := [row for row in rows if not can_wait(row)]:
+        reason = f"{lasting[0].target}: what is about the {lasting[0].need} goes away with its cause"
+        raise ActionError(f"{reason}; `attention snooze` puts it off")
+    say(session.perform("attention.dismiss", targets=[row.target for row in rows], reason=args.reason).summary)
     return 0
 
 
 def run_back(session: Session, args: Namespace) -> int:
-    found = _named(session.picture().snoozed, args.targets)
-    say(session.perform("attention.back", targets=[one.target for one in found], reason=args.reason).summary)
+    rows = _named(session.snapshot().snoozed, args.targets)
+    say(session.perform("attention.back", targets=[row.target for row in rows], reason=args.reason).summary)
     return 0
 
 
 def _named(rows: tuple[Attention, ...], texts: list[str]) -> list[Attention]:
-    return list({one.target: one for text in texts for one in _meant(rows, text)}.values())
+    return list({row.target: row for text in texts for row in _meant(rows, text)}.values())
 
 
 def _meant(rows: tuple[Attention, ...], text: str) -> list[Attention]:
     """The rows of one target: several where a file has several problems."""
-    found = [one for one in rows if one.target == text] or [
-        one for one in rows if text and (one.target.startswith(text) or one.target.partition("-")[2].startswith(text))
+    matches = [row for row in rows if row.target == text] or [
+        row for row in rows if text and (row.target.startswith(text) or row.target.partition("-")[2].startswith(text))
     ]
-    names = tuple(dict.fromkeys(one.target for one in found))
+    names = tuple(dict.fromkeys(row.target for row in matches))
     if not names:
         hint = "`attention list` names what needs you and what is put off"
         raise ActionError(f"there is nothing {text!r} to do this with: {hint}", missing=True)
     if len(names) > 1:
         raise ambiguous(text, names, "names")
-    return found
+    return matches

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("blocks", "Memory blocks: what the main agent always has before it.")
-    made = [
+    parsers = [
         group.add("list", run_list, "Every block, with its size, age and author.", "blocks list"),
-        _show(group), _new(group), *_writing(group), *_fields(group), *_history(group),
-    ]  # fmt: skip
-    for command in made:
+        _show(group),
+        _new(group),
+        *_writing(group),
+        *_fields(group),
+        *_history(group),
+    ]
+    for command in parsers:
         command.add_argument("--json", action="store_true", help="one JSON document")
 
 
@@ -89,12 +93,12 @@ def _history(group: Group) -> list[Parser]:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    found = _seen(session)
+    listed = _seen(session)
     if args.json:
-        document([described(block, session.now) for block in found])
+        document([described(block, session.now) for block in listed])
         return 0
-    table([_row(block, session.now) for block in found])
-    for block in found:
+    table([_row(block, session.now) for block in listed])
+    for block in listed:
         _tell(block)
     return 0
 
@@ -116,12 +120,13 @@ def _row(block: Block, now: float) -> tuple[str, ...]:
 
 def marks(block: Block) -> str:
     """What holds a writer up, and what is wrong."""
-    found = [
+    words = [
         f"locked by {block.fields.locked}" if block.fields.locked else "",
-        "read-only" if block.fields.read_only else "", f"{block.over:,} over" if block.over else "",
+        "read-only" if block.fields.read_only else "",
+        f"{block.over:,} over" if block.over else "",
         "unreadable" if block.problem else "",
-    ]  # fmt: skip
-    return ", ".join(word for word in found if word)
+    ]
+    return ", ".join(word for word in words if word)
 
 
 def _purpose(block: Block) -> str:
@@ -137,12 +142,25 @@ def _tell(block: Block) -> None:
 def described(block: Block, now: float) -> dict[str, Any]:
     """One block as JSON."""
     return {
-        "name": block.name, "text": block.text, "chars": block.chars, "limit": block.fields.limit, "over": block.over,
-        "description": _purpose(block), "read_only": block.fields.read_only, "locked_by": block.fields.locked,
-        "label": block.fields.label, "step": block.step, "at": block.at, "by": block.by, "how": block.how,
-        "trust": block.trust, "source": block.source, "note": block.note, "problem": block.problem,
+        "name": block.name,
+        "text": block.text,
+        "chars": block.chars,
+        "limit": block.fields.limit,
+        "over": block.over,
+        "description": _purpose(block),
+        "read_only": block.fields.read_only,
+        "locked_by": block.fields.locked,
+        "label": block.fields.label,
+        "step": block.step,
+        "at": block.at,
+        "by": block.by,
+        "how": block.how,
+        "trust": block.trust,
+        "source": block.source,
+        "note": block.note,
+        "problem": block.problem,
         "age_seconds": max(0.0, round(now - times.epoch(block.at), 3)) if block.at else None,
-    }  # fmt: skip
+    }
 
 
 def _name(args: Namespace) -> str:
@@ -150,23 +168,29 @@ def _name(args: Namespace) -> str:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    found = next((block for block in _seen(session) if block.name == args.name), None)
-    if found is None:
+    block = next((candidate for candidate in _seen(session) if candidate.name == args.name), None)
+    if block is None:
         raise ActionError(f"there is no block {_name(args)}: `blocks list` names them", missing=True)
     if args.json:
-        document(described(found, session.now))
+        document(described(block, session.now))
         return 0
-    _tell(found)
-    talk("  ".join(cell for cell in (*_row(found, session.now), f"step {found.step}" if found.step else "") if cell))
-    say(found.text) if found.text else talk("(empty)")
+    _tell(block)
+    talk("  ".join(cell for cell in (*_row(block, session.now), f"step {block.step}" if block.step else "") if cell))
+    say(block.text) if block.text else talk("(empty)")
     return 0
 
 
 def run_new(session: Session, args: Namespace) -> int:
     return _perform(
-        session, args, "block.new", text=_text(args), description=args.description, limit=args.limit,
-        read_only=args.read_only, agent=by_agent(),
-    )  # fmt: skip
+        session,
+        args,
+        "block.new",
+        text=_text(args),
+        description=args.description,
+        limit=args.limit,
+        read_only=args.read_only,
+        agent=by_agent(),
+    )
 
 
 def _text(args: Namespace) -> str:
@@ -223,9 +247,9 @@ def run_unlock(session: Session, args: Namespace) -> int:
     return _perform(session, args, "block.unlock")
 
 
-def _no_agent(what: str) -> None:
+def _no_agent(action: str) -> None:
     if by_agent():
-        raise ActionError(f"only a person {what}: ask the operator (${AGENT} is set here)")
+        raise ActionError(f"only a person {action}: ask the operator (${AGENT} is set here)")
 
 
 def run_restore(session: Session, args: Namespace) -> int:
@@ -239,8 +263,9 @@ def run_history(session: Session, args: Namespace) -> int:
     if not known:
         raise ActionError(f"{_name(args)} has no history: `blocks list` names the blocks", missing=True)
     if args.json:
-        document([{**_step(step), "diff": _diff(session, known, n) if args.diff else None}
-                  for n, step in enumerate(known)])  # fmt: skip
+        document(
+            [{**_step(step), "diff": _diff(session, known, n) if args.diff else None} for n, step in enumerate(known)]
+        )
         return 0
     if not args.diff:
         table([_step_row(step, session.now) for step in known])

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.cli.session import Session, document, say, table, talk, told
+from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.budget import Cap, own_words
 from lumen_tui.model.spendbook import Amount
@@ -22,11 +22,13 @@ _MOST = 10  # tasks that are listed for people
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     page = commands.add(
-        "budget", run_budget, "What today costs, against its caps; `budget raise` makes room for today.",
+        "budget",
+        run_budget,
+        "What today costs, against its caps; `budget raise` makes room for today.",
         "budget raise --usd 5",
-    )  # fmt: skip
+    )
     page.add_argument("raise_", nargs="?", default="", choices=("", "raise"), metavar="raise", help="raise today's cap")
     page.add_argument("--tokens", type=int, default=0, help="more tokens for today")
     page.add_argument("--usd", type=float, default=0.0, help="more dollars for today")
@@ -35,9 +37,11 @@ def declare(commands: Group) -> None:
     page.add_argument("-r", "--reason", default="", help="why")
     page.add_argument("--json", action="store_true", help="one JSON document")
     kill = commands.add(
-        "kill", run_kill, "End every worker at once; nothing starts until `unkill`. Needs no engine.",
+        "kill",
+        run_kill,
+        "End every worker at once; nothing starts until `unkill`. Needs no engine.",
         'kill --reason "it ran wild"',
-    )  # fmt: skip
+    )
     kill.add_argument("-r", "--reason", default="", help="why")
     commands.add("unkill", run_unkill, "Let the engine go on after a kill.", "unkill")
 
@@ -57,11 +61,11 @@ def run_budget(session: Session, args: Namespace) -> int:
         return _raise(session, args)
     if args.tokens or args.usd or args.minutes or args.role:
         raise ActionError("to make room for today write `budget raise`")
-    found = spend_report(session.layout, session.now)
+    report = spend_report(session.layout, session.now)
     if args.json:
-        document(found)
+        document(report)
     else:
-        _page(found, session.now)
+        _page(report, session.now)
     return 0
 
 
@@ -69,35 +73,35 @@ def _raise(session: Session, args: Namespace) -> int:
     done: Done = session.perform(
         "budget.raise", tokens=args.tokens, usd=args.usd, minutes=args.minutes, role=args.role, reason=args.reason
     )
-    return told(done, as_json=args.json)
+    return print_outcome(done, as_json=args.json)
 
 
-def _page(found: SpendReport, now: float) -> None:
-    for cap in found.caps:
+def _page(report: SpendReport, now: float) -> None:
+    for cap in report.caps:
         say(_cap(cap))
-    say(_forecast(found, now))
-    for text in (found.killed, found.full, found.warned, found.paused):
+    say(_forecast(report, now))
+    for text in (report.killed, report.full, report.warned, report.paused):
         if text:
             say(f"! {text}")
-    for grant in found.grants:
+    for grant in report.grants:
         say(f"raised today by {grant.by}: {_grant(grant)}")
-    _shares("by role", found.roles)
-    _shares("by model", found.models)
-    _shares("by task", found.tasks[:_MOST])
-    if len(found.tasks) > _MOST:
-        talk(f"and {len(found.tasks) - _MOST} more tasks: --json has them")
-    _calls("being made", found.held, now)
-    _calls("waiting for room", found.waiting, now)
-    _calls("cost unknown, counted in full", found.unknown, now)
-    most = max([hour.tokens for hour in found.hours] + [1])
-    say("last 24 hours  " + "".join(_BARS[min(7, 8 * hour.tokens // most)] for hour in found.hours))
+    _shares("by role", report.roles)
+    _shares("by model", report.models)
+    _shares("by task", report.tasks[:_MOST])
+    if len(report.tasks) > _MOST:
+        talk(f"and {len(report.tasks) - _MOST} more tasks: --json has them")
+    _calls("being made", report.held, now)
+    _calls("waiting for room", report.waiting, now)
+    _calls("cost unknown, counted in full", report.unknown, now)
+    most = max([hour.tokens for hour in report.hours] + [1])
+    say("last 24 hours  " + "".join(_BARS[min(7, 8 * hour.tokens // most)] for hour in report.hours))
 
 
 def _grant(grant: Grant) -> str:
     """Only what was added, and why: `40,000 tokens, $5.00 for role builder: a long night`."""
     role = f" for role {grant.role}" if grant.role else ""
-    why = f": {grant.reason}" if grant.reason else ""
-    return own_words(Budget(grant.tokens, grant.usd, grant.seconds)) + role + why
+    reason = f": {grant.reason}" if grant.reason else ""
+    return own_words(Budget(grant.tokens, grant.usd, grant.seconds)) + role + reason
 
 
 def _cap(cap: Cap) -> str:
@@ -108,12 +112,12 @@ def _cap(cap: Cap) -> str:
     return f"{cap.name}: {cap.words}{share}{aside}"
 
 
-def _forecast(found: SpendReport, now: float) -> str:
-    pace = f"pace: {_amount(found.hour)} in the last hour"
-    if found.caps[0].share >= 1:
+def _forecast(report: SpendReport, now: float) -> str:
+    pace = f"pace: {_amount(report.hour)} in the last hour"
+    if report.caps[0].share >= 1:
         return pace
-    if 0 < found.reached_at <= found.ends_at:
-        return f"{pace}; the cap is reached in {times.span(found.reached_at - now)} at that pace"
+    if 0 < report.reached_at <= report.ends_at:
+        return f"{pace}; the cap is reached in {times.span(report.reached_at - now)} at that pace"
     return f"{pace}; today's cap will not be reached at that pace"
 
 
@@ -127,9 +131,17 @@ def _shares(title: str, shares: tuple[Share, ...]) -> None:
         return
     say(title)
     table(
-        [(f"  {one.name}", f"{one.amount.tokens:,} tokens", f"${one.amount.usd:.4f}", _calls_made(one.amount.calls),
-          times.span(one.amount.seconds)) for one in shares]
-    )  # fmt: skip
+        [
+            (
+                f"  {row.name}",
+                f"{row.amount.tokens:,} tokens",
+                f"${row.amount.usd:.4f}",
+                _calls_made(row.amount.calls),
+                times.span(row.amount.seconds),
+            )
+            for row in shares
+        ]
+    )
 
 
 def _calls_made(count: int) -> str:
@@ -141,6 +153,14 @@ def _calls(title: str, calls: tuple[Held, ...], now: float) -> None:
         return
     say(title)
     table(
-        [(f"  {one.task}", one.role, one.model, f"up to {one.tokens:,} tokens, ${one.usd:.4f}",
-          f"since {times.age(now - one.since)}") for one in calls]
-    )  # fmt: skip
+        [
+            (
+                f"  {call.task}",
+                call.role,
+                call.model,
+                f"up to {call.tokens:,} tokens, ${call.usd:.4f}",
+                f"since {times.age(now - call.since)}",
+            )
+            for call in calls
+        ]
+    )

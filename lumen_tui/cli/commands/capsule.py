@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     text = "What the next loop would wake with, within its budget of tokens; what was cut is told."
     command = commands.add("capsule", run_capsule, text, "capsule --budget 800")
     command.add_argument("--budget", type=int, default=0, metavar="N", help="tokens at most, at four bytes each")
@@ -29,22 +29,25 @@ def run_capsule(session: Session, args: Namespace) -> int:
         raise ActionError(f"--budget needs at least {LEAST} tokens: the head and the report take that much")
     if args.loop and args.budget:
         raise ActionError("--budget is for the next loop: what an earlier one woke with is as it was")
-    made = _kept(session, args.loop) if args.loop else _next(session, args.budget)
+    capsule = _kept(session, args.loop) if args.loop else _next(session, args.budget)
     if args.json:
-        document(described(made))
+        document(described(capsule))
         return 0
-    say(shape.render(made).rstrip("\n"))
-    for line in (f"about {made.tokens:,} of {made.budget:,} tokens", *(f"cut: {one}" for one in shape.report(made))):
+    say(shape.render(capsule).rstrip("\n"))
+    for line in (
+        f"about {capsule.tokens:,} of {capsule.budget:,} tokens",
+        *(f"cut: {cut}" for cut in shape.report(capsule)),
+    ):
         talk(line)
     return 0
 
 
-def described(made: Capsule) -> dict[str, Any]:
+def described(capsule: Capsule) -> dict[str, Any]:
     """A capsule as JSON: the record, its text, and the report of what was cut."""
     import msgspec
 
-    record: dict[str, Any] = msgspec.to_builtins(made)
-    return {**record, "text": shape.render(made), "report": shape.report(made)}
+    record: dict[str, Any] = msgspec.to_builtins(capsule)
+    return {**record, "text": shape.render(capsule), "report": shape.report(capsule)}
 
 
 def _next(session: Session, budget: int) -> Capsule:
@@ -60,9 +63,9 @@ def _kept(session: Session, name: str) -> Capsule:
     from lumen_tui.store.memory import capsules
 
     loop = loop_named(name)
-    made = capsules.read(session.layout, loop)
-    if made is None:
-        kept = capsules.listed(session.layout)
-        there = f": there are those of loops {kept[0]} to {kept[-1]}" if kept else ": none was written yet"
-        raise ActionError(f"no capsule of loop {one_line(name, 40)} is kept{there}", missing=True)
-    return made
+    capsule = capsules.read(session.layout, loop)
+    if capsule is None:
+        loops = capsules.listed(session.layout)
+        hint = f": there are those of loops {loops[0]} to {loops[-1]}" if loops else ": none was written yet"
+        raise ActionError(f"no capsule of loop {one_line(name, 40)} is kept{hint}", missing=True)
+    return capsule

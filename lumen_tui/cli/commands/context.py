@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     block = commands.add(
         "context", run_context, "What an agent should know of a work unit before it begins.", "context --wu WU-042"
     )
@@ -38,9 +38,15 @@ def _common(parser: Parser, size: int) -> None:
 
 def run_context(session: Session, args: Namespace) -> int:
     block = context.context(
-        session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu, max_size=args.max_size,
-        lane=args.lane, max_recent_summaries=args.max_recent_summaries, max_project_nodes=args.max_project_nodes,
-    )  # fmt: skip
+        session.store,
+        by=args.by or session.operator,
+        now=session.now,
+        wu_id=args.wu,
+        max_size=args.max_size,
+        lane=args.lane,
+        max_recent_summaries=args.max_recent_summaries,
+        max_project_nodes=args.max_project_nodes,
+    )
     return _show(block, args)
 
 

@@ -12,7 +12,7 @@ from lumen_tui.actions import cleanup, summaries
 from lumen_tui.actions import decay as decay_actions
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.cli.session import Session, document, say, table, talk, told
+from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.store.memory.age_index import AgeIndex
@@ -27,7 +27,7 @@ _FEW_STEPS = 20  # per cent of the first step; smaller ones are worth showing
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     fade = commands.add(
         "decay", run_decay, "Archive what nobody has touched for long.", "decay --dry-run --at 2027-01-31"
     )
@@ -55,9 +55,11 @@ def declare(commands: Group) -> None:
 
 def _declare_signals(commands: Group) -> None:
     signals = commands.add(
-        "signal-cleanup", run_signals, "Move old signals to memory/archive.jsonl (also: signal cleanup).",
+        "signal-cleanup",
+        run_signals,
+        "Move old signals to memory/archive.jsonl (also: signal cleanup).",
         "signal-cleanup --dry-run",
-    )  # fmt: skip
+    )
     signals.add_argument("--ttl", default="7d", help="of what is read [7d]")
     signals.add_argument("--unread-ttl", default="30d", help="of what is unread and not about active work [30d]")
     signals.add_argument("--max-entries", type=int, default=500, metavar="N", help="read ones kept at most [500]")
@@ -112,13 +114,13 @@ def run_decay(session: Session, args: Namespace) -> int:
     at = _moment(args.at, now) if args.at else now
     rule = _rule(session, half_life, args.threshold)
     index = AgeIndex(session.layout).load()
-    found = decay_actions.due(index, rule, at)
+    leaving = decay_actions.due(index, rule, at)
     done = None
     if not args.dry_run:
-        given = {"half_life_days": half_life, "threshold": args.threshold, "force": args.force}
-        done = session.perform("decay.apply", **given)
+        arguments = {"half_life_days": half_life, "threshold": args.threshold, "force": args.force}
+        done = session.perform("decay.apply", **arguments)
     head = {"rule": rule, "at": times.iso(at), "protected": index.decay_view(rule, at).protected}
-    return _tell(_shown(index, found, rule), done, args, head)
+    return _tell(_shown(index, leaving, rule), done, args, head)
 
 
 def _rule(session: Session, half_life: float, threshold: float) -> DecayRule:
@@ -129,25 +131,30 @@ def _rule(session: Session, half_life: float, threshold: float) -> DecayRule:
 
 
 def _set_rule(session: Session, args: Namespace, half_life: float) -> int:
-    wanted = {"half_life_days": half_life, "threshold": args.threshold}
-    changes = {f"memory.decay.{name}": value for name, value in wanted.items() if value}
+    settings = {"half_life_days": half_life, "threshold": args.threshold}
+    changes = {f"memory.decay.{name}": value for name, value in settings.items() if value}
     if not changes:
         raise ActionError("decay set needs --half-life or --threshold")
-    return told(session.perform("setting.change", changes=changes), as_json=args.json)
+    return print_outcome(session.perform("setting.change", changes=changes), as_json=args.json)
 
 
-def _shown(index: AgeIndex, found: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, Any]]:
+def _shown(index: AgeIndex, leaving: list[ArchiveCandidate], rule: DecayRule | None) -> list[dict[str, Any]]:
     """What is listed of each leaving node."""
-    known = {one.node_id: one for one in found}
+    by_id = {node.node_id: node for node in leaving}
     rows = []
-    for row, node in index.records(index.untouched_since(float("inf"))):
-        if (one := known.get(row.node_id)) is None:
+    for row, record in index.records(index.untouched_since(float("inf"))):
+        if (node := by_id.get(row.node_id)) is None:
             continue
-        said = {"id": one.node_id, "type": node.get("type"), "wu_id": node.get("wu_id") or "", "reason": one.reason}
-        said |= {"last_touch": times.iso(one.touched), "title": str(node.get("content", "")).partition("\n")[0]}
-        if rule is not None and one.score >= 0:
-            said |= {"score": round(one.score, 6), "fades_at": times.iso(decay.fades_at(one.touched, rule))}
-        rows.append(said)
+        facts = {
+            "id": node.node_id,
+            "type": record.get("type"),
+            "wu_id": record.get("wu_id") or "",
+            "reason": node.reason,
+        }
+        facts |= {"last_touch": times.iso(node.touched), "title": str(record.get("content", "")).partition("\n")[0]}
+        if rule is not None and node.score >= 0:
+            facts |= {"score": round(node.score, 6), "fades_at": times.iso(decay.fades_at(node.touched, rule))}
+        rows.append(facts)
     return rows
 
 
@@ -157,7 +164,7 @@ def _tell(rows: list[dict[str, Any]], done: Done | None, args: Namespace, head: 
     if args.json:
         document({**head, "dry_run": done is None, "nodes": rows, **_done_facts(done)})
         return _NOTHING if nothing else 0
-    table([(one["id"], one["last_touch"][:10], one["reason"], one["title"]) for one in rows[:_MOST_SHOWN]])
+    table([(row["id"], row["last_touch"][:10], row["reason"], row["title"]) for row in rows[:_MOST_SHOWN]])
     if len(rows) > _MOST_SHOWN:
         talk(f"and {len(rows) - _MOST_SHOWN} more: --json has all of them")
     if done is None:
@@ -172,42 +179,51 @@ def _done_facts(done: Done | None) -> dict[str, Any]:
 
 
 def run_summarize(session: Session, args: Namespace) -> int:
-    wanted = summaries.plan(session.store, args.wu)
+    draft = summaries.plan(session.store, args.wu)
     if args.dry_run:
         if args.json:
-            document({"dry_run": True, **summaries.to_json(wanted)})
+            document({"dry_run": True, **summaries.to_json(draft)})
         else:
-            say(wanted.content)
+            say(draft.content)
         return 0
     done = session.perform("summary.make", wu_id=args.wu)
     if args.json:
-        document({"dry_run": False, "id": done.target, "summary": done.summary, "action_id": done.action_id,
-                  "draft": summaries.to_json(wanted)})  # fmt: skip
+        document(
+            {
+                "dry_run": False,
+                "id": done.target,
+                "summary": done.summary,
+                "action_id": done.action_id,
+                "draft": summaries.to_json(draft),
+            }
+        )
         return 0
     say(done.target)
     talk(done.summary)
-    if wanted.left_out:
-        talk(f"{wanted.left_out} sensitive node(s) were left out")
+    if draft.left_out:
+        talk(f"{draft.left_out} sensitive node(s) were left out")
     return 0
 
 
 def run_cleanup(session: Session, args: Namespace) -> int:
     try:
-        wanted = cleanup.cleanup_options(args.ttl, args.session_id)
+        options = cleanup.cleanup_options(args.ttl, args.session_id)
     except ValueError as error:
         raise ActionError(str(error)) from error
-    if wanted.session_id:
-        wanted = wanted._replace(session_id=cleanup.known_session(session.store, wanted.session_id))
+    if options.session_id:
+        options = options._replace(session_id=cleanup.known_session(session.store, options.session_id))
     index = AgeIndex(session.layout).load()
-    found = cleanup.due(session.store, index, wanted, session.now)
-    named = {one.node_id for one in found}
+    leaving = cleanup.due(session.store, index, options, session.now)
+    chosen = {node.node_id for node in leaving}
     rule = decay_actions.rule_of(session.store)
-    found += [one for one in decay_actions.due(index, rule, session.now) if args.decay and one.node_id not in named]
+    leaving += [
+        node for node in decay_actions.due(index, rule, session.now) if args.decay and node.node_id not in chosen
+    ]
     done = None
     if not args.dry_run:
-        given = {"ttl": args.ttl, "session_id": args.session_id, "decay": args.decay, "force": args.force}
-        done = session.perform("cleanup.nodes", **given)
-    return _tell(_shown(index, found, rule), done, args, {"retention": wanted.retention})
+        arguments = {"ttl": args.ttl, "session_id": args.session_id, "decay": args.decay, "force": args.force}
+        done = session.perform("cleanup.nodes", **arguments)
+    return _tell(_shown(index, leaving, rule), done, args, {"retention": options.retention})
 
 
 class Progress:
@@ -224,20 +240,20 @@ class Progress:
         print(f"\r{percent} %" if percent < 100 else "\r     \r", end="", file=sys.stderr, flush=True)
 
 
-def _looked(session: Session, given: dict[str, Any]) -> CleanupCounts:
+def _looked(session: Session, arguments: dict[str, Any]) -> CleanupCounts:
     try:
-        return cleanup.signal_plan(session.store, now=session.now, **given, watch=Progress())
+        return cleanup.signal_plan(session.store, now=session.now, **arguments, watch=Progress())
     except ValueError as error:
         raise ActionError(str(error)) from error
 
 
 def run_signals(session: Session, args: Namespace) -> int:
-    given = {"ttl": args.ttl, "unread_ttl": args.unread_ttl, "max_entries": args.max_entries}
+    arguments = {"ttl": args.ttl, "unread_ttl": args.unread_ttl, "max_entries": args.max_entries}
     done = None
     if args.dry_run:
-        counts = _looked(session, given)
+        counts = _looked(session, arguments)
     else:
-        done = session.perform("cleanup.signals", **given, force=args.force, watch=Progress())
+        done = session.perform("cleanup.signals", **arguments, force=args.force, watch=Progress())
         counts = done.counts if isinstance(done, cleanup.Cleaned) else CleanupCounts()
     facts = {**msgspec.to_builtins(counts), "removed": counts.removed}
     if args.json:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The command of this module."""
+    """Add the command of this module."""
     doctor = commands.add("doctor", run, "Look through the state folder for what is wrong.", "doctor --fix")
     doctor.add_argument("--fix", action="store_true", help="mend what can be mended, and say what was done")
     doctor.add_argument("--sandbox", action="store_true", help="test the sandbox now, and say which tier holds")
@@ -29,30 +29,32 @@ def declare(commands: Group) -> None:
 
 
 def run(session: Session, args: Namespace) -> int:
-    if why := session.layout.absent():
-        raise ActionError(why)
+    if reason := session.layout.absent():
+        raise ActionError(reason)
     report = examine(session.store, now=session.now, fix=args.fix)
-    tier, walls, tested = examined_sandbox(session, now=args.sandbox)
+    tier, sandbox, tested = examined_sandbox(session, now=args.sandbox)
     if args.json:
         facts = msgspec.to_builtins(report)
         tests = msgspec.to_builtins(tested)
-        left = len(report.left)
-        document({**facts, "healthy": not left, "problems_left": left, "sandbox": tier, "sandbox_tests": tests})
+        remaining = len(report.left)
+        document(
+            {**facts, "healthy": not remaining, "problems_left": remaining, "sandbox": tier, "sandbox_tests": tests}
+        )
         return 1 if report.left else 0
-    table([_row(one) for one in report.findings])
-    if walls:
-        say(walls)
+    table([_row(entry) for entry in report.findings])
+    if sandbox:
+        say(sandbox)
     if args.sandbox:
-        table([row for one in tested for row in _tries(one)])
+        table([row for entry in tested for row in _tries(entry)])
     say(_verdict(report, args.fix))
     return 1 if report.left else 0
 
 
 def _verdict(report: DoctorReport, fixed: bool) -> str:
-    left, can = len(report.left), sum(one.mendable for one in report.left)
-    parts = [f"{sum(bool(one.mended) for one in report.findings)} mended"] if fixed else []
-    parts.append(f"{left} problem{'' if left == 1 else 's'} left" if left else "healthy")
-    return ", ".join(parts) + (f"; `doctor --fix` mends {can}" if can and not fixed else "")
+    remaining, fixable = len(report.left), sum(finding.mendable for finding in report.left)
+    parts = [f"{sum(bool(finding.mended) for finding in report.findings)} mended"] if fixed else []
+    parts.append(f"{remaining} problem{'' if remaining == 1 else 's'} left" if remaining else "healthy")
+    return ", ".join(parts) + (f"; `doctor --fix` mends {fixable}" if fixable and not fixed else "")
 
 
 def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
@@ -62,14 +64,14 @@ def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[Ti
     return examined(session.layout, now=now)
 
 
-def _tries(one: TierTest) -> Iterator[tuple[str, ...]]:
+def _tries(test: TierTest) -> Iterator[tuple[str, ...]]:
     """A tier's test: the verdict, and each thing that was tried from inside."""
-    yield one.tier, "holds" if one.holds else "does not hold", one.reason
-    for name in one.tried:
-        yield "", "got through" if name in one.through else "held", name
+    yield test.tier, "holds" if test.holds else "does not hold", test.reason
+    for name in test.tried:
+        yield "", "got through" if name in test.through else "held", name
 
 
-def _row(one: Finding) -> tuple[str, ...]:
-    state = "mended" if one.mended else "note" if one.level == NOTE else "problem"
-    said = one.what + (f" — {one.mended}" if one.mended else f" ({one.hint})" if one.hint else "")
-    return state, one.check, one.where, said
+def _row(finding: Finding) -> tuple[str, ...]:
+    state = "mended" if finding.mended else "note" if finding.level == NOTE else "problem"
+    text = finding.what + (f" — {finding.mended}" if finding.mended else f" ({finding.hint})" if finding.hint else "")
+    return state, finding.check, finding.where, text

@@ -15,7 +15,7 @@ _SCOPES = "all (as without it), loop, role NAME, or worker ID"
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     pause = commands.add("pause", run_pause, "Start nothing new, or let workers rest.", "pause worker 7f2 --for 2h")
     _scope(pause)
     pause.add_argument("--for", dest="seconds", type=seconds_of, default=None, help="such as 2h [until resume]")

@@ -1,4 +1,4 @@
-"""`evolve`, `claude-md`, `constitution`: what is learnt from sessions, and what a person decides about it."""
+"""`evolve`, `claude-md`: what is learnt from sessions, and what a person decides about it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.cli.session import Session, document, say, table, talk, told
-from lumen_tui.model import evolution, ids, times
+from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
+from lumen_tui.model import evolution, ids
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, Status
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import Group, Parser
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
     from lumen_tui.engine.evolution.judging import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
@@ -25,31 +25,22 @@ if TYPE_CHECKING:
 
 
 _WATCH_SECONDS = 2.0
-_SHIPPED = "this one comes with the program: write your own to {}, then `constitution approve`"
 _LARGE = 4 * 1024 * 1024  # bytes from which progress is told
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     evolve = commands.add(
-        "evolve", run, "Learn from session files: the agent's own, or those named.",
+        "evolve",
+        run,
+        "Learn from session files: the agent's own, or those named.",
         "evolve --session ~/.claude/projects/site/1f0c.jsonl",
-    )  # fmt: skip
+    )
     evolve.add_argument("--session", nargs="+", default=[], metavar="FILE", help="these session files")
     evolve.add_argument("--all", action="store_true", help="the agent's own and all of Claude Code's")
     evolve.add_argument("--watch", action="store_true", help="go on with new ones until interrupted")
     evolve.add_argument("--dry-run", action="store_true", help="show what would be learnt, write nothing")
-    what = evolve.add_mutually_exclusive_group()
-    what.add_argument("--list", nargs="?", const="all", metavar="STATUS", choices=("all", *Status),
-                      help="what was learnt: all, accepted, proposed, rejected …")  # fmt: skip
-    what.add_argument("--show", metavar="ID", help="one observation with its sources")
-    what.add_argument("--accept", nargs="+", metavar="ID", help="take over proposals, or what a model turned away")
-    what.add_argument("--reject", nargs="+", metavar="ID", help="turn them down (with --reason)")
-    what.add_argument("--edit", metavar="ID", help="say it in other words (with --text)")
-    what.add_argument("--rejections", action="store_true", help="what was turned away, by whom and why")
-    what.add_argument("--versions", action="store_true", help="every version of evolved/")
-    what.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
-    what.add_argument("--restore", type=int, metavar="N", help="put evolved/ back to a version, byte for byte")
+    _declare_choices(evolve)
     evolve.add_argument("-r", "--reason", default="", help="why it is turned down")
     evolve.add_argument("--text", default="", help="the new words")
     evolve.add_argument("--json", action="store_true", help="one JSON document")
@@ -58,15 +49,27 @@ def declare(commands: Group) -> None:
     )
     claude.add_argument("--print", action="store_true", help="show it and write nothing")
     claude.add_argument("--json", action="store_true", help="one JSON document")
-    group = commands.group("constitution", "The principles that evolution cannot change.")
-    for name, run_it, text in (
-        ("show", run_show, "The constitution in force."),
-        ("diff", run_diff, "What was changed since it was approved; exit code 1 where something was."),
-        ("approve", run_approve, "Approve evolved/constitution.md as it stands."),
-    ):
-        group.add(name, run_it, text, f"constitution {name}").add_argument(
-            "--json", action="store_true", help="one JSON document"
-        )
+
+
+def _declare_choices(evolve: Parser) -> None:
+    """Add the options that read or change what was learnt instead of learning."""
+    choice = evolve.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--list",
+        nargs="?",
+        const="all",
+        metavar="STATUS",
+        choices=("all", *Status),
+        help="what was learnt: all, accepted, proposed, rejected …",
+    )
+    choice.add_argument("--show", metavar="ID", help="one observation with its sources")
+    choice.add_argument("--accept", nargs="+", metavar="ID", help="take over proposals, or what a model turned away")
+    choice.add_argument("--reject", nargs="+", metavar="ID", help="turn them down (with --reason)")
+    choice.add_argument("--edit", metavar="ID", help="say it in other words (with --text)")
+    choice.add_argument("--rejections", action="store_true", help="what was turned away, by whom and why")
+    choice.add_argument("--versions", action="store_true", help="every version of evolved/")
+    choice.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what stands now]")
+    choice.add_argument("--restore", type=int, metavar="N", help="put evolved/ back to a version, byte for byte")
 
 
 _NOTHING_NEW = "nothing was learnt that could be put back: `evolve --rejections` shows what was turned away"
@@ -94,7 +97,7 @@ def run(session: Session, args: Namespace) -> int:
     while True:
         linked = ""
         paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.known_as(path)]
-        with session.word() as word:
+        with session.as_one_action() as word:
             done = evolve.evolve(session.layout, evolving, paths, now=session.now)
             if not args.dry_run:
                 evolve.write(session.layout, done, config, now=session.now, by=session.operator)
@@ -140,16 +143,22 @@ def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path]
     if config.extractor != modelread.MODEL:
         return ""
     done = modelread.read(
-        session.store, paths, session.now, is_own=lambda path: evolve.is_own(session.layout, path), over=bool,
+        session.store,
+        paths,
+        session.now,
+        is_own=lambda path: evolve.is_own(session.layout, path),
+        over=bool,
         judge=judge,
-    )  # fmt: skip
+    )
     return f"{done.summary}\n" if done.summary else ""
 
 
 def _has_news(done: EvolutionOutcome, before: set[str]) -> bool:
     """Whether a pass of --watch is worth telling; what cannot be read is told once, and dropped from the report."""
-    done.reports = [one for one in done.reports if not one.problem or f"{one.file} {one.problem}" not in before]
-    before.update(f"{one.file} {one.problem}" for one in done.reports if one.problem)
+    done.reports = [
+        report for report in done.reports if not report.problem or f"{report.file} {report.problem}" not in before
+    ]
+    before.update(f"{report.file} {report.problem}" for report in done.reports if report.problem)
     return bool(done.reports)
 
 
@@ -162,10 +171,10 @@ def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterab
     from lumen_tui.store.sessions.transcript_lines import foreign_sessions, own_sessions
 
     if args.session:
-        named = [from_home(name) for name in args.session]
-        if missing := [path for path in named if not path.is_file()]:
+        paths = [from_home(name) for name in args.session]
+        if missing := [path for path in paths if not path.is_file()]:
             raise ActionError(f"there is no session file {missing[0]}", missing=True)
-        return named
+        return paths
     own = own_sessions(session.layout)
     return [*own, *foreign_sessions(config)] if args.all or args.watch else own
 
@@ -182,22 +191,27 @@ def _report(done: EvolutionOutcome, judging: CandidateGate, args: Namespace, jud
     from lumen_tui.store.evolution import evolved
 
     if args.json:
-        seen = {one.id: evolved.facts(one) for one in judging.seen}
-        document({
-            "summary": done.summary, "reports": done.reports, "observations": list(seen.values()),
-            "rejections": judging.turned_away,
-            "version": done.written.version if done.written else None, "judge": judged,
-        })  # fmt: skip
+        facts = {observation.id: evolved.facts(observation) for observation in judging.seen}
+        document(
+            {
+                "summary": done.summary,
+                "reports": done.reports,
+                "observations": list(facts.values()),
+                "rejections": judging.turned_away,
+                "version": done.written.version if done.written else None,
+                "judge": judged,
+            }
+        )
         return
-    for one in {one.id: one for one in judging.seen}.values():
-        where = f"{one.sources[0].session[:8]}:{one.sources[0].line}"
-        say(f"{one.status:<9} {one.kind:<10} {one.text}  [{where}, {one.trust}]")
+    for observation in {observation.id: observation for observation in judging.seen}.values():
+        where = f"{observation.sources[0].session[:8]}:{observation.sources[0].line}"
+        say(f"{observation.status:<9} {observation.kind:<10} {observation.text}  [{where}, {observation.trust}]")
     for report in done.reports:
         if report.problem:
             talk(f"{report.file}: {report.problem}")
-        for why, skipped in report.skipped.items():
+        for reason, skipped in report.skipped.items():
             lines = "1 line" if skipped.count == 1 else f"{skipped.count} lines"
-            talk(f"{report.file}: {lines} passed over, {why} (first: line {skipped.first})")
+            talk(f"{report.file}: {lines} passed over, {reason} (first: line {skipped.first})")
         if report.unsure:
             talk(f"{report.file}: of unknown version {report.unsure}: nothing in it counts as a person's words")
     dry = f" (dry run: nothing was written{'; ' * bool(judged)}{judged})"
@@ -212,8 +226,8 @@ def _tell_refusals(done: EvolutionOutcome) -> None:
         return
     for target, reasons in done.written.refused.items():
         talk(f"{target} was left as it is: {'; '.join(reasons)}")
-    for one in done.written.put_off:
-        talk(f"{one.id} waits: {'; '.join(one.reasons)}")
+    for deferred in done.written.put_off:
+        talk(f"{deferred.id} waits: {'; '.join(deferred.reasons)}")
 
 
 def run_claude_md(session: Session, args: Namespace) -> int:
@@ -221,18 +235,26 @@ def run_claude_md(session: Session, args: Namespace) -> int:
 
     config = _config(session)
     if args.print:
-        made, changed = claude_md.assembled(session.layout, config, session.now), False
+        assembled, changed = claude_md.assembled(session.layout, config, session.now), False
     else:
-        made, changed = claude_md.write(session.layout, config, session.now)
+        assembled, changed = claude_md.write(session.layout, config, session.now)
     place = claude_md.place_of(session.layout, config)
     if args.json:
-        document({"file": str(place), "written": changed, "size": made.size, "budget": made.budget, "cuts": made.cuts})
+        document(
+            {
+                "file": str(place),
+                "written": changed,
+                "size": assembled.size,
+                "budget": assembled.budget,
+                "cuts": assembled.cuts,
+            }
+        )
         return 0
     if args.print:
-        say(made.text.rstrip())
+        say(assembled.text.rstrip())
     else:
-        say(f"{place}: {made.size:,} of {made.budget:,} bytes, {'written' if changed else 'up to date'}")
-    for cut in made.cuts:
+        say(f"{place}: {assembled.size:,} of {assembled.budget:,} bytes, {'written' if changed else 'up to date'}")
+    for cut in assembled.cuts:
         talk(f"left out of {cut.part}: {_cut(cut)}")
     return 0
 
@@ -244,41 +266,11 @@ def _cut(cut: Cut) -> str:
     return f"{lines}, {cut.bytes:,} bytes: {whose}; [evolution] claude_md_kb makes more room"
 
 
-def run_show(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution.constitution import read_standing
-
-    found = read_standing(session.layout)
-    if args.json:
-        document({"text": found.approved, "by": found.by, "at": found.at, "problem": found.why})
-        return 0
-    say(found.approved.rstrip())
-    when = f" {times.ago(session.now - times.epoch(found.at))}" if found.at else ""
-    talk(found.why or (f"approved by {found.by}{when}" if found.at else _SHIPPED.format(session.layout.constitution)))
-    return 0
-
-
-def run_diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution.constitution import read_standing
-
-    found = read_standing(session.layout)
-    if args.json:
-        document({"diff": found.diff, "problem": found.why})
-    elif found.diff:
-        say(found.diff)
-    else:
-        talk(found.why or "nothing was changed")
-    return 1 if found.why else 0
-
-
-def run_approve(session: Session, args: Namespace) -> int:
-    return told(session.perform("constitution.approve"), as_json=args.json)
-
-
 def _review(session: Session, args: Namespace) -> int | None:
     """Carry out what the options ask for; None where sessions are to be read."""
     done = _change(session, args)
     if done is not None:
-        return told(done, as_json=args.json)
+        return print_outcome(done, as_json=args.json)
     if args.list:
         return _list(session, args)
     if args.show:
@@ -305,12 +297,28 @@ def _change(session: Session, args: Namespace) -> Done | None:
 def _list(session: Session, args: Namespace) -> int:
     from lumen_tui.store.evolution import evolved
 
-    found = [one for one in evolved.observations(session.layout).values() if args.list in ("all", one.status)]
+    listed = [
+        observation
+        for observation in evolved.observations(session.layout).values()
+        if args.list in ("all", observation.status)
+    ]
     if args.json:
-        document([evolved.facts(one) for one in found])
+        document([evolved.facts(observation) for observation in listed])
         return 0
-    table([(one.id, one.status, one.kind, one.trust, f"{one.count}×", one.text) for one in found])
-    if not found:
+    table(
+        [
+            (
+                observation.id,
+                observation.status,
+                observation.kind,
+                observation.trust,
+                f"{observation.count}×",
+                observation.text,
+            )
+            for observation in listed
+        ]
+    )
+    if not listed:
         talk("nothing was learnt yet" if args.list == "all" else f"nothing is {args.list}")
     return 0
 
@@ -318,30 +326,40 @@ def _list(session: Session, args: Namespace) -> int:
 def _observation(session: Session, name: str) -> Observation:
     from lumen_tui.store.evolution import evolved
 
-    found = [one for one in evolved.observations(session.layout).values() if one.id.startswith((name, f"evo-{name}"))]
-    if not found:
+    matches = [
+        observation
+        for observation in evolved.observations(session.layout).values()
+        if observation.id.startswith((name, f"evo-{name}"))
+    ]
+    if not matches:
         ids.check_name(name, "observation id")
-    if len(found) != 1:
-        text = f"several observations begin with {name!r}" if found else f"there is no observation {name!r}"
-        raise ActionError(text, candidates=tuple(one.id for one in found[:5]), missing=not found)
-    return evolved.clean(found[0])
+    if len(matches) != 1:
+        text = f"several observations begin with {name!r}" if matches else f"there is no observation {name!r}"
+        raise ActionError(text, candidates=tuple(observation.id for observation in matches[:5]), missing=not matches)
+    return evolved.clean(matches[0])
 
 
 def _show(session: Session, args: Namespace) -> int:
-    one = _observation(session, args.show)
+    observation = _observation(session, args.show)
     if args.json:
-        document(one)
+        document(observation)
         return 0
-    say(one.text)
+    say(observation.text)
     rows = [
-        ("id", one.id), ("status", one.status), *evolution.why_rows(one), ("kind", one.kind),
-        ("judged by", one.by or "rules"), ("file", f"evolved/{one.target}"), ("trust", one.trust),
-        ("confidence", f"{one.confidence:.2f}"),
-        ("seen", f"{one.count}×"), ("quote", f"“{one.quote}”"),
-    ]  # fmt: skip
-    rows += [("source", f"session {source.session}, line {source.line} {source.at}") for source in one.sources]
-    if one.contradicts:
-        rows.append(("contradicts", one.contradicts))
+        ("id", observation.id),
+        ("status", observation.status),
+        *evolution.why_rows(observation),
+        ("kind", observation.kind),
+        ("judged by", observation.by or "rules"),
+        ("file", f"evolved/{observation.target}"),
+        ("trust", observation.trust),
+        ("confidence", f"{observation.confidence:.2f}"),
+        ("seen", f"{observation.count}×"),
+        ("quote", f"“{observation.quote}”"),
+    ]
+    rows += [("source", f"session {source.session}, line {source.line} {source.at}") for source in observation.sources]
+    if observation.contradicts:
+        rows.append(("contradicts", observation.contradicts))
     table(rows)
     return 0
 
@@ -349,17 +367,26 @@ def _show(session: Session, args: Namespace) -> int:
 def _rejections(session: Session, args: Namespace) -> int:
     from lumen_tui.store.evolution import evolved
 
-    found = evolved.rejections(session.layout)
+    rejected = evolved.rejections(session.layout)
     if args.json:
-        document([{**evolved.rejection_facts(one), "by": one.whose} for one in found])
+        document([{**evolved.rejection_facts(rejection), "by": rejection.whose} for rejection in rejected])
         return 0
-    table([
-        (one.at[:10], f"{one.session[:8]}:{one.line}", one.whose, one.id or "-", "; ".join(one.reasons), one.text)
-        for one in found
-    ])  # fmt: skip
-    if not found:
+    table(
+        [
+            (
+                rejection.at[:10],
+                f"{rejection.session[:8]}:{rejection.line}",
+                rejection.whose,
+                rejection.id or "-",
+                "; ".join(rejection.reasons),
+                rejection.text,
+            )
+            for rejection in rejected
+        ]
+    )
+    if not rejected:
         talk("nothing was turned away")
-    elif any(one.id for one in found):
+    elif any(rejection.id for rejection in rejected):
         talk("`evolve --accept ID` takes over what a model turned away")
     return 0
 
@@ -367,14 +394,22 @@ def _rejections(session: Session, args: Namespace) -> int:
 def _versions(session: Session, args: Namespace) -> int:
     from lumen_tui.store.evolution import versions
 
-    found = versions.listed(session.layout)
+    listed = versions.listed(session.layout)
     if args.json:
-        document(found)
+        document(listed)
         return 0
-    rows = [(str(one.version), one.at[:19].replace("T", " "), one.by, f"{one.metrics.entries} entries", one.why)
-            for one in found]  # fmt: skip
+    rows = [
+        (
+            str(version.version),
+            version.at[:19].replace("T", " "),
+            version.by,
+            f"{version.metrics.entries} entries",
+            version.why,
+        )
+        for version in listed
+    ]
     table(rows)
-    if not found:
+    if not listed:
         talk("there is no version yet")
     return 0
 

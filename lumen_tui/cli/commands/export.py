@@ -21,7 +21,7 @@ _NOTHING = 3
 
 
 def declare(commands: Group) -> None:
-    """The command of this module."""
+    """Add the command of this module."""
     export = commands.add("export", run, "Memory nodes as one document.", "export --wu WU-042 -f markdown")
     export.add_argument("--wu", default="", help="of this work unit")
     export.add_argument(
@@ -58,10 +58,15 @@ def _markdown(nodes: Iterable[Raw]) -> None:
         title = one_line(edits.title_of(node), 120)
         tags = " ".join(f"#{one_line(tag, 60)}" for tag in node.get("tags") or () if isinstance(tag, str))
         facts = [
-            str(node["id"]), str(node.get("type", "")), meta(node, "priority"), edits.status_of(node),
-            str(node.get("wu_id") or ""), str(node.get("created_at", "")), str(node.get("created_by") or ""),
-        ]  # fmt: skip
+            str(node["id"]),
+            str(node.get("type", "")),
+            meta(node, "priority"),
+            edits.status_of(node),
+            str(node.get("wu_id") or ""),
+            str(node.get("created_at", "")),
+            str(node.get("created_by") or ""),
+        ]
         say(f"## {title}\n\n{' · '.join(one_line(fact, 80) for fact in facts if fact)}{'  ' + tags if tags else ''}\n")
-        rest = safe(str(node.get("content", ""))).partition("\n")[2].strip()
-        if rest:
-            say(rest + "\n")
+        body = safe(str(node.get("content", ""))).partition("\n")[2].strip()
+        if body:
+            say(body + "\n")

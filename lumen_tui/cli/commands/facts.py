@@ -8,30 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from lumen_tui.actions import facts as verbs
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.session import Session, document, made, table, talk, told
+from lumen_tui.cli.session import Session, document, print_id, print_outcome, table, talk
 from lumen_tui.model import freshness, times
 from lumen_tui.model.facts import KINDS, SPANS, absolute, probe_words
 from lumen_tui.model.freshness import FactState
 from lumen_tui.store.memory.facts import states
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import Group
+    from lumen_tui.cli.parser import Group, Parser
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("fact", "What the agent believes of the live system, and when that was last confirmed.")
-    add = group.add("add", run_add, "Note a fact.", 'fact add "The API runs on port 8080" --probe "port 8080"')
-    add.add_argument("claim")
-    add.add_argument("-c", "--class", dest="span_class", default="steady", choices=tuple(SPANS),
-                     help="how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]")  # fmt: skip
-    add.add_argument("-p", "--probe", action="append", default=[], metavar="PROBE",
-                     help=f"KIND TARGET [AT] [~ REGEX] [= EXPECTED], of {', '.join(KINDS)}; repeatable")  # fmt: skip
-    add.add_argument("-s", "--source", default="", help="where it comes from")
-    add.add_argument("--from", dest="source_id", default="", metavar="ID", help="the node in which it was found")
-    add.add_argument("--wu", default="", help="the work unit that it belongs to")
-    add.add_argument("--key", default="", help="the same key makes the same fact, however often it is asked for")
-    add.add_argument("--no-suggest", action="store_true", help="without --probe: take no probe from the claim itself")
+    add = _declare_add(group)
     listing = group.add("list", run_list, "The facts, the stalest first.", "fact list --stale")
     listing.add_argument("--stale", action="store_true", help="only what is not fresh")
     listing.add_argument("--all", action="store_true", help="superseded and retired ones too")
@@ -58,27 +48,61 @@ def declare(commands: Group) -> None:
         command.add_argument("--json", action="store_true", help="one JSON document")
 
 
+def _declare_add(group: Group) -> Parser:
+    add = group.add("add", run_add, "Note a fact.", 'fact add "The API runs on port 8080" --probe "port 8080"')
+    add.add_argument("claim")
+    add.add_argument(
+        "-c",
+        "--class",
+        dest="span_class",
+        default="steady",
+        choices=tuple(SPANS),
+        help="how long a confirmation holds: quick 3, steady 30, lasting 180 days [steady]",
+    )
+    add.add_argument(
+        "-p",
+        "--probe",
+        action="append",
+        default=[],
+        metavar="PROBE",
+        help=f"KIND TARGET [AT] [~ REGEX] [= EXPECTED], of {', '.join(KINDS)}; repeatable",
+    )
+    add.add_argument("-s", "--source", default="", help="where it comes from")
+    add.add_argument("--from", dest="source_id", default="", metavar="ID", help="the node in which it was found")
+    add.add_argument("--wu", default="", help="the work unit that it belongs to")
+    add.add_argument("--key", default="", help="the same key makes the same fact, however often it is asked for")
+    add.add_argument("--no-suggest", action="store_true", help="without --probe: take no probe from the claim itself")
+    return add
+
+
 def run_add(session: Session, args: Namespace) -> int:
     probes = [_whole(text) for text in args.probe]
     if not probes and not args.no_suggest:
         probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
     done = session.perform(
-        "fact.add", by=session.judge, claim=args.claim, span_class=args.span_class, source=args.source, probes=probes,
-        wu_id=args.wu, source_id=args.source_id, key=args.key,
-    )  # fmt: skip
+        "fact.add",
+        by=session.judge,
+        claim=args.claim,
+        span_class=args.span_class,
+        source=args.source,
+        probes=probes,
+        wu_id=args.wu,
+        source_id=args.source_id,
+        key=args.key,
+    )
     new = bool(args.probe and done.action_id)  # a probe that was suggested held a moment ago
     doubts = verbs.doubtful(session.store, done.target, now=session.now) if new else ()
     if args.json:
         document({"id": done.target, "action_id": done.action_id, "probes": probes})
         return 0
-    made(done)
+    print_id(done)
     if not done.action_id:
         return 0
     for text in probes:
         talk(f"probe: {text}")
     for probe, reading in doubts:
-        said = "it does not hold now" if reading.outcome == "drifted" else "it told nothing"
-        talk(f"{said}: {probe_words(probe)}: {reading.evidence}")
+        verdict = "it does not hold now" if reading.outcome == "drifted" else "it told nothing"
+        talk(f"{verdict}: {probe_words(probe)}: {reading.evidence}")
     if not probes:
         talk("without a probe only a person confirms it: `fact probe ID PROBE` adds one")
     return 0
@@ -93,15 +117,15 @@ def _whole(probe: str) -> str:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    found = [state for state in states(session.layout) if _wanted(state, session.now, args)]
-    found.sort(key=lambda state: (not state.drifted, state.confirmed))
+    listed = [state for state in states(session.layout) if _wanted(state, session.now, args)]
+    listed.sort(key=lambda state: (not state.drifted, state.confirmed))
     if args.json:
-        document([described(state, session.now) for state in found])
+        document([described(state, session.now) for state in listed])
     else:
-        table([_row(state, session.now) for state in found])
-    if not found:
+        table([_row(state, session.now) for state in listed])
+    if not listed:
         talk("nothing to list")
-    return 0 if found else 3
+    return 0 if listed else 3
 
 
 def _wanted(state: FactState, now: float, args: Namespace) -> bool:
@@ -113,13 +137,27 @@ def described(state: FactState, now: float) -> dict[str, Any]:
     """One fact as JSON: both clocks, the phase, the evidence."""
     fact = state.fact
     return {
-        "id": fact.id, "claim": fact.claim, "class": fact.span_class, "phase": state.phase(now).value,
-        "status": fact.status, "written_at": _iso(fact.written), "last_confirmed_at": _iso(state.confirmed),
-        "confirmed_by": state.confirmed_by, "probed_at": _iso(state.probed), "drifted_at": _iso(state.drifted),
-        "seen": state.value, "evidence": state.evidence, "failing": state.failing, "used_by": state.used_by,
-        "source": fact.source, "by": fact.by, "probes": [probe_words(probe) for probe in fact.probes],
-        "supersedes": fact.supersedes, "superseded_by": fact.superseded_by, "was": fact.was,
-    }  # fmt: skip
+        "id": fact.id,
+        "claim": fact.claim,
+        "class": fact.span_class,
+        "phase": state.phase(now).value,
+        "status": fact.status,
+        "written_at": _iso(fact.written),
+        "last_confirmed_at": _iso(state.confirmed),
+        "confirmed_by": state.confirmed_by,
+        "probed_at": _iso(state.probed),
+        "drifted_at": _iso(state.drifted),
+        "seen": state.value,
+        "evidence": state.evidence,
+        "failing": state.failing,
+        "used_by": state.used_by,
+        "source": fact.source,
+        "by": fact.by,
+        "probes": [probe_words(probe) for probe in fact.probes],
+        "supersedes": fact.supersedes,
+        "superseded_by": fact.superseded_by,
+        "was": fact.was,
+    }
 
 
 def _iso(seconds: float) -> str:
@@ -130,18 +168,22 @@ def _row(state: FactState, now: float) -> tuple[str, ...]:
     fact, phase = state.fact, state.phase(now)
     last = state.failing or state.evidence
     return (
-        freshness.FILLS[phase], fact.id, fact.title[:80], f"{state.confirmed_words(now)} {state.confirmed_by}".rstrip(),
-        f"written {times.age(now - fact.written)}", last,
-    )  # fmt: skip
+        freshness.FILLS[phase],
+        fact.id,
+        fact.title[:80],
+        f"{state.confirmed_words(now)} {state.confirmed_by}".rstrip(),
+        f"written {times.age(now - fact.written)}",
+        last,
+    )
 
 
 def run_check(session: Session, args: Namespace) -> int:
-    ids = args.ids or [one.fact.id for one in states(session.layout) if one.current and one.fact.probes]
+    ids = args.ids or [fact_id.fact.id for fact_id in states(session.layout) if fact_id.current and fact_id.fact.probes]
     if not ids:
         raise ActionError("no fact has a probe: `fact probe ID PROBE` adds one", missing=True)
     done = session.perform("fact.check", fact_ids=ids)
     known = {state.fact.id: state for state in states(session.layout)}
-    shown = [known[one] for one in dict.fromkeys(verbs.known(session.store, ids)[1])]
+    shown = [known[fact_id] for fact_id in dict.fromkeys(verbs.known(session.store, ids)[1])]
     if args.json:
         document([described(state, session.now) for state in shown])
     else:
@@ -152,24 +194,29 @@ def run_check(session: Session, args: Namespace) -> int:
 
 def run_confirm(session: Session, args: Namespace) -> int:
     done = session.perform("fact.confirm", by=session.judge, fact_ids=args.ids, note=args.note)
-    return told(done, as_json=args.json)
+    return print_outcome(done, as_json=args.json)
 
 
 def run_retire(session: Session, args: Namespace) -> int:
-    return told(session.perform("fact.retire", fact_ids=args.ids, reason=args.reason), as_json=args.json)
+    return print_outcome(session.perform("fact.retire", fact_ids=args.ids, reason=args.reason), as_json=args.json)
 
 
 def run_probe(session: Session, args: Namespace) -> int:
-    return told(session.perform("fact.probe", fact_id=args.id, probe=_whole(args.probe)), as_json=args.json)
+    return print_outcome(session.perform("fact.probe", fact_id=args.id, probe=_whole(args.probe)), as_json=args.json)
 
 
 def run_suggest(session: Session, args: Namespace) -> int:
     from lumen_tui.tools.probes.suggest import suggest
 
     holding = {probe_words(probe) for probe in verbs.suggested(session.store, args.text)}
-    found = [{"probe": words, "holds": words in holding} for words in map(probe_words, suggest(args.text))]
+    suggestions = [{"probe": words, "holds": words in holding} for words in map(probe_words, suggest(args.text))]
     if args.json:
-        document(found)
+        document(suggestions)
     else:
-        table([("holds" if one["holds"] else "does not hold now", str(one["probe"])) for one in found])
-    return 0 if found else 3
+        table(
+            [
+                ("holds" if suggestion["holds"] else "does not hold now", str(suggestion["probe"]))
+                for suggestion in suggestions
+            ]
+        )
+    return 0 if suggestions else 3

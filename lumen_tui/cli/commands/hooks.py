@@ -26,7 +26,7 @@ _NOTHING = 3
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     hook = commands.add(
         "hook", run_hook, "Take one event of an agent's program from standard input.", "hook PostToolUse < event.json"
     )
@@ -67,8 +67,8 @@ def program() -> list[str]:
     if called.name in ("lumen-tui", "lumen") and called.is_file():
         return [str(called)]
     beside = Path(sys.executable).with_name("lumen-tui")
-    found = str(beside) if beside.is_file() else shutil.which("lumen-tui")
-    return [found] if found else [sys.executable, "-P", "-m", "lumen_tui"]
+    executable = str(beside) if beside.is_file() else shutil.which("lumen-tui")
+    return [executable] if executable else [sys.executable, "-P", "-m", "lumen_tui"]
 
 
 def run_install(session: Session, args: Namespace) -> int:
@@ -96,7 +96,7 @@ def run_status(session: Session, args: Namespace) -> int:
         pass
     rule = load_config(session.layout)[0].memory.enforcement.auto_checkpoint
     running = locks.is_locked(session.root / hook_journal.LOCK)
-    trouble = [*_trouble(session, installed), *[one.what for one in hooks.problems(session.now)]]
+    trouble = [*_trouble(session, installed), *[problem.what for problem in hooks.problems(session.now)]]
     if args.json:
         facts: dict[str, Any] = {"installed": installed, "rule": rule, "hooks": hooks.view, "by_event": hooks.counts}
         document({**msgspec.to_builtins(facts), "since": hooks.since, "working": running, "trouble": trouble})
@@ -110,21 +110,21 @@ def run_status(session: Session, args: Namespace) -> int:
     return 0 if installed.events or hooks.view.events else _NOTHING
 
 
-def _trouble(session: Session, found: Installed) -> list[str]:
+def _trouble(session: Session, installed: Installed) -> list[str]:
     """What keeps the hooks from working."""
-    parts = [found.trouble] if found.trouble else []
-    if found.events and found.missing:
-        parts.append(f"not installed for {', '.join(found.missing)}: `hooks install` adds them")
-    parts += [f"{name} is gone: `hooks install` again" for name in found.programs if not shutil.which(name)]
-    others = [name for name in found.states if Path(name) != session.root]
+    parts = [installed.trouble] if installed.trouble else []
+    if installed.events and installed.missing:
+        parts.append(f"not installed for {', '.join(installed.missing)}: `hooks install` adds them")
+    parts += [f"{name} is gone: `hooks install` again" for name in installed.programs if not shutil.which(name)]
+    others = [name for name in installed.states if Path(name) != session.root]
     parts += [f"the hooks write to another state folder, {name}: `hooks install` brings them here" for name in others]
     return parts
 
 
-def _installed_lines(found: Installed) -> list[str]:
-    if not found.events:
-        return [f"{found.path}: no hooks of ours; `lumen-tui hooks install` adds them"]
-    return [f"{found.path}: installed for {', '.join(found.events)}"]
+def _installed_lines(installed: Installed) -> list[str]:
+    if not installed.events:
+        return [f"{installed.path}: no hooks of ours; `lumen-tui hooks install` adds them"]
+    return [f"{installed.path}: installed for {', '.join(installed.events)}"]
 
 
 def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
@@ -133,8 +133,8 @@ def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
         return ["no hook has run yet: start the agent's program anew in that project"]
     counts = ", ".join(f"{name} {count}" for name, count in sorted(hooks.counts.items()))
     parts = [f"last hook: {view.last_event}, {times.ago(now - view.last)}", f"since {hooks.since[:16]}: {counts}"]
-    made = f", the last {times.ago(now - view.last_checkpoint)} ({view.last_node})" if view.checkpoints else ""
-    parts.append(f"checkpoints by hooks: {view.checkpoints}{made}; failures: {view.failures}")
+    latest = f", the last {times.ago(now - view.last_checkpoint)} ({view.last_node})" if view.checkpoints else ""
+    parts.append(f"checkpoints by hooks: {view.checkpoints}{latest}; failures: {view.failures}")
     if view.outside:
         hint = "`lumen-tui start --wu WU-NNN` begins one"
         parts.append(f"{view.outside} came from outside any work session and led to no checkpoint: {hint}")
@@ -143,5 +143,5 @@ def _run_lines(session: Session, hooks: HookEvents) -> list[str]:
 
 def _rule_lines(rule: Any, running: bool) -> list[str]:
     every = f"every {rule.interval_tool_calls} tool calls, " if rule.interval_tool_calls > 0 else ""
-    said = f"{every}at each sub-agent's stop and before a compaction" if rule.enabled else "off (lumen.toml)"
-    return [f"checkpoints: {said}", *(["a checkpoint is being made"] if running else [])]
+    occasions = f"{every}at each sub-agent's stop and before a compaction" if rule.enabled else "off (lumen.toml)"
+    return [f"checkpoints: {occasions}", *(["a checkpoint is being made"] if running else [])]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("import", "Take over the data of another tool; twice changes nothing.")
     lumenflow = group.add("lumenflow", run_lumenflow, "A .lumenflow folder.", "import lumenflow ~/project")
     lumenflow.add_argument("path", help="the .lumenflow folder or the one that holds it")
@@ -48,8 +48,14 @@ def _run(session: Session, args: Namespace, verb: str) -> int:
     assert isinstance(done, Imported)  # noqa: S101 - what the verb gives
     report = done.report
     if args.json:
-        document({**msgspec.to_builtins(report), "added": report.added, "quarantined": report.quarantined,
-                  "masked": PROCESS.rules})  # fmt: skip
+        document(
+            {
+                **msgspec.to_builtins(report),
+                "added": report.added,
+                "quarantined": report.quarantined,
+                "masked": PROCESS.rules,
+            }
+        )
         return _code(report)
     for part in report.parts:
         _show(part)
@@ -67,10 +73,10 @@ def _code(report: ImportReport) -> int:
 
 def _tell_of_triage(session: Session) -> None:
     """What came in may have to be judged: say how much waits, and where."""
-    waiting = len(session.picture().discoveries)
+    waiting = len(session.snapshot().discoveries)
     if waiting:
-        what = "1 discovery waits" if waiting == 1 else f"{waiting} discoveries wait"
-        talk(f"{what} in triage: `lumen-tui triage` goes through them, `lumen-tui` shows them")
+        sentence = "1 discovery waits" if waiting == 1 else f"{waiting} discoveries wait"
+        talk(f"{sentence} in triage: `lumen-tui triage` goes through them, `lumen-tui` shows them")
 
 
 def _show(part: ImportPart) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     known = commands.add(
         "profile", run_profile, "What the project knows, the most used first.", "profile --tag pattern"
     )
@@ -30,17 +30,19 @@ def declare(commands: Group) -> None:
 
 
 def run_profile(session: Session, args: Namespace) -> int:
-    found = knowledge.profile(session.store, limit=args.limit, tag=args.tag)
+    nodes = knowledge.profile(session.store, limit=args.limit, tag=args.tag)
     if args.json:
-        document(found)
+        document(nodes)
     elif args.raw:
-        for one in found:
-            say(safe(one.content) + "\n")
+        for node in nodes:
+            say(safe(node.content) + "\n")
     else:
-        table([(one.id, f"{one.uses} uses", one.last_used[:10], " ".join(one.tags), one.content) for one in found])
-    if not found:
+        table(
+            [(node.id, f"{node.uses} uses", node.last_used[:10], " ".join(node.tags), node.content) for node in nodes]
+        )
+    if not nodes:
         talk("nothing is kept for the whole project; `promote ID --tag pattern` keeps something")
-    return 0 if found else 3
+    return 0 if nodes else 3
 
 
 def run_index(session: Session, args: Namespace) -> int:
@@ -49,13 +51,13 @@ def run_index(session: Session, args: Namespace) -> int:
 
 def index_folder(session: Session, folder: str, args: Namespace) -> int:
     """Take the documents in a folder in, or look what would be."""
-    found = knowledge.documents(session.store, folder)
-    fresh = any(one.state != "unchanged" for one in found)
+    documents = knowledge.documents(session.store, folder)
+    fresh = any(file.state != "unchanged" for file in documents)
     done = session.perform("memory.index", folder=folder) if fresh and not args.dry_run else None
     if args.json:
-        document({"dry_run": args.dry_run, "documents": found, "action_id": done.action_id if done else ""})
+        document({"dry_run": args.dry_run, "documents": documents, "action_id": done.action_id if done else ""})
         return 0
-    table([(one.name, one.state, one.node_id) for one in found])
+    table([(file.name, file.state, file.node_id) for file in documents])
     if done:
         talk(done.summary)
     return 0

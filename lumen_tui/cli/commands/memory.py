@@ -1,4 +1,4 @@
-"""`signal`, `inbox`, `create` in full; their plain forms do not come this far."""
+"""`signal`, `inbox`, `create` with every option; their plain forms are in `cli.fast.hot`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lumen_tui.actions import fields, places
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.places import Place
 from lumen_tui.cli.fast import inbox, light
-from lumen_tui.cli.session import Session, made
+from lumen_tui.cli.session import Session, print_id
 from lumen_tui.model import ids, times
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     _declare_signal(commands)
     _declare_inbox(commands)
     create = commands.add(
@@ -75,49 +75,67 @@ def run_signal(session: Session, args: Namespace) -> int:
     where = _where(session, args)
     lane = places.lane_at(session.root, args.lane)
     done = session.perform(
-        "signal.send", by=args.by, message=args.message, to=args.to, wu_id=where.wu_id, lane=lane,
-        priority=args.priority, type=args.type, reply_to=args.reply_to, key=args.key, session_id=where.session_id,
-    )  # fmt: skip
-    return made(done)
+        "signal.send",
+        by=args.by,
+        message=args.message,
+        to=args.to,
+        wu_id=where.wu_id,
+        lane=lane,
+        priority=args.priority,
+        type=args.type,
+        reply_to=args.reply_to,
+        key=args.key,
+        session_id=where.session_id,
+    )
+    return print_id(done)
 
 
 def _where(session: Session, args: Namespace) -> Place:
-    """Where a record belongs that need belong to no work unit."""
-    named, wu_id = light.belongs(str(session.root), args.session, args.wu, os.environ)
-    return places.of_note(session.root, by=args.by or session.operator, wu_id=wu_id, session=named)
+    """Return the session and the work unit of a record, which may be none."""
+    session_id, wu_id = light.belongs(str(session.root), args.session, args.wu, os.environ)
+    return places.of_note(session.root, by=args.by or session.operator, wu_id=wu_id, session=session_id)
 
 
 def run_create(session: Session, args: Namespace) -> int:
     where = _where(session, args)
     done = session.perform(
-        "node.create", by=args.by, content=args.content, type=args.type, priority=args.priority, wu_id=where.wu_id,
-        tags=[tag.strip() for tag in args.tags.split(",")], discovered_from=args.discovered_from,
-        session_id=where.session_id, key=args.key,
-    )  # fmt: skip
-    return made(done)
+        "node.create",
+        by=args.by,
+        content=args.content,
+        type=args.type,
+        priority=args.priority,
+        wu_id=where.wu_id,
+        tags=[tag.strip() for tag in args.tags.split(",")],
+        discovered_from=args.discovered_from,
+        session_id=where.session_id,
+        key=args.key,
+    )
+    return print_id(done)
 
 
 def run_inbox(session: Session, args: Namespace) -> int:
     if args.words:
         raise ActionError("inbox takes options only: what it shows is read then, with --no-mark it is not")
-    wish = inbox.Wish()
-    mine = args.reader or light.reader(str(session.root), session.operator, os.environ)
-    wish.reader = ids.check_label(mine, "reader")
+    options = inbox.InboxOptions()
+    reader = args.reader or light.reader(str(session.root), session.operator, os.environ)
+    options.reader = ids.check_label(reader, "reader")
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
-    wish.limit = inbox.EVERYTHING if args.all else args.limit
-    wish.since = _moment(args.since, session.now) if args.since else 0.0
-    wish.wu_id = places.work_at(session.root, args.wu) if args.wu else ""
-    wish.lane = places.lane_at(session.root, args.lane)
-    wish.count, wish.no_mark, wish.as_json = args.count, args.no_mark, args.json
+    options.limit = inbox.EVERYTHING if args.all else args.limit
+    options.since = _moment(args.since, session.now) if args.since else 0.0
+    options.wu_id = places.work_at(session.root, args.wu) if args.wu else ""
+    options.lane = places.lane_at(session.root, args.lane)
+    options.count = args.count
+    options.no_mark = args.no_mark
+    options.as_json = args.json
     if args.watch:
-        return inbox.watch(str(session.root), wish)
-    inbox.show(str(session.root), wish, session.now)
+        return inbox.watch(str(session.root), options)
+    inbox.show(str(session.root), options, session.now)
     return 0
 
 
 def _moment(text: str, now: float) -> float:
-    """Seconds since 1970 of an age before `now` or of a date."""
+    """Return seconds since 1970 of an age before `now` or of a date. Raise ActionError."""
     try:
         return times.moment(text, now)
     except (ValueError, OverflowError):

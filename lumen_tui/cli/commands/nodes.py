@@ -22,7 +22,7 @@ _PLAIN = (
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     for name, verb, text, example in _PLAIN:
         command = commands.add(name, run_plain, text, example)
         command.add_argument("ids", nargs="+", metavar="ID")
@@ -61,20 +61,20 @@ def _declare_promote(commands: Group) -> None:
 
 
 def run_plain(session: Session, args: Namespace) -> int:
-    given = {"reason": args.reason} if args.verb == "node.archive" else {}
+    arguments = {"reason": args.reason} if args.verb == "node.archive" else {}
     if args.verb == "decay.pin":
-        given = {"pinned": not args.off}
-    say(session.perform(args.verb, node_ids=args.ids, **given).summary)
+        arguments = {"pinned": not args.off}
+    say(session.perform(args.verb, node_ids=args.ids, **arguments).summary)
     return 0
 
 
 def run_delete(session: Session, args: Namespace) -> int:
-    given = {"node_ids": args.ids, "tag": args.tag, "older_than": args.older_than}
+    arguments = {"node_ids": args.ids, "tag": args.tag, "older_than": args.older_than}
     try:
-        chosen, spared = nodes.plan_delete(session.store, now=session.now, **given)
+        chosen, spared = nodes.plan_delete(session.store, now=session.now, **arguments)
     except ValueError as error:
         raise ActionError(str(error)) from error
-    done = None if args.dry_run else session.perform("node.delete", **given)
+    done = None if args.dry_run else session.perform("node.delete", **arguments)
     rows = [(str(node["id"]), str(node.get("type", "")), str(node.get("content", ""))) for node in chosen]
     if args.json:
         chosen_nodes = [{"id": row[0], "type": row[1], "title": row[2].partition("\n")[0]} for row in rows]
@@ -95,13 +95,13 @@ def _of(done: Done | None) -> dict[str, str]:
 
 def run_promote(session: Session, args: Namespace) -> int:
     nodes.check_tag(args.tag)
-    found = nodes.sources(session.store, args.ids, args.wu)
-    done = None if args.dry_run else session.perform("node.promote", tag=args.tag, node_ids=found)
+    node_ids = nodes.sources(session.store, args.ids, args.wu)
+    done = None if args.dry_run else session.perform("node.promote", tag=args.tag, node_ids=node_ids)
     if args.json:
-        made = {"id": done.target if done else ""}
-        document({"dry_run": args.dry_run, "from": found, "tag": args.tag, **made, **_of(done)})
+        created = {"id": done.target if done else ""}
+        document({"dry_run": args.dry_run, "from": node_ids, "tag": args.tag, **created, **_of(done)})
         return 0
-    say(done.target if done else f"would be kept as {args.tag}: {', '.join(found)}")
+    say(done.target if done else f"would be kept as {args.tag}: {', '.join(node_ids)}")
     if done:
         talk(done.summary)
     return 0

@@ -19,7 +19,7 @@ _SHOWN = 20
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     text = "What each loop left, newest first; with one loop, its packet whole."
     command = commands.add("packets", run_packets, text, "packets 5")
     command.add_argument("count", nargs="?", type=int, default=_SHOWN, metavar="N", help=f"how many [{_SHOWN}]")
@@ -34,31 +34,35 @@ def run_packets(session: Session, args: Namespace) -> int:
         return _one(session, args)
     if args.count < 1:
         raise ActionError("how many packets? A number from 1 up")
-    found = recent_packets(session.layout, args.count)[::-1]
+    packets = recent_packets(session.layout, args.count)[::-1]
     if args.json:
-        document([_described(one) for one in found])
+        document([_described(packet) for packet in packets])
     else:
-        table([_row(one, session.now) for one in found])
-        if len(found) > 1:
-            talk(words.orientation_summary(found))
-    if not found:
+        table([_row(packet, session.now) for packet in packets])
+        if len(packets) > 1:
+            talk(words.orientation_summary(packets))
+    if not packets:
         talk("no loop has ended yet")
-    return 0 if found else 3
+    return 0 if packets else 3
 
 
-def _described(one: Packet) -> dict[str, Any]:
+def _described(packet: Packet) -> dict[str, Any]:
     import msgspec
 
-    record: dict[str, Any] = msgspec.to_builtins(one)
+    record: dict[str, Any] = msgspec.to_builtins(packet)
     return record
 
 
-def _row(one: Packet, now: float) -> tuple[str, ...]:
-    oriented = times.span(one.orientation.seconds) if one.orientation.first else "–"
+def _row(packet: Packet, now: float) -> tuple[str, ...]:
+    oriented = times.span(packet.orientation.seconds) if packet.orientation.first else "–"
     return (
-        str(one.loop), times.ago(now - times.epoch(one.completed_at, now)), words.state(one), f"oriented {oriented}",
-        f"${one.usage.usd:.2f}", words.outcome(one),
-    )  # fmt: skip
+        str(packet.loop),
+        times.ago(now - times.epoch(packet.completed_at, now)),
+        words.state(packet),
+        f"oriented {oriented}",
+        f"${packet.usage.usd:.2f}",
+        words.outcome(packet),
+    )
 
 
 def _one(session: Session, args: Namespace) -> int:
@@ -67,13 +71,13 @@ def _one(session: Session, args: Namespace) -> int:
 
     index = PacketIndex(session.layout)
     index.refresh()
-    found = index.of_loop(loop_named(args.loop))
-    if found is None:
+    packet = index.of_loop(loop_named(args.loop))
+    if packet is None:
         raise ActionError(f"there is no packet of loop {one_line(args.loop, 40)}: `packets` lists them", missing=True)
     if args.json:
-        document(_described(found))
+        document(_described(packet))
         return 0
-    for title, lines in words.sections(found):
+    for title, lines in words.sections(packet):
         say(f"{title}:")
         for line in lines:
             say(f"  {line}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The command of this module."""
+    """Add the command of this module."""
     text = "What matters for a work unit, or for some words: its own notes, how such things are done, what is alike."
     recall = commands.add("recall", run_recall, text, "recall WU-042")
     recall.add_argument("work", nargs="*", help="a work unit, or words [the work unit of your open session]")
@@ -28,17 +28,17 @@ def run_recall(session: Session, args: Namespace) -> int:
 
     if not 1 <= args.limit <= 50:
         raise ActionError("--limit needs a number from 1 to 50")
-    found = briefing(session.store, by=session.operator, now=session.now, work=" ".join(args.work), limit=args.limit)
+    recalled = briefing(session.store, by=session.operator, now=session.now, work=" ".join(args.work), limit=args.limit)
     if args.json:
-        parts = [{"name": part.name, "hits": [described(hit) for hit in part.hits]} for part in found.sections]
-        document({"work": found.work, "title": found.title, "sections": parts})
+        parts = [{"name": part.name, "hits": [described(hit) for hit in part.hits]} for part in recalled.sections]
+        document({"work": recalled.work, "title": recalled.title, "sections": parts})
         return 0
-    say(one_line(f"{found.work}  {found.title}" if found.work != found.title else found.title))
-    for part in found.sections:
+    say(one_line(f"{recalled.work}  {recalled.title}" if recalled.work != recalled.title else recalled.title))
+    for part in recalled.sections:
         say(f"\n{part.name}")
         for hit in part.hits:
             say(f"  {head(hit, session.now)}")
             say(f"      {''.join(text for text, _ in hit.excerpt)}")
-    if not found.sections:
+    if not recalled.sections:
         talk("nothing is known of it yet")
     return 0

@@ -10,7 +10,7 @@ import msgspec
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.relay import Submitted
-from lumen_tui.cli.session import Session, document, read_text, say, table, talk, told
+from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import relay
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.store.memory import relays as kept
@@ -22,16 +22,18 @@ HELD = 4  # exit code: it was taken in, and waits for a person
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("relay", "Places that several write to in turn; what was written on an old state is held.")
     listing = group.add("list", run_list, "The relays, with their positions.", "relay list")
     show = group.add("show", run_show, "What stands in a relay.", "relay show outbox --since 4")
     show.add_argument("name", metavar="NAME")
     show.add_argument("--since", type=int, default=0, metavar="N", help="only what came after this position")
     submit = group.add(
-        "submit", run_submit, "Put a text in; exit code 4 and the reasons where it is held.",
+        "submit",
+        run_submit,
+        "Put a text in; exit code 4 and the reasons where it is held.",
         'relay submit outbox "Tests pass on main" --base 4',
-    )  # fmt: skip
+    )
     submit.add_argument("name", metavar="NAME")
     submit.add_argument("text", nargs="?", default="", metavar="TEXT")
     submit.add_argument("--file", default="", metavar="FILE", help="the text from a file (- for standard input)")
@@ -52,17 +54,17 @@ def declare(commands: Group) -> None:
 
 def run_list(session: Session, args: Namespace) -> int:
     boxes = [box for name in kept.names(session.layout) if (box := kept.read(session.layout, name))]
-    found = [
+    rows = [
         {"name": box.name, "position": box.position, "entries": len(box.entries), "held": len(box.held)}
         for box in boxes
-    ]  # fmt: skip
+    ]
     if args.json:
-        document(found)
+        document(rows)
     else:
-        table([(str(one["name"]), f"position {one['position']}", f"{one['held']} held") for one in found])
-    if not found:
+        table([(str(row["name"]), f"position {row['position']}", f"{row['held']} held") for row in rows])
+    if not rows:
         talk("there is no relay yet: `relay submit NAME TEXT --base 0` begins one")
-    return 0 if found else 3
+    return 0 if rows else 3
 
 
 def _box(session: Session, name: str) -> relay.Box:
@@ -75,21 +77,21 @@ def _box(session: Session, name: str) -> relay.Box:
 
 def run_show(session: Session, args: Namespace) -> int:
     box = _box(session, args.name)
-    found = [one for one in box.entries if one.position > args.since]
+    entries = [entry for entry in box.entries if entry.position > args.since]
     if args.json:
-        document({"name": box.name, "position": box.position, "entries": [described(one) for one in found]})
+        document({"name": box.name, "position": box.position, "entries": [described(entry) for entry in entries]})
         return 0
-    for one in found:
-        say(f"{one.position}  {one.at}  {one.by}  ({one.id})")
-        for line in one.text.strip().splitlines():
+    for entry in entries:
+        say(f"{entry.position}  {entry.at}  {entry.by}  ({entry.id})")
+        for line in entry.text.strip().splitlines():
             say(f"    {line}")
     talk(f"{box.name} is at position {box.position}")
     return 0
 
 
-def described(one: Submission) -> dict[str, Any]:
+def described(submission: Submission) -> dict[str, Any]:
     """A submission as JSON; every text safe."""
-    shown: dict[str, Any] = msgspec.to_builtins(kept.clean(one))
+    shown: dict[str, Any] = msgspec.to_builtins(kept.clean(submission))
     return shown
 
 
@@ -112,16 +114,21 @@ def run_submit(session: Session, args: Namespace) -> int:
 
 def run_held(session: Session, args: Namespace) -> int:
     names = [_box(session, args.name).name] if args.name else kept.names(session.layout)
-    found = [(name, one) for name in names if (box := kept.read(session.layout, name)) for one in box.held]
+    held = [(name, entry) for name in names if (box := kept.read(session.layout, name)) for entry in box.held]
     if args.json:
-        document([{"relay": name, **described(one)} for name, one in found])
+        document([{"relay": name, **described(entry)} for name, entry in held])
     else:
-        table([(one.id, name, one.by, one.at, f"{one.title} ({'; '.join(one.reasons)})") for name, one in found])
-    if not found:
+        table(
+            [
+                (entry.id, name, entry.by, entry.at, f"{entry.title} ({'; '.join(entry.reasons)})")
+                for name, entry in held
+            ]
+        )
+    if not held:
         talk("nothing is held")
-    return 0 if found else 3
+    return 0 if held else 3
 
 
 def run_decide(session: Session, args: Namespace) -> int:
-    given = {"note": args.reason} if args.verb == "relay.release" else {"reason": args.reason}
-    return told(session.perform(args.verb, by=session.judge, ids=args.ids, **given), as_json=args.json)
+    arguments = {"note": args.reason} if args.verb == "relay.release" else {"reason": args.reason}
+    return print_outcome(session.perform(args.verb, by=session.judge, ids=args.ids, **arguments), as_json=args.json)

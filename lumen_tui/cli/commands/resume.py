@@ -1,4 +1,4 @@
-"""`checkpoint` and `ready`: a saved point in the work, and the page from which somebody goes on."""
+"""`checkpoint` and `ready`: a saved point in the work, and the page from which an agent resumes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     point = commands.add(
-        "checkpoint", run_checkpoint, "Save a point in the work with what changed; prints its id.",
+        "checkpoint",
+        run_checkpoint,
+        "Save a point in the work with what changed; prints its id.",
         'checkpoint "tests written" --progress 50% --next-steps "integration"',
-    )  # fmt: skip
+    )
     point.add_argument("text", nargs="?", default="", metavar="note", help="what was reached")
     point.add_argument("-n", "--note", default="", help="the same as an option")
     point.add_argument("-p", "--progress", default="", help="such as 50%%")
@@ -32,9 +34,7 @@ def declare(commands: Group) -> None:
     point.add_argument("-q", "--quiet", action="store_true", help="only the id")
     add_place(point)
     add_key(point, "checkpoint")
-    page = commands.add(
-        "ready", run_ready, "What a fresh agent needs to go on with a work unit.", "ready --wu WU-042"
-    )  # fmt: skip
+    page = commands.add("ready", run_ready, "What a fresh agent needs to go on with a work unit.", "ready --wu WU-042")
     page.add_argument("--wu", default="", help="the work unit [of your open session]")
     page.add_argument(
         "-t", "--type", default="", choices=ready.TYPES, metavar="TYPE", help="only open nodes of this kind, in order"
@@ -49,12 +49,20 @@ def declare(commands: Group) -> None:
 def run_checkpoint(session: Session, args: Namespace) -> int:
     if args.text and args.note:
         raise ActionError("the note was given twice: once is enough")
-    named, wu_id = belonging(session, args)
+    session_id, wu_id = belonging(session, args)
     done = session.perform(
-        "checkpoint.save", by=args.by, note=args.text or args.note, wu_id=wu_id, session=named,
-        progress=args.progress, next_steps=args.next_steps, trigger=args.trigger, folder=str(Path.cwd()),
-        git_diff_stat=args.git_diff_stat, key=args.key,
-    )  # fmt: skip
+        "checkpoint.save",
+        by=args.by,
+        note=args.text or args.note,
+        wu_id=wu_id,
+        session=session_id,
+        progress=args.progress,
+        next_steps=args.next_steps,
+        trigger=args.trigger,
+        folder=str(Path.cwd()),
+        git_diff_stat=args.git_diff_stat,
+        key=args.key,
+    )
     say(done.target)
     if not args.quiet:
         talk(done.summary)
@@ -63,16 +71,16 @@ def run_checkpoint(session: Session, args: Namespace) -> int:
 
 def run_ready(session: Session, args: Namespace) -> int:
     by = ids.check_label(args.by or session.operator, "operator")
-    found = warm.wanted_page(session.store, by, args.wu, args.type, session.now)
+    page = warm.unit_page(session.store, by, args.wu, args.type, session.now)
     if args.take:
-        _take(session, by, found.wu_id, args.quiet)
-        found = ready.page(session.store, by=by, now=session.now, wu_id=found.wu_id, type=args.type)
-    warm.show(found, args.type, as_json=args.json or args.format == "json")
+        _take(session, by, page.wu_id, args.quiet)
+        page = ready.page(session.store, by=by, now=session.now, wu_id=page.wu_id, type=args.type)
+    warm.show(page, args.type, as_json=args.json or args.format == "json")
     return 0
 
 
 def _take(session: Session, by: str, wu_id: str, quiet: bool) -> None:
-    """Take the hand-off; that there is none is no reason not to show the page."""
+    """Take the hand-off, if there is one."""
     try:
         summary = session.perform("handoff.take", by=by, wu_id=wu_id).summary
     except ActionError as error:

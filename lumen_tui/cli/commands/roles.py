@@ -47,7 +47,7 @@ _LIMITS: dict[str, tuple[type, str]] = {
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("role", "Who can be given a task.")
     listing = group.add("list", run_list, "Roles in force.", "role list")
     listing.add_argument("--json", action="store_true", help="one JSON document")
@@ -95,13 +95,13 @@ def _changes(parser: Parser) -> None:
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    found, retired, problems = roles.list_roles(session.layout)
+    listed, retired, problems = roles.list_roles(session.layout)
     for problem in problems:
         talk(f"{problem.where}: {problem.what}")
     if args.json:
-        document({"roles": found, "retired": retired})
+        document({"roles": listed, "retired": retired})
         return 0
-    table([(role.name, role.tier, role.source, role.purpose) for role in found])
+    table([(role.name, role.tier, role.source, role.purpose) for role in listed])
     if retired:
         talk(f"retired: {', '.join(retired)}")
     return 0
@@ -122,23 +122,23 @@ def run_show(session: Session, args: Namespace) -> int:
 
 def _text(session: Session, name: str, like: str, args: Namespace) -> str:
     """The role file that is wanted: the given one, or that of `like` with the given changes."""
-    given: dict[str, Any] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
+    changes: dict[str, Any] = {name: value for name in ("purpose", "tier") if (value := getattr(args, name))}
     for listed in ("tools", "hosts"):
         if (value := getattr(args, listed)) is not None:
-            given[listed] = tuple(part.strip() for part in value.split(",") if part.strip())
+            changes[listed] = tuple(part.strip() for part in value.split(",") if part.strip())
     limits = {limit: value for limit in _LIMITS if (value := getattr(args, limit)) is not None}
     if stays := getattr(args, "stays", ""):
-        given["until"] = times.iso(session.now + _span(stays))
+        changes["until"] = times.iso(session.now + _span(stays))
     if args.prompt:
-        given["prompt"] = read_text(args.prompt)
+        changes["prompt"] = read_text(args.prompt)
     if args.file:
-        if given or limits:
+        if changes or limits:
             raise ActionError("--file is the whole role: leave the other options out")
         return read_text(args.file)
-    if not (given or limits or args.edit) and like == name:
+    if not (changes or limits or args.edit) and like == name:
         raise ActionError("nothing to change: give --edit, --file, --tier, --tools, --purpose, --prompt or a limit")
     role = _role(session, like) if like else replace(_BLANK, name=name)
-    return roles.render_role(replace(role, **given, limits=replace(role.limits, **limits)))
+    return roles.render_role(replace(role, **changes, limits=replace(role.limits, **limits)))
 
 
 def _span(text: str) -> float:
@@ -217,52 +217,60 @@ def _has_worked(session: Session, name: str) -> bool:
 
 def _show_stats(session: Session, name: str, *, as_json: bool) -> None:
     """The figures of one role, or of all roles and models."""
-    found, now = role_stats.book(session.layout, session.now), session.now
+    book, now = role_stats.book(session.layout, session.now), session.now
     if as_json:
-        document(found.role(name) or analytics.Stats(name) if name else found)
+        document(book.role(name) or analytics.Stats(name) if name else book)
         return
     if name:
-        table(_stats_facts(found.role(name) or analytics.Stats(name), now))
+        table(_stats_facts(book.role(name) or analytics.Stats(name), now))
         return
-    if not found.roles:
+    if not book.roles:
         say("no task has ended yet")
         return
-    rows = [_stats_row(one, now) for one in (*found.roles, *found.models)]
-    rows.insert(len(found.roles), ("",) * len(_STATS_HEAD))
+    rows = [_stats_row(stats, now) for stats in (*book.roles, *book.models)]
+    rows.insert(len(book.roles), ("",) * len(_STATS_HEAD))
     table([_STATS_HEAD, *rows])
-    for one in found.retirements:
-        say(one.text)
+    for stats in book.retirements:
+        say(stats.text)
 
 
-def _stats_row(one: Stats, now: float) -> tuple[str, ...]:
+def _stats_row(stats: Stats, now: float) -> tuple[str, ...]:
     return (
-        safe(one.name), f"{one.tasks:,}", _rate(one), _interval(one), times.span(one.median), times.span(one.p95),
-        f"{one.tokens:,}", f"${one.usd:.2f}", str(one.retries), times.age(now - one.last_used),
-        analytics.spark(one.weeks),
-    )  # fmt: skip
+        safe(stats.name),
+        f"{stats.tasks:,}",
+        _rate(stats),
+        _interval(stats),
+        times.span(stats.median),
+        times.span(stats.p95),
+        f"{stats.tokens:,}",
+        f"${stats.usd:.2f}",
+        str(stats.retries),
+        times.age(now - stats.last_used),
+        analytics.spark(stats.weeks),
+    )
 
 
-def _rate(one: Stats) -> str:
-    return "–" if one.rate is None else f"{analytics.percent(one.rate)} %"
+def _rate(stats: Stats) -> str:
+    return "–" if stats.rate is None else f"{analytics.percent(stats.rate)} %"
 
 
-def _interval(one: Stats) -> str:
-    return f"{analytics.percent(one.low)}–{analytics.percent(one.high)}" if one.rate is not None else "–"
+def _interval(stats: Stats) -> str:
+    return f"{analytics.percent(stats.low)}–{analytics.percent(stats.high)}" if stats.rate is not None else "–"
 
 
-def _stats_facts(one: Stats, now: float) -> list[tuple[str, str]]:
-    if not one.tasks:
+def _stats_facts(stats: Stats, now: float) -> list[tuple[str, str]]:
+    if not stats.tasks:
         return [("tasks", "none yet")]
     return [
-        ("tasks", f"{one.tasks:,}: {one.done:,} done, {one.failed:,} failed, {one.cancelled:,} cancelled"),
-        ("done", f"{_rate(one)} ({_interval(one)} %, with 95 % certainty)"),
-        ("duration", f"median {times.span(one.median)}, p95 {times.span(one.p95)}"),
-        ("cost", f"{dollars(one.usd)}; a task: median {dollars(one.usd_median)}, p95 {dollars(one.usd_p95)}"),
-        ("tokens", f"{one.tokens:,}"),
-        ("retries", str(one.retries)),
-        ("last used", f"{times.age(now - one.last_used)} ({times.iso(one.last_used)})"),
-        ("by week", f"{analytics.spark(one.weeks)}  the last {analytics.WEEKS} weeks, share done"),
-        ("latest", f"{analytics.recent(one.latest)}  the newest at the end"),
+        ("tasks", f"{stats.tasks:,}: {stats.done:,} done, {stats.failed:,} failed, {stats.cancelled:,} cancelled"),
+        ("done", f"{_rate(stats)} ({_interval(stats)} %, with 95 % certainty)"),
+        ("duration", f"median {times.span(stats.median)}, p95 {times.span(stats.p95)}"),
+        ("cost", f"{dollars(stats.usd)}; a task: median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}"),
+        ("tokens", f"{stats.tokens:,}"),
+        ("retries", str(stats.retries)),
+        ("last used", f"{times.age(now - stats.last_used)} ({times.iso(stats.last_used)})"),
+        ("by week", f"{analytics.spark(stats.weeks)}  the last {analytics.WEEKS} weeks, share done"),
+        ("latest", f"{analytics.recent(stats.latest)}  the newest at the end"),
     ]
 
 
@@ -275,7 +283,7 @@ def _preview(session: Session, name: str, text: str, *, like: str = "", before: 
     except BadFile as error:
         raise ActionError(f"role {name}, line {error.line}: {error}") from error
     figures = role_stats.book(session.layout, session.now)
-    around = role_preview.preview_context(session.picture(), figures.role(name) or figures.role(like), session.now)
+    around = role_preview.preview_context(session.snapshot(), figures.role(name) or figures.role(like), session.now)
     lines = role_preview.changed(before, role, around) if before else role_preview.consequences(role, around)
     table([(label, safe(words)) for label, words in lines])
 
@@ -284,7 +292,7 @@ def _consequences_of_firing(session: Session, name: str) -> tuple[str, ...]:
     """What firing a role means, in lines."""
     from lumen_tui.actions import role_preview
 
-    picture = session.picture()
+    picture = session.snapshot()
     figures = role_stats.book(session.layout, session.now).role(name)
     return role_preview.firing(name, role_preview.unended(picture.tasks), picture.config, figures)
 

@@ -32,7 +32,7 @@ _BAD_INPUT, _NOT_FOUND = 2, 3
 
 
 def declare(commands: Group) -> None:
-    """The command of this module, for its help and for what the plain form leaves to the parser."""
+    """Add the command of this module, for its help and for what the plain form leaves to the parser."""
     text = "Find what the agent knows, did and said; the best first, each with why."
     search = commands.add("search", run_search, text, 'search "session lock" --type discovery --since 30d')
     search.add_argument("--type", default="", help=f"one of {', '.join(searching.TYPES)}; several with commas")
@@ -54,8 +54,8 @@ def declare_filters(search: ArgumentParser) -> None:
 
 
 def run_search(session: Session, args: Namespace) -> int:
-    given = {name: getattr(args, name) for name in set(OPTIONS.values()) if getattr(args, name)}
-    return answer(session.layout, " ".join(args.query), given, conversations=args.conversations, as_json=args.json)
+    filters = {name: getattr(args, name) for name in set(OPTIONS.values()) if getattr(args, name)}
+    return answer(session.layout, " ".join(args.query), filters, conversations=args.conversations, as_json=args.json)
 
 
 def light(root: str, options: dict[str, str], flags: list[str], words: list[str]) -> int:
@@ -64,43 +64,49 @@ def light(root: str, options: dict[str, str], flags: list[str], words: list[str]
     return answer(Layout(Path(root)), " ".join(words), options, conversations=talk, as_json="--json" in flags)
 
 
-def answer(layout: Layout, query: str, given: dict[str, str], *, conversations: bool, as_json: bool) -> int:
+def answer(layout: Layout, text: str, filters: dict[str, str], *, conversations: bool, as_json: bool) -> int:
     """Print what is found. 0 also where that is nothing, 2 where the question cannot be understood, 3 where it is about
     a work unit that nothing is known of.
     """
     now = time.time()
-    wish = wished(query, given, now, conversations=conversations)
-    problems = wish.problems or (("say what to look for: some words, or a filter such as --tag",) if wish.empty else ())
+    query = wished(text, filters, now, conversations=conversations)
+    problems = query.problems or (
+        ("say what to look for: some words, or a filter such as --tag",) if query.empty else ()
+    )
     if problems:
-        print("\n".join(f"lumen-tui: {text}" for text in problems), file=sys.stderr)
+        print("\n".join(f"lumen-tui: {problem}" for problem in problems), file=sys.stderr)
         return _BAD_INPUT
     with Searcher(layout) as searcher:
         searcher.progress = _progress if sys.stderr.isatty() else None
-        found = searcher.search(wish, now)
+        results = searcher.search(query, now)
     if as_json:
-        print(json.dumps(document(query, found), indent=1))
+        print(json.dumps(document(text, results), indent=1))
     else:
-        show(found, now)
-    _tell(found, wish.limit)
-    return _NOT_FOUND if found.unknown else 0
+        show(results, now)
+    _tell(results, query.limit)
+    return _NOT_FOUND if results.unknown else 0
 
 
-def wished(query: str, given: dict[str, str], now: float, *, conversations: bool) -> Wish:
+def wished(query: str, options: dict[str, str], now: float, *, conversations: bool) -> Wish:
     """The query with the options beside it, which are filters as well."""
-    limit = given.get("limit", "")
+    limit = options.get("limit", "")
     if limit and not (limit.isascii() and limit.isdigit() and 0 < int(limit) <= searching.MOST):
         return Wish(problems=(f"--limit {limit[:20]!r}: a number from 1 to {searching.MOST}",))
-    filters = [f'{name}:"{value.replace(chr(34), " ")}"' for name, value in given.items() if name != "limit"]
+    filters = [f'{name}:"{value.replace(chr(34), " ")}"' for name, value in options.items() if name != "limit"]
     filters += ["in:conversations"] if conversations else []
     return searching.parse(" ".join([query, *filters]), now, limit=int(limit) if limit else searching.LIMIT)
 
 
-def document(query: str, found: Found) -> dict[str, Any]:
+def document(query: str, results: Found) -> dict[str, Any]:
     """What `--json` prints."""
     return {
-        "query": query, "matches": found.matches, "dropped": found.dropped, "notes": found.notes, "more": found.more,
-        "hits": [described(hit) for hit in found.hits],
-    }  # fmt: skip
+        "query": query,
+        "matches": results.matches,
+        "dropped": results.dropped,
+        "notes": results.notes,
+        "more": results.more,
+        "hits": [described(hit) for hit in results.hits],
+    }
 
 
 def described(hit: Hit) -> dict[str, Any]:
@@ -112,10 +118,10 @@ def described(hit: Hit) -> dict[str, Any]:
     return {**fields, "at": times.iso(hit.at) if hit.at else "", "excerpt": text, "marked": marked, "parts": parts}
 
 
-def show(found: Found, now: float) -> None:
+def show(results: Found, now: float) -> None:
     """A head, the excerpt with the matches bold on a terminal, and why it stands where it does."""
     on, off = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else ("", "")
-    for hit in found.hits:
+    for hit in results.hits:
         print(head(hit, now))
         print("    " + "".join(f"{on}{text}{off}" if matched else text for text, matched in hit.excerpt))
         print(f"    {searching.why(hit)}")
@@ -124,25 +130,25 @@ def show(found: Found, now: float) -> None:
 def head(hit: Hit, now: float) -> str:
     """What it is, how old, and whose word."""
     age = times.age(now - hit.at) if hit.at else "?"
-    told = (hit.type, hit.kind if hit.type == "archival" else "", hit.status if hit.status != "open" else "")
+    labels = (hit.type, hit.kind if hit.type == "archival" else "", hit.status if hit.status != "open" else "")
     whose = " ".join(part for part in (f"by {hit.by}" if hit.by else "", f"({hit.trust})" if hit.trust else "") if part)
     tags = " ".join(f"#{tag}" for tag in hit.tags)
     where = f"from {hit.source}" if hit.source else ""
-    parts = (hit.ref, " ".join(part for part in told if part), age, hit.wu_id, hit.lane, whose, tags, where)
+    parts = (hit.ref, " ".join(part for part in labels if part), age, hit.wu_id, hit.lane, whose, tags, where)
     return "  ".join(one_line(part, 120) for part in parts if part)
 
 
-def _tell(found: Found, limit: int) -> None:
+def _tell(results: Found, limit: int) -> None:
     """What a person should know beside the hits."""
-    if not found.hits:
+    if not results.hits:
         print("nothing found", file=sys.stderr)
-    left = found.matches - sum(not hit.neighbour_of for hit in found.hits)
-    if left > 0 and found.hits:
+    hidden = results.matches - sum(not hit.neighbour_of for hit in results.hits)
+    if hidden > 0 and results.hits:
         more = f": -n {searching.MOST} shows more" if limit < searching.MOST else ""
-        print(f"… and {left:,} more{more}", file=sys.stderr)
-    if found.dropped:
-        print(f"stands nearly everywhere, left out: {' '.join(map(shlex.quote, found.dropped))}", file=sys.stderr)
-    for note in found.notes:
+        print(f"… and {hidden:,} more{more}", file=sys.stderr)
+    if results.dropped:
+        print(f"stands nearly everywhere, left out: {' '.join(map(shlex.quote, results.dropped))}", file=sys.stderr)
+    for note in results.notes:
         print(note, file=sys.stderr)
 
 

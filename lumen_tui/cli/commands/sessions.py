@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.actions import places, ready
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.fast import light
-from lumen_tui.cli.session import Session, document, made, say, table, talk, told
+from lumen_tui.cli.session import Session, document, print_id, print_outcome, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.page import Entry
 from lumen_tui.model.session import TIERS, WorkSession
@@ -25,7 +25,7 @@ _MOST = 100
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     start = commands.add("start", run_start, "Begin a session on a work unit; prints its id.", "start --wu WU-042")
     start.add_argument("--wu", required=True, help="the work unit")
     start.add_argument("-a", "--agent-type", default="unknown", help="such as claude-code")
@@ -47,9 +47,11 @@ def declare(commands: Group) -> None:
 
 def _declare_notes(commands: Group) -> None:
     decide = commands.add(
-        "decide", run_decide, "Note a decision, or a question that is still open; prints its id.",
+        "decide",
+        run_decide,
+        "Note a decision, or a question that is still open; prints its id.",
         'decide "Retry or fail fast?" --answer "Retry twice" --wu WU-042',
-    )  # fmt: skip
+    )
     decide.add_argument("question", nargs="?", default="")
     decide.add_argument("--answer", default="", help="without one it is pending")
     decide.add_argument("--resolve", default="", metavar="ID", help="answer this pending decision")
@@ -57,9 +59,11 @@ def _declare_notes(commands: Group) -> None:
     add_place(decide)
     add_key(decide, "decision")
     handoff = commands.add(
-        "handoff", run_handoff, "Leave a note for the next agent on a work unit; prints its id.",
+        "handoff",
+        run_handoff,
+        "Leave a note for the next agent on a work unit; prints its id.",
         'handoff "tests are red, see the log" --wu WU-042',
-    )  # fmt: skip
+    )
     handoff.add_argument("note")
     handoff.add_argument("--to", default="", help="the agent that alone may take it [whoever goes on]")
     add_place(handoff)
@@ -80,28 +84,34 @@ def add_place(parser: Parser) -> None:
     add_author(parser)
 
 
-def add_key(parser: Parser, what: str) -> None:
+def add_key(parser: Parser, noun: str) -> None:
     """What makes a second try harmless."""
-    parser.add_argument("--key", default="", help=f"the same key makes the same {what}, however often it is asked for")
+    parser.add_argument("--key", default="", help=f"the same key makes the same {noun}, however often it is asked for")
 
 
 def belonging(session: Session, args: Namespace) -> tuple[str, str]:
     """The session and the work unit that are named, by option or by environment."""
-    named, wu_id = light.belongs(str(session.root), args.session, args.wu or None, os.environ)
-    return named, wu_id or ""
+    session_id, wu_id = light.belongs(str(session.root), args.session, args.wu or None, os.environ)
+    return session_id, wu_id or ""
 
 
 def run_start(session: Session, args: Namespace) -> int:
     done = session.perform(
-        "session.start", by=args.by, wu_id=args.wu, agent_type=args.agent_type, context_tier=args.context_tier,
-        folder=str(Path.cwd()), started_below=ancestry.above(), key=args.key,
-    )  # fmt: skip
-    found = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu)
-    taken = [note for note in found.handoffs if note.extra.get("taken_session") == done.target]
+        "session.start",
+        by=args.by,
+        wu_id=args.wu,
+        agent_type=args.agent_type,
+        context_tier=args.context_tier,
+        folder=str(Path.cwd()),
+        started_below=ancestry.above(),
+        key=args.key,
+    )
+    page = ready.page(session.store, by=args.by or session.operator, now=session.now, wu_id=args.wu)
+    taken = [note for note in page.handoffs if note.extra.get("taken_session") == done.target]
     if args.json:
         document({"session": stored.read(session.layout, done.target), "handoffs": taken})
         return 0
-    made(done)
+    print_id(done)
     if not args.quiet:
         for note in taken:
             say(_handed_over(note))
@@ -115,42 +125,42 @@ def _handed_over(note: Entry) -> str:
 def run_session(session: Session, args: Namespace) -> int:
     by = args.by or session.operator
     if args.what == "end":
-        wanted = args.id or os.environ.get("LUMEN_SESSION", "")
-        return told(session.perform("session.end", by=by, session=wanted), as_json=args.json)
+        session_id = args.id or os.environ.get("LUMEN_SESSION", "")
+        return print_outcome(session.perform("session.end", by=by, session=session_id), as_json=args.json)
     if args.what == "show":
         return _show(session, args, by)
-    found = list(stored.live(session.layout))
+    sessions = list(stored.live(session.layout))
     if args.all:
-        found += islice(stored.ended(session.layout), _MOST)
+        sessions += islice(stored.ended(session.layout), _MOST)
     if args.json:
-        document(found)
+        document(sessions)
         return 0
-    table([_row(one, session.now) for one in found])
-    if not found:
+    table([_row(row, session.now) for row in sessions])
+    if not sessions:
         talk("no sessions are open")
     return 0
 
 
-def _row(one: WorkSession, now: float) -> tuple[str, ...]:
-    age = times.ago(max(0.0, now - times.epoch(one.started_at, now)))
-    state = f"ended by {one.ended_by}" if one.ended_at else "open"
-    return one.session_id, one.active_wu, one.agent, one.agent_type, age, f"{len(one.files_touched)} files", state
+def _row(row: WorkSession, now: float) -> tuple[str, ...]:
+    age = times.ago(max(0.0, now - times.epoch(row.started_at, now)))
+    state = f"ended by {row.ended_by}" if row.ended_at else "open"
+    return row.session_id, row.active_wu, row.agent, row.agent_type, age, f"{len(row.files_touched)} files", state
 
 
 def _show(session: Session, args: Namespace, by: str) -> int:
-    wanted = args.id or os.environ.get("LUMEN_SESSION", "")
-    wanted = wanted and places.named(session.store, wanted).session_id
-    found = stored.read(session.layout, wanted) if wanted else stored.newest(session.layout, by)
-    if found is None:
+    session_id = args.id or os.environ.get("LUMEN_SESSION", "")
+    session_id = session_id and places.named(session.store, session_id).session_id
+    shown = stored.read(session.layout, session_id) if session_id else stored.newest(session.layout, by)
+    if shown is None:
         raise ActionError(f"{by} has no open session", missing=True)
     if args.json:
-        document(found)
+        document(shown)
         return 0
-    table([_row(found, session.now)])
-    for name in found.files_touched:
+    table([_row(shown, session.now)])
+    for name in shown.files_touched:
         say(f"  {name}")
-    for one in found.decisions:
-        say(f"  {one.question}  — {one.answer or 'pending'}")
+    for decision in shown.decisions:
+        say(f"  {decision.question}  — {decision.answer or 'pending'}")
     return 0
 
 
@@ -159,16 +169,22 @@ def run_decide(session: Session, args: Namespace) -> int:
         done = session.perform("decision.answer", by=args.by, node_id=args.resolve, answer=args.answer, key=args.key)
         say(done.summary)
         return 0
-    named, wu_id = belonging(session, args)
+    session_id, wu_id = belonging(session, args)
     done = session.perform(
-        "decision.note", by=args.by, question=args.question, answer=args.answer, wu_id=wu_id, session=named,
-        priority=args.priority, key=args.key,
-    )  # fmt: skip
-    return made(done)
+        "decision.note",
+        by=args.by,
+        question=args.question,
+        answer=args.answer,
+        wu_id=wu_id,
+        session=session_id,
+        priority=args.priority,
+        key=args.key,
+    )
+    return print_id(done)
 
 
 def run_handoff(session: Session, args: Namespace) -> int:
-    named, wu_id = belonging(session, args)
-    given = {"note": args.note, "wu_id": wu_id, "to": args.to, "session": named, "key": args.key}
-    done = session.perform("handoff.give", by=args.by, **given)
-    return made(done)
+    session_id, wu_id = belonging(session, args)
+    arguments = {"note": args.note, "wu_id": wu_id, "to": args.to, "session": session_id, "key": args.key}
+    done = session.perform("handoff.give", by=args.by, **arguments)
+    return print_id(done)

@@ -18,7 +18,7 @@ _NAMED = 8  # entries of a group on the screen; --json has more
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     text = "What happened since you last looked; `--operator NAME` for somebody else."
     command = commands.add("since", run_since, text, "since --at 12h")
     command.add_argument("--at", default="", metavar="TIME", help="since then instead: 12h, 3d or an ISO date")
@@ -31,15 +31,15 @@ def run_since(session: Session, args: Namespace) -> int:
     from lumen_tui.queries.digest import digest_for
 
     now = session.now
-    seen = None if args.at else presence.read(session.layout, session.operator)
+    looked = None if args.at else presence.read(session.layout, session.operator)
     since = _moment(args.at, now) if args.at else 0.0
     if since > now:
         raise ActionError(f"--at {args.at!r} is still to come: write 12h, 3d or a date that has passed")
-    found = digest_for(session.layout, session.operator, now, seen=seen, since=since)
+    digest = digest_for(session.layout, session.operator, now, seen=looked, since=since)
     if args.json:
-        document(described(found, left=not args.at))
+        document(described(digest, left=not args.at))
     else:
-        _print(found, left=not args.at)
+        _print(digest, left=not args.at)
     if args.seen:
         presence.write(session.layout, session.operator, now)
     return 0
@@ -52,31 +52,41 @@ def _moment(text: str, now: float) -> float:
         raise ActionError(f"--at {text!r} is no time: write 12h, 3d or a date such as 2026-03-01T08:00") from None
 
 
-def described(found: Digest, *, left: bool) -> dict[str, Any]:
+def described(digest: Digest, *, left: bool) -> dict[str, Any]:
     """The digest as JSON, with dates instead of seconds."""
     groups = [
         {
-            "name": group.name, "title": group.title, "count": group.count, "at_least": group.at_least,
-            "entries": [{"at": times.iso(one.at), "text": one.text, "kind": one.kind, "target": one.target}
-                        for one in group.entries],
+            "name": group.name,
+            "title": group.title,
+            "count": group.count,
+            "at_least": group.at_least,
+            "entries": [
+                {"at": times.iso(entry.at), "text": entry.text, "kind": entry.kind, "target": entry.target}
+                for entry in group.entries
+            ],
         }
-        for group in found.groups
-    ]  # fmt: skip
+        for group in digest.groups
+    ]
     return {
-        "operator": found.operator, "since": times.iso(found.since), "until": times.iso(found.until),
-        "looked_before": not found.first, "line": shape.line(found, left=left), "usd": found.usd, "groups": groups,
-    }  # fmt: skip
+        "operator": digest.operator,
+        "since": times.iso(digest.since),
+        "until": times.iso(digest.until),
+        "looked_before": not digest.first,
+        "line": shape.line(digest, left=left),
+        "usd": digest.usd,
+        "groups": groups,
+    }
 
 
-def _print(found: Digest, *, left: bool) -> None:
-    if found.first:
-        talk(f"{found.operator} has not looked before; this is the last day")
-    cost = f", ${found.usd:.2f} spent on tasks" if found.usd else ""
-    say((shape.line(found, left=left) or f"nothing happened since {times.ago(found.until - found.since)}") + cost)
-    for group in found.groups:
+def _print(digest: Digest, *, left: bool) -> None:
+    if digest.first:
+        talk(f"{digest.operator} has not looked before; this is the last day")
+    cost = f", ${digest.usd:.2f} spent on tasks" if digest.usd else ""
+    say((shape.line(digest, left=left) or f"nothing happened since {times.ago(digest.until - digest.since)}") + cost)
+    for group in digest.groups:
         say(f"\n{group.title}: {group.count:,}{'+' if group.at_least else ''}")
-        for one in group.entries[:_NAMED]:
-            about = f"  [{one.target}]" if one.target else ""
-            say(f"  {times.age(found.until - one.at):>6}  {one.text}{about}")
+        for entry in group.entries[:_NAMED]:
+            about = f"  [{entry.target}]" if entry.target else ""
+            say(f"  {times.age(digest.until - entry.at):>6}  {entry.text}{about}")
         if group.count > _NAMED:
             say(f"          and {group.count - _NAMED:,} more")

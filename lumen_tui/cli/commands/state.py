@@ -31,7 +31,7 @@ _ALWAYS = frozenset({"running", "queued"})
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     init = commands.add("init", run_init, "Make the state folder; fine where it is there.", "init --state ~/lumen")
     init.set_defaults(without_state=True)
     status = commands.add("status", run_status, "One line on how things stand.", "status -q")
@@ -50,13 +50,13 @@ def declare(commands: Group) -> None:
 
 
 def run_init(session: Session, args: Namespace) -> int:
-    there = session.layout.exists()
+    existed = session.layout.exists()
     if session.root.exists() and (reason := layouts.distrust(session.root)):
         raise StoreError(reason)
     session.layout.create()
-    planted = write_settings(session.layout)
-    say(f"{session.root} {'was there already' if there else 'is ready'}")
-    if planted:
+    written = write_settings(session.layout)
+    say(f"{session.root} {'was there already' if existed else 'is ready'}")
+    if written:
         say(f"every setting stands in {session.layout.config} with its default: take the # away to change it")
     return 0
 
@@ -67,32 +67,32 @@ def run_back(session: Session, args: Namespace) -> int:
 
 
 def run_status(session: Session, args: Namespace) -> int:
-    picture = session.picture()
+    snapshot = session.snapshot()
     if args.json:
-        document(_facts(picture, session.now))
+        document(_facts(snapshot, session.now))
         return 0
     if args.quiet:
-        say(str(len(picture.attention)))
-        return 1 if picture.attention else 0
-    say(_line(picture, session.now))
-    for reason in _held_back(picture):
+        say(str(len(snapshot.attention)))
+        return 1 if snapshot.attention else 0
+    say(_line(snapshot, session.now))
+    for reason in _held_back(snapshot):
         say(f"  {reason}")
-    if picture.spend.unknown_tokens:
-        say(f"  {_unknown(picture.spend)}")
-    for why in _no_model(picture):
-        say(f"  {why}")
-    for need in picture.attention:
-        if not _told(need):
+    if snapshot.spend.unknown_tokens:
+        say(f"  {_unknown(snapshot.spend)}")
+    for problem in _no_model(snapshot):
+        say(f"  {problem}")
+    for need in snapshot.attention:
+        if not _is_shown_above(need):
             say(f"  {need.text}")
     return 0
 
 
-def _no_model(picture: Snapshot) -> list[str]:
+def _no_model(snapshot: Snapshot) -> list[str]:
     """Why tasks will not get their model, before the first one fails: as the engine's environment is, else ours."""
     from lumen_tui.providers.choose import lacking
 
-    heartbeat = picture.engine.heartbeat if picture.engine.life is EngineLife.ALIVE else None
-    return lacking(picture.config.models, _environ(heartbeat.pid if heartbeat else 0))
+    heartbeat = snapshot.engine.heartbeat if snapshot.engine.life is EngineLife.ALIVE else None
+    return lacking(snapshot.config.models, _environ(heartbeat.pid if heartbeat else 0))
 
 
 def _environ(pid: int) -> Mapping[str, str]:
@@ -101,33 +101,33 @@ def _environ(pid: int) -> Mapping[str, str]:
         data = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
     except OSError:
         data = b""
-    found = dict(os.fsdecode(entry).partition("=")[::2] for entry in data.split(b"\0") if b"=" in entry)
-    return found or os.environ
+    variables = dict(os.fsdecode(entry).partition("=")[::2] for entry in data.split(b"\0") if b"=" in entry)
+    return variables or os.environ
 
 
-def _told(need: Attention) -> bool:
+def _is_shown_above(need: Attention) -> bool:
     """Whether it stands among what holds the work back: the kill switch, a full budget."""
     return (need.need, need.target) in ((Need.ENGINE, "kill"), (Need.BUDGET, "budget"))
 
 
-def _held_back(picture: Snapshot) -> list[str]:
+def _held_back(snapshot: Snapshot) -> list[str]:
     """Why nothing starts, or not all of it: who killed or paused what and why, and how it goes on."""
-    found = [f"nothing starts: it is {picture.killed}; `lumen-tui unkill` lets it go on"] if picture.killed else []
-    for name, how in picture.paused.items():
+    reasons = [f"nothing starts: it is {snapshot.killed}; `lumen-tui unkill` lets it go on"] if snapshot.killed else []
+    for name, how in snapshot.paused.items():
         whole = name == "everything"
         scope = "" if whole else f" {name.removeprefix('the ')}"
-        found.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` lets it go on")
-    return [*found, *_reached(picture)]
+        reasons.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` lets it go on")
+    return [*reasons, *_reached(snapshot)]
 
 
-def _reached(picture: Snapshot) -> list[str]:
+def _reached(snapshot: Snapshot) -> list[str]:
     """The caps that are used up: the day's holds back all that uses a model, a role's that role alone."""
-    if full := picture.spend.full:
-        need = next((need.text for need in picture.attention if need.need is Need.BUDGET), full)
+    if full := snapshot.spend.full:
+        need = next((need.text for need in snapshot.attention if need.need is Need.BUDGET), full)
         return [f"nothing that uses a model starts: {need}"]
     return [
-        f"role {one_line(role, 64)} starts nothing that uses a model: {why}"
-        for role, why in picture.spend.full_roles.items()
+        f"role {one_line(role, 64)} starts nothing that uses a model: {reason}"
+        for role, reason in snapshot.spend.full_roles.items()
     ]
 
 
@@ -139,42 +139,42 @@ def _unknown(spend: SpendView) -> str:
     )
 
 
-def _facts(picture: Snapshot, now: float) -> dict[str, Any]:
-    counts, status = tally(picture.tasks), agent_status(picture, now)
+def _facts(snapshot: Snapshot, now: float) -> dict[str, Any]:
+    counts, status = tally(snapshot.tasks), agent_status(snapshot, now)
     return {
-        "state": picture.root,
+        "state": snapshot.root,
         "agent": {
             "state": status.state.value,
             "detail": status.words(now),
             "reason": status.reason,
             "until": times.iso(status.until) if status.until else "",
         },
-        "engine": picture.engine.life.value,
-        "loop": picture.loop.loop if picture.loop else 0,
+        "engine": snapshot.engine.life.value,
+        "loop": snapshot.loop.loop if snapshot.loop else 0,
         **{name: counts[state] for state, name in STATES.items()},
-        "unread": picture.unread,
-        "discoveries": len(picture.discoveries),
-        "held_back": _held_back(picture),
-        "spend": picture.spend,
-        "killed": picture.killed,
-        "paused": picture.paused,
-        "attention": picture.attention,
-        "snoozed": picture.snoozed,
-        "problems": picture.problems,
+        "unread": snapshot.unread,
+        "discoveries": len(snapshot.discoveries),
+        "held_back": _held_back(snapshot),
+        "spend": snapshot.spend,
+        "killed": snapshot.killed,
+        "paused": snapshot.paused,
+        "attention": snapshot.attention,
+        "snoozed": snapshot.snoozed,
+        "problems": snapshot.problems,
     }
 
 
-def _line(picture: Snapshot, now: float) -> str:
-    status, beat = agent_status(picture, now), picture.engine.heartbeat
-    said = status.words(now)
+def _line(snapshot: Snapshot, now: float) -> str:
+    status, beat = agent_status(snapshot, now), snapshot.engine.heartbeat
+    detail = status.words(now)
     if status.state is AgentState.DOWN and status.reason:
-        said += f" ({status.reason})"
-    count = len(picture.discoveries)
-    parts = [f"{status.state}{' ' if said else ''}{said}", *tally_words(tally(picture.tasks), always=_ALWAYS)]
-    parts += [f"{picture.unread} unread", "1 discovery" if count == 1 else f"{count} discoveries"]
-    need = len(picture.attention)
+        detail += f" ({status.reason})"
+    count = len(snapshot.discoveries)
+    parts = [f"{status.state}{' ' if detail else ''}{detail}", *tally_words(tally(snapshot.tasks), always=_ALWAYS)]
+    parts += [f"{snapshot.unread} unread", "1 discovery" if count == 1 else f"{count} discoveries"]
+    need = len(snapshot.attention)
     parts.append(f"{need} need{'s' if need == 1 else ''} you")
-    parts += [f"{len(picture.snoozed)} snoozed"] if picture.snoozed else []
+    parts += [f"{len(snapshot.snoozed)} snoozed"] if snapshot.snoozed else []
     parts += [f"last beat {times.ago(now - times.epoch(beat.at))}"] if beat and beat.at else []
     return " · ".join(parts)
 
@@ -184,14 +184,14 @@ def run_events(session: Session, args: Namespace) -> int:
         raise ActionError("--lines needs a number from 0 up")
     follower = Follower(session.layout.events)
     lines = deque(following.everything(follower), maxlen=args.lines)
-    found = [event for line in lines if (event := following.read(line, EngineEvent))]
+    events = [event for line in lines if (event := following.read(line, EngineEvent))]
     if args.json and not args.follow:
-        document(found)
+        document(events)
         return 0
     show = following.json_line if args.json else _text_line
-    for event in found:
+    for event in events:
         show(event)
-    if not found:
+    if not events:
         talk("no events yet")
     if args.follow:
         following.follow(follower, EngineEvent, show)

@@ -13,7 +13,7 @@ from lumen_tui.actions import checks
 from lumen_tui.actions import tasks as verbs
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
-from lumen_tui.cli.session import Session, document, read_text, say, table, talk, told
+from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import budget, ids, queueing, times
 from lumen_tui.model.queueing import Standing
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
@@ -33,7 +33,7 @@ _SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("task", "Jobs for workers.")
     new = group.add("new", run_new, "Queue a task; prints its id.", 'task new "What are the 5 largest files in /tmp?"')
     _new_options(new)
@@ -102,15 +102,15 @@ def seconds_of(text: str) -> float:
 
 def run_new(session: Session, args: Namespace) -> int:
     known = [name for name in inspect.signature(verbs.new).parameters if name not in ("store", "by", "now")]
-    given = {name: value for name, value in vars(args).items() if name in known and value not in (None, "")}
+    fields = {name: value for name, value in vars(args).items() if name in known and value not in (None, "")}
     if args.spec:
-        given = {**_spec_fields(args.spec, known), **given}
+        fields = {**_spec_fields(args.spec, known), **fields}
     if caps := _caps(args):
-        given["budget"] = {**given.get("budget", {}), **caps}
-    if not given.get("objective"):
+        fields["budget"] = {**fields.get("budget", {}), **caps}
+    if not fields.get("objective"):
         raise ActionError('an objective is needed: lumen-tui task new "What is to be done"')
     session.make_sure()
-    done = session.perform("task.new", **given)
+    done = session.perform("task.new", **fields)
     say(done.target)
     talk(done.summary)
     return 0
@@ -119,8 +119,8 @@ def run_new(session: Session, args: Namespace) -> int:
 def _caps(args: Namespace) -> dict[str, float]:
     """The task's own budget, as far as it was given."""
     caps = {name: value for name in ("tokens", "usd") if (value := getattr(args, name)) is not None}
-    if why := budget.out_of_range(**caps):
-        raise ActionError(f"--{why}")
+    if problem := budget.out_of_range(**caps):
+        raise ActionError(f"--{problem}")
     return caps
 
 
@@ -183,8 +183,8 @@ def _facts(view: TaskView) -> dict[str, Any]:
 def _row(view: TaskView, now: float) -> tuple[str, ...]:
     since = view.finished or view.started or times.epoch(view.spec.created_at)
     reason = view.reason.partition("; ")[0] if view.status is Status.QUEUED else view.reason  # `show` says all
-    what = view.spec.objective + (f"  ({reason})" if reason else "")
-    return view.id, view.state, view.spec.priority, view.spec.role, times.age(now - since), what
+    summary = view.spec.objective + (f"  ({reason})" if reason else "")
+    return view.id, view.state, view.spec.priority, view.spec.role, times.age(now - since), summary
 
 
 def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
@@ -207,12 +207,21 @@ def run_show(session: Session, args: Namespace) -> int:
         return 0
     spec = view.spec
     facts = {
-        "task": spec.id, "status": f"{view.state} {view.reason}".strip(), "role": spec.role,
-        "model": spec.model, "objective": spec.objective, "context": one_line(spec.context, 300),
-        "constraints": "; ".join(spec.constraints), "priority": spec.priority,
-        "work unit": spec.wu_id, "lane": spec.lane, "retry of": spec.retry_of, "brain": view.brain,
-        "at most": budget.own_words(spec.budget), "folder": str(folder or ""),
-    }  # fmt: skip
+        "task": spec.id,
+        "status": f"{view.state} {view.reason}".strip(),
+        "role": spec.role,
+        "model": spec.model,
+        "objective": spec.objective,
+        "context": one_line(spec.context, 300),
+        "constraints": "; ".join(spec.constraints),
+        "priority": spec.priority,
+        "work unit": spec.wu_id,
+        "lane": spec.lane,
+        "retry of": spec.retry_of,
+        "brain": view.brain,
+        "at most": budget.own_words(spec.budget),
+        "folder": str(folder or ""),
+    }
     table([(name, value) for name, value in facts.items() if value])
     if result:
         say("\n" + result.rstrip())
@@ -225,7 +234,7 @@ def run_edit(session: Session, args: Namespace) -> int:
         changes["budget"] = caps
     if not changes:
         raise ActionError("there is nothing to change: name what, such as `-p P0` or `--objective TEXT`")
-    return told(session.perform("task.edit", task_id=args.id, changes=changes), as_json=args.json)
+    return print_outcome(session.perform("task.edit", task_id=args.id, changes=changes), as_json=args.json)
 
 
 def run_cancel(session: Session, args: Namespace) -> int:
@@ -263,5 +272,5 @@ def _ended(folder: Path) -> bool:
 
 
 def _say_event(event: TaskEvent) -> None:
-    what = f"{event.tool}: {event.text}" if event.tool else event.text
-    say(f"{event.at}  {event.kind if event.ok else event.kind + '!':<9} {what}".rstrip())
+    text = f"{event.tool}: {event.text}" if event.tool else event.text
+    say(f"{event.at}  {event.kind if event.ok else event.kind + '!':<9} {text}".rstrip())

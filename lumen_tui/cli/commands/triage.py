@@ -11,7 +11,7 @@ import msgspec
 
 from lumen_tui.actions import checks, fields, places
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.cli.session import Session, document, say, table, talk, told
+from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.engine.likeness import Titles
 from lumen_tui.model import analytics, ids, times
 from lumen_tui.model.analytics import Sample, Stats
@@ -36,19 +36,21 @@ _REVISION = 1  # of what is read once, for one command
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     triage = commands.add(
-        "triage", run, "Open discoveries by priority, or the judgement of some.",
+        "triage",
+        run,
+        "Open discoveries by priority, or the judgement of some.",
         'triage --promote mem-7f2 --lane "Framework: Core"',
-    )  # fmt: skip
-    what = triage.add_mutually_exclusive_group()
-    what.add_argument("--promote", nargs="+", metavar="ID", help="make a work unit of each (with --lane)")
-    what.add_argument("--archive", nargs="+", metavar="ID", help="close them (with --reason)")
-    what.add_argument("--keep", nargs="+", metavar="ID", help="list them again later (with --days)")
-    what.add_argument("--merge", nargs="+", metavar="ID", help="close them in favour of another (with --into)")
-    what.add_argument("--list", action="store_true", help="list them, as without a word")
-    what.add_argument("--judged", action="store_true", help="how often each author's were promoted, by week")
-    what.add_argument("--undo", action="store_true", help="take back your last action")
+    )
+    choice = triage.add_mutually_exclusive_group()
+    choice.add_argument("--promote", nargs="+", metavar="ID", help="make a work unit of each (with --lane)")
+    choice.add_argument("--archive", nargs="+", metavar="ID", help="close them (with --reason)")
+    choice.add_argument("--keep", nargs="+", metavar="ID", help="list them again later (with --days)")
+    choice.add_argument("--merge", nargs="+", metavar="ID", help="close them in favour of another (with --into)")
+    choice.add_argument("--list", action="store_true", help="list them, as without a word")
+    choice.add_argument("--judged", action="store_true", help="how often each author's were promoted, by week")
+    choice.add_argument("--undo", action="store_true", help="take back your last action")
     triage.add_argument(
         "-l", "--lane", default="", help="where the new work unit goes; of a listing: found on this lane"
     )
@@ -70,7 +72,7 @@ def run(session: Session, args: Namespace) -> int:
     if args.judged:
         return _show_judged(session, as_json=args.json)
     if done := _judge(session, args):
-        return told(done, as_json=args.json)
+        return print_outcome(done, as_json=args.json)
     every = discoveries(session)
     rows, more = _open(session, args, every)
     likes = _likes(rows, every)
@@ -95,8 +97,8 @@ def _judge(session: Session, args: Namespace) -> Done | None:
         if not args.lane:
             raise ActionError("--promote needs --lane: the stream of work it goes to")
         tell_alike(session, args.promote)
-        given = {"lane": args.lane, "title": args.title, "wu_id": args.wu_id}
-        return session.perform("triage.promote", node_ids=args.promote, **given)
+        arguments = {"lane": args.lane, "title": args.title, "wu_id": args.wu_id}
+        return session.perform("triage.promote", node_ids=args.promote, **arguments)
     if args.archive:
         return session.perform("triage.archive", node_ids=args.archive, reason=args.reason)
     if args.keep:
@@ -116,14 +118,16 @@ def discoveries(session: Session) -> Sequence[DiscoveryRow]:
     return index.discoveries(session.now)
 
 
-def tell_alike(session: Session, given: Sequence[str]) -> None:
+def tell_alike(session: Session, texts: Sequence[str]) -> None:
     """Say which other open discoveries are like those that are about to be promoted."""
-    found = checks.node_ids(session.store, given)
-    named = [decode_node(dumps(record).encode()) for _, record in nodes.find(session.layout.memory, found).values()]
-    mine = [DiscoveryRow(node=node, created=times.epoch(node.created_at)) for node in named]
-    rows = [*mine, *(row for row in discoveries(session) if row.node.id not in found)]
+    node_ids = checks.node_ids(session.store, texts)
+    promoted = [
+        decode_node(dumps(record).encode()) for _, record in nodes.find(session.layout.memory, node_ids).values()
+    ]
+    new = [DiscoveryRow(node=node, created=times.epoch(node.created_at)) for node in promoted]
+    rows = [*new, *(row for row in discoveries(session) if row.node.id not in node_ids)]
     titles = Titles()
-    for node in named:
+    for node in promoted:
         for other in titles.near(node.id, rows, _REVISION):
             talk(f"lumen-tui: {node.id} is like {other.node_id}, {other.score} % (“{one_line(other.title, 80)}”)")
 
@@ -140,23 +144,23 @@ def _open(session: Session, args: Namespace, every: Sequence[DiscoveryRow]) -> t
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")
     unlinked = args.wu == "unlinked"
-    wanted = {"wu_id": "" if unlinked else _known(session, args.wu), "priority": fields.priority(args.priority)}
+    filters = {"wu_id": "" if unlinked else _known(session, args.wu), "priority": fields.priority(args.priority)}
     limit = len(every) if args.all else args.limit
-    fitting = (row for row in every if _fits(row, wanted, args.tag, unlinked))
-    found = list(islice(fitting, limit + 1))
-    return found[:limit], len(found) > limit
+    fitting = (row for row in every if _fits(row, filters, args.tag, unlinked))
+    rows = list(islice(fitting, limit + 1))
+    return rows[:limit], len(rows) > limit
 
 
 def _known(session: Session, wu_id: str) -> str:
     return places.work_at(session.root, wu_id) if wu_id else ""
 
 
-def _fits(row: DiscoveryRow, wanted: dict[str, Any], tag: str, unlinked: bool) -> bool:
+def _fits(row: DiscoveryRow, filters: dict[str, Any], tag: str, unlinked: bool) -> bool:
     if unlinked and row.node.wu_id:
         return False
     if tag and tag not in row.node.tags:
         return False
-    return all(not value or getattr(row.node, name) == value for name, value in wanted.items())
+    return all(not value or getattr(row.node, name) == value for name, value in filters.items())
 
 
 def _row(row: DiscoveryRow, now: float, like: Like) -> tuple[str, ...]:
@@ -171,10 +175,12 @@ def _block(node: Node, like: Like) -> list[str]:
     """A discovery as the documentation of `mem:triage` shows it."""
     kind = discovery_kind(node.tags)
     facts = {
-        "Type": f"{node.type} ({kind})" if kind else node.type, "Priority": node.priority,
-        "Discovered during": node.wu_id, "Tags": ", ".join(node.tags),
+        "Type": f"{node.type} ({kind})" if kind else node.type,
+        "Priority": node.priority,
+        "Discovered during": node.wu_id,
+        "Tags": ", ".join(node.tags),
         "Like": f"{like[0]}, {like[1]} %" if like else "",
-    }  # fmt: skip
+    }
     lines = [f"  {name}: {one_line(value)}" for name, value in facts.items() if value]
     return [f"{node.id}: {one_line(node.title)}", *lines]
 
@@ -189,14 +195,14 @@ _JUDGED_HEAD = ("", "judged", "promoted", "archived", "merged", "share", "95 %",
 
 def _show_judged(session: Session, *, as_json: bool) -> int:
     """Print the figures of each author. 3 where nothing was judged yet."""
-    found = analytics.book(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
+    authors = analytics.book(_samples(newest_nodes(session.layout, "discovery")), session.now).roles
     if as_json:
-        document([_judged_facts(one) for one in found])
-    elif found:
-        table([_JUDGED_HEAD, *(_judged_row(one) for one in found)])
+        document([_judged_facts(author) for author in authors])
+    elif authors:
+        table([_JUDGED_HEAD, *(_judged_row(author) for author in authors)])
     else:
         say("no discovery was judged yet")
-    return 0 if found else 3
+    return 0 if authors else 3
 
 
 def _samples(discoveries: Iterator[Raw]) -> Iterator[Sample]:
@@ -220,16 +226,23 @@ def _author(node: Raw) -> str:
     return f"{kind} of {one_line(str(node.get('created_by') or 'somebody'), 60)}"
 
 
-def _judged_facts(one: Stats) -> dict[str, object]:
+def _judged_facts(stats: Stats) -> dict[str, object]:
     return {
-        "name": one.name, "judged": one.tasks, "promoted": one.done, "archived": one.failed, "merged": one.cancelled,
-        "share": one.rate, "low": one.low, "high": one.high, "weeks": one.weeks,
-    }  # fmt: skip
+        "name": stats.name,
+        "judged": stats.tasks,
+        "promoted": stats.done,
+        "archived": stats.failed,
+        "merged": stats.cancelled,
+        "share": stats.rate,
+        "low": stats.low,
+        "high": stats.high,
+        "weeks": stats.weeks,
+    }
 
 
-def _judged_row(one: Stats) -> tuple[str, ...]:
-    known = one.rate is not None
-    share = f"{analytics.percent(one.rate or 0.0)} %" if known else "–"
-    interval = f"{analytics.percent(one.low)}–{analytics.percent(one.high)}" if known else "–"
-    counts = (one.tasks, one.done, one.failed, one.cancelled)
-    return (one.name, *(f"{count:,}" for count in counts), share, interval, analytics.spark(one.weeks))
+def _judged_row(stats: Stats) -> tuple[str, ...]:
+    known = stats.rate is not None
+    share = f"{analytics.percent(stats.rate or 0.0)} %" if known else "–"
+    interval = f"{analytics.percent(stats.low)}–{analytics.percent(stats.high)}" if known else "–"
+    counts = (stats.tasks, stats.done, stats.failed, stats.cancelled)
+    return (stats.name, *(f"{count:,}" for count in counts), share, interval, analytics.spark(stats.weeks))

@@ -21,12 +21,12 @@ _WHAT = (
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
-    why = commands.add(
+    """Add the commands of this module."""
+    command = commands.add(
         "why", run_why, "What caused something and what came of it, with tokens and cost.", "why mem-7f2"
     )
-    why.add_argument("id", metavar="ID", help=_WHAT)
-    why.add_argument("--json", action="store_true", help="one JSON document")
+    command.add_argument("id", metavar="ID", help=_WHAT)
+    command.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def run_why(session: Session, args: Namespace) -> int:

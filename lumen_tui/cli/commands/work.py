@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Group) -> None:
-    """The commands of this module."""
+    """Add the commands of this module."""
     group = commands.group("wu", "Work units: the backlog.")
     listing = group.add("list", run_list, "Work units by number.", 'wu list --lane "Framework: Core"')
     listing.add_argument("-l", "--lane", default="")
@@ -62,8 +62,12 @@ def _declare_moves(group: Group) -> None:
     done = group.add("done", run_move, "Finish it: stamp, broadcast, lane free.", "wu done WU-042")
     done.add_argument("--no-checkpoint-check", action="store_true", help="without a look for a checkpoint")
     for verb, parser in (
-        ("claim", claim), ("block", block), ("unblock", unblock), ("release", release), ("done", done),
-    ):  # fmt: skip
+        ("claim", claim),
+        ("block", block),
+        ("unblock", unblock),
+        ("release", release),
+        ("done", done),
+    ):
         parser.add_argument("id")
         parser.add_argument("--from", dest="by", default="", help="who says so [you]")
         parser.set_defaults(move=verb)
@@ -86,11 +90,11 @@ def _declare_link(commands: Group) -> None:
 
 def run_list(session: Session, args: Namespace) -> int:
     units, problems = work_units.list_units(session.layout)
-    wanted, lanes = names.key(args.lane), {unit.lane for unit in units}
-    if wanted and wanted not in map(names.key, lanes):
+    lane_key, lanes = names.key(args.lane), {unit.lane for unit in units}
+    if lane_key and lane_key not in map(names.key, lanes):
         near = checks.nearest(args.lane, lanes)
         raise ActionError(f"there is no lane {args.lane!r}", candidates=near, missing=not near)
-    chosen = [unit for unit in units if wanted in ("", names.key(unit.lane)) and args.status in ("", unit.status)]
+    chosen = [unit for unit in units if lane_key in ("", names.key(unit.lane)) and args.status in ("", unit.status)]
     for problem in problems:
         talk(f"{problem.where}: {problem.what}")
     if args.json:
@@ -124,23 +128,33 @@ def run_show(session: Session, args: Namespace) -> int:
 def run_new(session: Session, args: Namespace) -> int:
     body = read_text(args.body_file) if args.body_file else args.body
     done = session.perform(
-        "wu.new", title=args.title, lane=args.lane, type=args.type, priority=args.priority, body=body, id=args.id,
+        "wu.new",
+        title=args.title,
+        lane=args.lane,
+        type=args.type,
+        priority=args.priority,
+        body=body,
+        id=args.id,
         key=args.key,
-    )  # fmt: skip
+    )
     say(done.target)
     return 0
 
 
-_WORDS = {"claim": ("lane", "session", "pid"), "block": ("reason",), "release": ("reason",),
-          "done": ("no_checkpoint_check",)}  # fmt: skip
+_WORDS = {
+    "claim": ("lane", "session", "pid"),
+    "block": ("reason",),
+    "release": ("reason",),
+    "done": ("no_checkpoint_check",),
+}
 
 
 def run_move(session: Session, args: Namespace) -> int:
-    given = {name: getattr(args, name) for name in _WORDS.get(args.move, ())}
+    arguments = {name: getattr(args, name) for name in _WORDS.get(args.move, ())}
     if args.move == "claim":
-        given["session"] = given["session"] or os.environ.get("LUMEN_SESSION", "")
-        given["pid"] = given["pid"] or _shell()
-    done = session.perform(f"wu.{args.move}", by=args.by, wu_id=args.id, **given)
+        arguments["session"] = arguments["session"] or os.environ.get("LUMEN_SESSION", "")
+        arguments["pid"] = arguments["pid"] or _shell()
+    done = session.perform(f"wu.{args.move}", by=args.by, wu_id=args.id, **arguments)
     say(done.summary)
     if done.aside:
         talk(f"lumen-tui: {done.aside}")
@@ -154,17 +168,17 @@ def _shell() -> int:
 
 def run_lanes(session: Session, args: Namespace) -> int:
     rules = lanes.config_of(session.store).lanes
-    found = {names.key(unit.lane): unit.lane for unit in lane_files.list_units(session.layout) if unit.lane}
-    every = sorted(found.values())
+    by_key = {names.key(unit.lane): unit.lane for unit in lane_files.list_units(session.layout) if unit.lane}
+    every = sorted(by_key.values())
     held = {name: lanes.in_lane(session.store, name) for name in every}
     if args.json:
         document([{"lane": name, "limit": rules.limit(name), "holders": held[name]} for name in every])
         return 0
     for name in every:
         say(f"{name}  {len(held[name])} of {rules.limit(name)}")
-        for one in held[name]:
-            stale = "  (stale)" if lanes.is_stale(session.store, one, rules, now=session.now) else ""
-            say(f"  {lanes.holder_text(one, session.now)}{stale}")
+        for holder in held[name]:
+            stale = "  (stale)" if lanes.is_stale(session.store, holder, rules, now=session.now) else ""
+            say(f"  {lanes.holder_text(holder, session.now)}{stale}")
     if not every:
         talk("no lanes")
     return 0

@@ -1,7 +1,7 @@
-"""`hook EVENT`: what an agent's program calls at each event. It notes the event and leaves the work to others.
+"""`hook EVENT`: what an agent's program runs at each event. It records the event and starts a background job.
 
-On the path of the hot verbs. The agent waits for it and goes on whatever comes of it: 0, or 1 where what came in was no
-event. That is said on standard error and counted in the journal as a failure, never as an event.
+On the path of the hot verbs. The agent waits for it and goes on whatever it returns: 0, or 1 where the input was no
+event. That is reported on standard error and counted in the journal as a failure, never as an event.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     Raw = dict[str, Any]
 
-_MOST = 1024 * 1024  # bytes of the JSON that are looked at
-_DRAIN = 64 * 1024 * 1024  # bytes read and dropped behind that, so that the writer is not cut off
-_SILENCE = 5.0  # seconds without a byte after which no more is waited for
+_MOST = 1024 * 1024  # bytes of the JSON that are decoded
+_DRAIN = 64 * 1024 * 1024  # bytes read and dropped after that, so that the writer is not cut off
+_SILENCE = 5.0  # seconds without a byte after which reading ends
 _LOG = 256 * 1024  # bytes of the log beyond which nothing is added to it
 _TESTS = (
     "pytest", "unittest", "tox", "npm test", "npm run test", "pnpm test", "yarn test", "vitest", "jest", "cargo test",
@@ -33,13 +33,13 @@ _TESTS = (
 
 
 class NoEvent(Exception):
-    """What came in is not what an agent's program says of an event; the text says what is wrong with it."""
+    """The input is not an event of an agent's program; the text says what is wrong with it."""
 
 
 def run(argv: list[str], state: dict[str, str]) -> int:
-    """Note one event; returns 1 where what came in was none, else 0 whatever happens."""
+    """Record one event; return 1 where the input was none, else 0 whatever happens."""
     try:
-        _arrive(argv, state)
+        _receive(argv, state)
     except NoEvent as error:
         print(f"lumen-tui hook: {error}", file=sys.stderr)
         return 1
@@ -48,34 +48,34 @@ def run(argv: list[str], state: dict[str, str]) -> int:
     return 0
 
 
-def _arrive(argv: list[str], state: dict[str, str]) -> None:
+def _receive(argv: list[str], state: dict[str, str]) -> None:
     event, root = _words(argv, state)
     data = _stdin()
-    given = _given(data)
+    payload = _payload(data)
     if not light.usable(root):
         raise ValueError(f"there is no usable state folder at {root}: `lumen-tui hooks status` says more")
     now = time.time()
-    if why := _no_event(event, given, data):
-        _note_failure(root, why, now)
-        raise NoEvent(why)
-    record = _record(root, event or str(given.get("hook_event_name") or ""), given, now)
+    if problem := _no_event(event, payload, data):
+        _note_failure(root, problem, now)
+        raise NoEvent(problem)
+    record = _record(root, event or str(payload.get("hook_event_name") or ""), payload, now)
     rule = hook_settings.rule(root)
-    asked = _note(root, record, rule)
-    if asked:
+    requested = _note(root, record, rule)
+    if requested:
         _start_job(root)
     if rule["frequency"] or rule["on_tests_pass"] or rule["on_milestone"]:
-        _tell_due(root, record, rule)
+        _report_due(root, record, rule)
     if record["event"] == hook_journal.SESSION_START and record.get("wu"):
         _give_context(root, record, now)
 
 
 def _words(argv: list[str], state: dict[str, str]) -> tuple[str, str]:
-    """The name of the event and the state folder."""
+    """Return the name of the event and the state folder."""
     root, event = state.get("state", ""), ""
-    rest = iter(argv)
-    for word in rest:
+    remaining = iter(argv)
+    for word in remaining:
         if word == "--state":
-            root = next(rest, "")
+            root = next(remaining, "")
         elif word.startswith("--state="):
             root = word[8:]
         elif word[:1] != "-":
@@ -84,7 +84,7 @@ def _words(argv: list[str], state: dict[str, str]) -> tuple[str, str]:
 
 
 def _stdin() -> bytes:
-    """What the program wrote, up to `_MOST` bytes; a writer that never ends does not hold this one up."""
+    """Return what the program wrote, up to `_MOST` bytes, without waiting for a writer that never ends."""
     from select import select
 
     parts: list[bytes] = []
@@ -102,92 +102,109 @@ def _stdin() -> bytes:
     return b"".join(parts)
 
 
-def _no_event(event: str, given: Raw, data: bytes) -> str:
-    """Why what came in is not this event, or the empty string."""
+def _no_event(event: str, payload: Raw, data: bytes) -> str:
+    """Return why the input is not this event, or the empty string."""
     name = _label(event, 40) or "a hook"
     if not data.strip():
         return f"{name} came with nothing on standard input: the agent's program writes its event there as JSON"
-    if not isinstance(session := given.get("session_id"), str) or not session:
+    if not isinstance(session := payload.get("session_id"), str) or not session:
         return f"{name} came with something else than an event: a JSON object with a session_id is needed"
-    said = given.get("hook_event_name")
-    if event and said and said != event:
-        return f"{name} came with the event {_label(said, 40) or 'of no name'}"
-    tool = given.get("tool_name")
-    if (event or said) in hook_journal.CALLS and not (isinstance(tool, str) and tool):
+    named = payload.get("hook_event_name")
+    if event and named and named != event:
+        return f"{name} came with the event {_label(named, 40) or 'of no name'}"
+    tool = payload.get("tool_name")
+    if (event or named) in hook_journal.CALLS and not (isinstance(tool, str) and tool):
         return f"{name} came without the name of a tool: tool_name is needed"
     return ""
 
 
-def _note_failure(root: str, why: str, now: float) -> None:
-    """Count it as a failure, with the reason, where `hooks status` and the room look for such."""
-    record = {"at": times.iso(now), "event": hook_journal.OUTCOME, "ok": False, "said": why, "answers": [], "schema": 1}
+def _note_failure(root: str, reason: str, now: float) -> None:
+    """Record a failure and its reason for `hooks status` and the room."""
+    record = {
+        "at": times.iso(now),
+        "event": hook_journal.OUTCOME,
+        "ok": False,
+        "said": reason,
+        "answers": [],
+        "schema": 1,
+    }
     with files.locked_log(f"{root}/{hook_journal.NAME}") as fd:
         files.append_locked(fd, files.check_line(light.line(record)))
 
 
-def _given(data: bytes) -> Raw:
-    """The fields of the JSON object; of one that was too long to be read whole those that stand first."""
-    if found := decode(data):
-        return found
+def _payload(data: bytes) -> Raw:
+    """Return the fields of the JSON object; of one too long to be read whole, those that come first."""
+    if payload := decode(data):
+        return payload
     if len(data) < _MOST:
         return {}
     text = data.decode(errors="replace")
-    return {name: _early(text, name) for name in ("session_id", "cwd", "tool_name", "hook_event_name")}
+    return {name: _first_value(text, name) for name in ("session_id", "cwd", "tool_name", "hook_event_name")}
 
 
-def _early(text: str, name: str) -> str:
-    at = text.find(f'"{name}"')
-    begin = text.find('"', text.find(":", at) + 1) + 1
-    found = text[begin : text.find('"', begin)] if at >= 0 and begin > 0 else ""
-    return "" if "\\" in found else found
+def _first_value(text: str, name: str) -> str:
+    """Return the first text with this key in a JSON document that may be cut off."""
+    start = text.find(f'"{name}"')
+    begin = text.find('"', text.find(":", start) + 1) + 1
+    value = text[begin : text.find('"', begin)] if start >= 0 and begin > 0 else ""
+    return "" if "\\" in value else value
 
 
 def _label(value: object, limit: int = 100) -> str:
-    """A text from outside as a plain word or path of our journal."""
+    """Return a text from outside as a plain word or path for our journal."""
     text = value if isinstance(value, str) else ""
     return "".join([c if c.isprintable() else "?" for c in text[:limit].encode("utf-8", "replace").decode()])
 
 
-def _record(root: str, event: str, given: Raw, now: float) -> Raw:
+def _record(root: str, event: str, payload: Raw, now: float) -> Raw:
     name = _label(event, 40)
-    by, cwd = light.operator(os.environ), _label(given.get("cwd"), 1000) or os.getcwd()
+    by = light.operator(os.environ)
+    cwd = _label(payload.get("cwd"), 1000) or os.getcwd()
     ses, wu_id = hook_journal.link(root, cwd, by, os.environ.get("LUMEN_SESSION", ""))
     texts = {
-        "tool": _label(given.get("tool_name")), "agent": _label(given.get("agent_type")), "ses": ses, "wu": wu_id,
-        "why": _label(given.get("source") or given.get("trigger")), "cwd": cwd,
-    }  # fmt: skip
+        "tool": _label(payload.get("tool_name")),
+        "agent": _label(payload.get("agent_type")),
+        "ses": ses,
+        "wu": wu_id,
+        "why": _label(payload.get("source") or payload.get("trigger")),
+        "cwd": cwd,
+    }
     session = "".join(
-        [c if c.isascii() and (c.isalnum() or c in "-_.:") else "-" for c in _label(given.get("session_id"))]
+        [c if c.isascii() and (c.isalnum() or c in "-_.:") else "-" for c in _label(payload.get("session_id"))]
     )
     record: Raw = {
-        "at": times.iso(now), "event": name if name[:1].isupper() else "Unknown",
-        "session": session or ses or "unknown", "by": _label(by),
+        "at": times.iso(now),
+        "event": name if name[:1].isupper() else "Unknown",
+        "session": session or ses or "unknown",
+        "by": _label(by),
         **{key: value for key, value in texts.items() if value},
-    }  # fmt: skip
+    }
     if record["event"] == hook_journal.TOOL_USED:
-        record.update({key: True for key, is_so in (("tests", _tests), ("milestone", _milestone)) if is_so(given)})
+        record.update({key: True for key, is_so in (("tests", _tests), ("milestone", _milestone)) if is_so(payload)})
     return record | {"schema": 1}
 
 
-def _inner(given: Raw, key: str) -> Raw:
-    value = given.get(key)
+def _inner(payload: Raw, key: str) -> Raw:
+    value = payload.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _tests(given: Raw) -> bool:
-    """Whether tests ran and passed; programs that failed come under another event, or name their exit code."""
-    command, answer = _inner(given, "tool_input").get("command"), _inner(given, "tool_response")
-    if given.get("tool_name") != "Bash" or not isinstance(command, str):
+def _tests(payload: Raw) -> bool:
+    """Return whether tests ran and passed; a failed program comes as another event, or names its exit code."""
+    command = _inner(payload, "tool_input").get("command")
+    answer = _inner(payload, "tool_response")
+    if payload.get("tool_name") != "Bash" or not isinstance(command, str):
         return False
     failed = answer.get("interrupted") or answer.get("exit_code") or answer.get("exitCode") or answer.get("is_error")
     return not failed and any(word in command for word in _TESTS)
 
 
-def _milestone(given: Raw) -> bool:
-    """Whether an entry of the agent's own list of steps was completed."""
-    tool, answer = given.get("tool_name"), _inner(given, "tool_response")
+def _milestone(payload: Raw) -> bool:
+    """Return whether an entry of the agent's own list of steps was completed."""
+    tool = payload.get("tool_name")
+    answer = _inner(payload, "tool_response")
     if tool == "TaskUpdate":
-        return _inner(given, "tool_input").get("status") == "completed"
+        return _inner(payload, "tool_input").get("status") == "completed"
     return (
         tool == "TodoWrite" and "oldTodos" in answer and _completed(answer, "newTodos") > _completed(answer, "oldTodos")
     )
@@ -196,11 +213,11 @@ def _milestone(given: Raw) -> bool:
 def _completed(answer: Raw, key: str) -> int:
     steps = answer.get(key)
     every = steps if isinstance(steps, list) else []
-    return sum([isinstance(one, dict) and one.get("status") == "completed" for one in every])
+    return sum([isinstance(step, dict) and step.get("status") == "completed" for step in every])
 
 
 def _note(root: str, record: Raw, rule: Raw) -> bool:
-    """Append the event; whether it asks for a checkpoint. Counted under the lock: of many hooks one is the Nth."""
+    """Append the event and return whether it asks for a checkpoint. Under the lock, so that one hook is the Nth."""
     with files.locked_log(f"{root}/{hook_journal.NAME}") as fd:
         ask = _ask(fd, record, rule) if record.get("ses") else ""
         if ask:
@@ -210,7 +227,7 @@ def _note(root: str, record: Raw, rule: Raw) -> bool:
 
 
 def _ask(fd: int, record: Raw, rule: Raw) -> str:
-    """What the checkpoint is for, or nothing."""
+    """Return what the checkpoint is for, or the empty string."""
     event = record["event"]
     if rule.get("on_signals") and (record.get("tests") or record.get("milestone")):
         return "tests_pass" if record.get("tests") else "milestone"
@@ -229,7 +246,7 @@ def _ask(fd: int, record: Raw, rule: Raw) -> str:
 
 
 def _start_job(root: str) -> None:
-    """Start the one background process, which inherits the lock; where it runs already, it sees the request."""
+    """Start the background process, which inherits the lock; one that runs already sees the request."""
     lock = locks.try_lock(f"{root}/{hook_journal.LOCK}")
     if lock is None:
         return
@@ -248,25 +265,25 @@ def _start_job(root: str) -> None:
             os.close(log)
 
 
-def _tell_due(root: str, record: Raw, rule: Raw) -> None:
-    """Say that a progress signal is due: to the agent's program, and on standard error for whoever looks there."""
+def _report_due(root: str, record: Raw, rule: Raw) -> None:
+    """Report a progress signal that is due to the agent's program, and on standard error."""
     from lumen_tui.engine.hooks import due
 
     if text := due.said(root, record, rule):
         print(f"lumen-tui hook: {text}", file=sys.stderr)
-        _tell_agent(record["event"], text)
+        _print_for_agent(record["event"], text)
 
 
-def _tell_agent(event: str, text: str) -> None:
-    """Print what the agent should know, in the form in which its program takes it."""
+def _print_for_agent(event: str, text: str) -> None:
+    """Print context for the agent in the form that its program expects."""
     answer = {"hookEventName": event, "additionalContext": text}
     os.write(1, light.line({"hookSpecificOutput": answer}) + b"\n")
 
 
 def _give_context(root: str, record: Raw, now: float) -> None:
-    """What the agent should know to go on."""
+    """Print what the agent should know to resume its work unit."""
     from lumen_tui.engine.hooks import context
 
     text = context.block(root, by=record["by"], wu_id=record["wu"], now=now)
     if text:
-        _tell_agent(hook_journal.SESSION_START, text)
+        _print_for_agent(hook_journal.SESSION_START, text)

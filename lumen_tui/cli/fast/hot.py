@@ -1,6 +1,6 @@
 """`signal`, `create`, `inbox`, `checkpoint` and `ready` in their plain forms, without the cost of a parser.
 
-Whatever is unusual (help, an unknown option, wrong input) is left to the full parser: `run` returns None then,
+Anything unusual (help, an unknown option, wrong input) is left to the full parser: `run` returns None then,
 and nothing was written.
 """
 
@@ -33,7 +33,7 @@ _INBOX_FLAGS = ("--json", "--count", "-c", "--no-mark", "--all")
 
 
 def run(argv: list[str]) -> int | None:
-    """Carry the verb out and return the exit code, or None where it is for the full parser."""
+    """Carry out the verb and return the exit code, or None where it is for the full parser."""
     state: dict[str, str] = {}
     if len(argv) > 2 and argv[0] == "--state":
         state, argv = {"state": argv[1]}, argv[2:]
@@ -54,16 +54,16 @@ def run(argv: list[str]) -> int | None:
 def _options(
     argv: list[str], known: dict[str, str], flags: tuple[str, ...] = ()
 ) -> tuple[dict[str, str], list[str], list[str]]:
-    """Options by name, flags, and the other words. ValueError for what is not known here."""
-    found: dict[str, str] = {}
+    """Return options by name, flags, and the other words. Raise ValueError for an unknown option."""
+    options: dict[str, str] = {}
     set_flags: list[str] = []
     words: list[str] = []
-    rest = iter(argv)
-    for word in rest:
+    remaining = iter(argv)
+    for word in remaining:
         name, equals, value = word.partition("=") if word[:2] == "--" else (word, "", "")
         if name in known:
-            found[known[name]] = value if equals else next(rest, "-")
-            if not equals and found[known[name]][:1] == "-":
+            options[known[name]] = value if equals else next(remaining, "-")
+            if not equals and options[known[name]][:1] == "-":
                 raise ValueError(word)
         elif word in flags:
             set_flags.append(word)
@@ -71,7 +71,7 @@ def _options(
             raise ValueError(word)
         else:
             words.append(word)
-    return found, set_flags, words
+    return options, set_flags, words
 
 
 def _root(options: dict[str, str], state: dict[str, str]) -> str:
@@ -82,7 +82,7 @@ def _root(options: dict[str, str], state: dict[str, str]) -> str:
 
 
 def _check_names(root: str, options: dict[str, str]) -> None:
-    """Put the work unit and the lane as they are known; ActionError for what is not."""
+    """Normalise the work unit and the lane. Raise ActionError for unknown ones."""
     if options.get("wu_id") or options.get("lane"):
         from lumen_tui.actions import places
 
@@ -91,12 +91,12 @@ def _check_names(root: str, options: dict[str, str]) -> None:
 
 
 def _append(
-    root: str, name: str, record: dict[str, Any], change: dict[str, Any], said: str, by: str, now: float
+    root: str, name: str, record: dict[str, Any], change: dict[str, Any], label: str, by: str, now: float
 ) -> int:
-    """The action first: what was sent or noted is known to undo, whatever is killed when."""
-    given = light.line(record)
-    line = files.check_line(given)
-    if line[:-1] != given:  # what is told of it holds no secret either, nor a piece of one
+    """Append the action, then the record, so that undo knows of it whatever is killed when; print the id."""
+    original = light.line(record)
+    line = files.check_line(original)
+    if line[:-1] != original:  # the summary must hold no secret either, nor a piece of one
         from lumen_tui.storage import raw_json
 
         record = raw_json.decode(line) or {**record, "message": "", "content": ""}
@@ -104,14 +104,14 @@ def _append(
     if record.get("wu_id") and not os.path.exists(f"{root}/work/{record['wu_id']}.md"):
         from lumen_tui.actions import places
 
-        if made := places.make_sure(root, record["wu_id"], by=by, now=now, client=client):
-            print(f"lumen-tui: {made}", file=sys.stderr)
+        if created := places.make_sure(root, record["wu_id"], by=by, now=now, client=client):
+            print(f"lumen-tui: {created}", file=sys.stderr)
     text = str(record.get("message") or record.get("content") or "")[:120]
-    summary = f"{said}: {' '.join(text.split())[:60]}"  # made safe where it is shown
+    summary = f"{label}: {' '.join(text.split())[:60]}"  # made safe where it is shown
     verb = "signal.send" if change["kind"] == "signal" else "node.create"
     action = fields.noted(verb, change["key"], summary, by=by, now=now, client=client)
-    told = files.check_line(light.line({**action, "changes": [change]}))
-    files.append(f"{root}/actions.jsonl", told, durable=False)
+    action_line = files.check_line(light.line({**action, "changes": [change]}))
+    files.append(f"{root}/actions.jsonl", action_line, durable=False)
     files.append(f"{root}/memory/{name}", line)
     os.write(1, f"{record['id']}\n".encode())
     return 0
@@ -132,9 +132,9 @@ def _signal(argv: list[str], state: dict[str, str]) -> int:
         lane = places.lane_at(root, options.get("lane", "")) or places.lane_of(root, where.wu_id)
         options |= {"wu_id": where.wu_id, "session_id": where.session_id, "lane": lane}
     record = fields.signal(words[0], by=by, now=now, **options)
-    said = "signal sent" + (f" to {options['to']}" if options.get("to") else "")
+    label = "signal sent" + (f" to {options['to']}" if options.get("to") else "")
     change = fields.made("signal", record["id"], None, {"sent": True})
-    return _append(root, "signals.jsonl", record, change, said, by, now)
+    return _append(root, "signals.jsonl", record, change, label, by, now)
 
 
 def _create(argv: list[str], state: dict[str, str]) -> int:
@@ -150,9 +150,10 @@ def _create(argv: list[str], state: dict[str, str]) -> int:
     where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     options |= {"wu_id": where.wu_id, "session_id": where.session_id}
     record = fields.node(words[0], by=by, now=now, tags=tags, **options)
-    said, change = f"{record['type']} noted", fields.made_node(record)
-    code = _append(root, "memory.jsonl", record, change, said, by, now)
-    from lumen_tui.storage import raw_json  # loaded for the place already
+    label = f"{record['type']} noted"
+    change = fields.made_node(record)
+    code = _append(root, "memory.jsonl", record, change, label, by, now)
+    from lumen_tui.storage import raw_json  # imported for the place already
 
     if twin := raw_json.same_text(f"{root}/memory/memory.jsonl", record["id"]):
         print(f"lumen-tui: {light.safe(fields.said_before(twin))}", file=sys.stderr)
@@ -166,15 +167,17 @@ def _inbox(argv: list[str], state: dict[str, str]) -> int:
     if words or ("limit" in options and int(options["limit"]) < 1):
         raise ValueError(words)
     root = _root(options, state)
-    wish = inbox.Wish()
-    mine = options.get("reader") or light.reader(root, light.operator(os.environ), os.environ)
-    wish.reader = fields.label(mine, "reader")
-    wish.limit = inbox.EVERYTHING if "--all" in flags else int(options.get("limit", inbox.LIMIT))
+    query = inbox.InboxOptions()
+    reader = options.get("reader") or light.reader(root, light.operator(os.environ), os.environ)
+    query.reader = fields.label(reader, "reader")
+    query.limit = inbox.EVERYTHING if "--all" in flags else int(options.get("limit", inbox.LIMIT))
     _check_names(root, options)
-    wish.wu_id, wish.lane = options.get("wu_id", ""), options.get("lane", "")
-    wish.as_json, wish.no_mark = "--json" in flags, "--no-mark" in flags
-    wish.count = "--count" in flags or "-c" in flags
-    inbox.show(root, wish, time.time())
+    query.wu_id = options.get("wu_id", "")
+    query.lane = options.get("lane", "")
+    query.as_json = "--json" in flags
+    query.no_mark = "--no-mark" in flags
+    query.count = "--count" in flags or "-c" in flags
+    inbox.show(root, query, time.time())
     return 0
 
 

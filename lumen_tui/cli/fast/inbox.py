@@ -1,4 +1,4 @@
-"""`inbox`: what this reader has not read, newest first; what was shown is then read."""
+"""`inbox`: the unread signals of a reader, newest first; what was shown is marked as read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 LIMIT = 100
 EVERYTHING = 1 << 60
-_FEW = 5_000  # unread signals up to which counting them one by one is the quicker way
-_LOOK_SECONDS = 0.2
+_FEW = 5_000  # unread signals up to which counting them one by one is quicker than the index
+_POLL_SECONDS = 0.2
 
 
-class Wish:
-    """What is asked of one look into the inbox. `since` is in seconds since 1970."""
+class InboxOptions:
+    """The options of one `inbox`. `since` is in seconds since 1970."""
 
     def __init__(self) -> None:
         self.reader = ""
@@ -34,7 +34,7 @@ class Wish:
         self.as_json = self.count = self.no_mark = False
 
     def filter(self) -> Callable[[dict[str, Any]], bool] | None:
-        """The test that a signal must pass, None where all do."""
+        """Return the test that a signal must pass; None where all do."""
         if not (self.wu_id or self.lane or self.since):
             return None
         return self._passes
@@ -47,30 +47,30 @@ class Wish:
         return not self.since or light.epoch(str(signal.get("created_at"))) >= self.since
 
 
-def show(root: str, wish: Wish, now: float) -> int:
-    """Print, then mark what was printed; returns how many that were."""
-    if wish.count:
-        number = _count(root, wish)
+def show(root: str, options: InboxOptions, now: float) -> int:
+    """Print unread signals, then mark them as read; return how many."""
+    if options.count:
+        number = _count(root, options)
         print(number)
         return number
     memory = os.path.join(root, "memory")
-    page = inbox.unread(memory, wish.reader, wish.limit, wish.filter())
-    if wish.as_json:
+    page = inbox.unread(memory, options.reader, options.limit, options.filter())
+    if options.as_json:
         _print_json(page)
     else:
         for _, signal in page.found:
             print(_row(signal, now))
     sys.stdout.flush()  # what could not be shown is not read
-    _tell(page, wish)
-    if page.found and not wish.no_mark:
-        _try_to_mark(os.path.join(memory, "signal-receipts.jsonl"), page, wish, now)
+    _report(page, options)
+    if page.found and not options.no_mark:
+        _try_to_mark(os.path.join(memory, "signal-receipts.jsonl"), page, options, now)
     return len(page.found)
 
 
-def _count(root: str, wish: Wish) -> int:
-    """How many are unread: a short walk from the end, and only for a long list the index of them all."""
-    short = wish.filter() is None
-    page = inbox.unread(os.path.join(root, "memory"), wish.reader, _FEW if short else EVERYTHING, wish.filter())
+def _count(root: str, options: InboxOptions) -> int:
+    """Return how many are unread: by a short walk from the end, and for a long list by the index of all signals."""
+    short = options.filter() is None
+    page = inbox.unread(os.path.join(root, "memory"), options.reader, _FEW if short else EVERYTHING, options.filter())
     if not page.more:
         return len(page.found)
     from pathlib import Path
@@ -78,7 +78,7 @@ def _count(root: str, wish: Wish) -> int:
     from lumen_tui.storage.layout import Layout
     from lumen_tui.store.signals.signal_index import SignalIndex
 
-    index = SignalIndex(Layout(Path(root)), wish.reader)
+    index = SignalIndex(Layout(Path(root)), options.reader)
     while index.refresh():
         pass
     return index.unread
@@ -106,52 +106,51 @@ def _row(signal: dict[str, Any], now: float) -> str:
     return head + "\n    " + body.replace("\n", "\n    ")
 
 
-def _tell(page: InboxPage, wish: Wish) -> None:
+def _report(page: InboxPage, options: InboxOptions) -> None:
     if page.damaged:
         print(f"{page.damaged} damaged line(s) in memory/signals.jsonl were passed over", file=sys.stderr)
     if page.more:
-        print(f"older unread signals were left out: --limit {10 * wish.limit} or --all", file=sys.stderr)
+        print(f"older unread signals were left out: --limit {10 * options.limit} or --all", file=sys.stderr)
     if not page.found:
-        print(f"nothing unread for {light.one_line(wish.reader)}", file=sys.stderr)
+        print(f"nothing unread for {light.one_line(options.reader)}", file=sys.stderr)
 
 
-def _try_to_mark(path: str, page: InboxPage, wish: Wish, now: float) -> None:
-    """Mark as read; what was shown was shown, so where it cannot be marked that is a warning."""
+def _try_to_mark(path: str, page: InboxPage, options: InboxOptions, now: float) -> None:
+    """Mark as read; a failure is a warning only, because the signals were shown."""
     try:
-        _mark(path, page, wish, now)
+        _mark(path, page, options, now)
     except files.StoreError as error:
         print(f"lumen-tui: nothing was marked as read: {error}", file=sys.stderr)
 
 
-def _mark(path: str, page: InboxPage, wish: Wish, now: float) -> None:
-    """One receipt for everything where everything unread was shown, else one for each."""
-    if page.newest and not page.more and wish.filter() is None:
+def _mark(path: str, page: InboxPage, options: InboxOptions, now: float) -> None:
+    """Write one receipt where everything unread was shown, else one for each signal."""
+    if page.newest and not page.more and options.filter() is None:
         signal_id, offset = page.newest
-        records = [fields.receipt(signal_id, reader=wish.reader, now=now, offset=offset, upto=True)]
+        records = [fields.receipt(signal_id, reader=options.reader, now=now, offset=offset, upto=True)]
     else:
         records = [
-            fields.receipt(signal["id"], reader=wish.reader, now=now, offset=offset) for offset, signal in page.found
+            fields.receipt(signal["id"], reader=options.reader, now=now, offset=offset) for offset, signal in page.found
         ]
     files.append(path, b"".join([files.check_line(light.line(record)) for record in records]))
 
 
-def watch(root: str, wish: Wish) -> int:
-    """Show what is unread and then whatever comes, until interrupted."""
+def watch(root: str, options: InboxOptions) -> int:
+    """Show what is unread and then what comes, until interrupted."""
     import time
 
     journal = os.path.join(root, "memory", "signals.jsonl")
     stamp: tuple[int, int] | None = None
     while True:
         try:
-            found = os.stat(journal)
-            now_there = (found.st_ino, found.st_size)
+            status = os.stat(journal)
+            current = (status.st_ino, status.st_size)
         except FileNotFoundError:
-            now_there = (0, 0)
-        if now_there != stamp:
-            quiet = (
-                stamp is not None and not inbox.unread(os.path.dirname(journal), wish.reader, 1, wish.filter()).found
-            )
-            stamp = now_there
-            if not quiet:
-                show(root, wish, time.time())
-        time.sleep(_LOOK_SECONDS)
+            current = (0, 0)
+        if current != stamp:
+            first = stamp is None
+            stamp = current
+            memory = os.path.dirname(journal)
+            if first or inbox.unread(memory, options.reader, 1, options.filter()).found:
+                show(root, options, time.time())
+        time.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""What the hot verbs need of a command line, with nothing imported that costs a millisecond."""
+"""Helpers of the hot verbs: environment, state folder, text; nothing is imported that costs a millisecond."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def line(record: Mapping[str, Any]) -> bytes:
-    """The record as a journal line, without its newline."""
+    """Return the record as a journal line, without its newline."""
     return dumps(record).encode()
 
 
 def operator(environ: Mapping[str, str]) -> str:
-    """Who is at the keyboard: `$LUMEN_OPERATOR`, else the login name."""
+    """Return the operator: `$LUMEN_OPERATOR`, else the login name."""
     for name in ("LUMEN_OPERATOR", "LOGNAME", "USER", "LNAME", "USERNAME"):
-        if named := environ.get(name, "").strip():
-            return named
+        if value := environ.get(name, "").strip():
+            return value
     try:
         import pwd
 
@@ -34,7 +34,7 @@ def operator(environ: Mapping[str, str]) -> str:
 
 
 def has_sessions(root: str) -> bool:
-    """Whether a session may be open: a look that loads nothing."""
+    """Return whether a session may be open, without importing anything."""
     try:
         return any(name.endswith(".json") and name != "current.json" for name in os.listdir(f"{root}/sessions"))
     except OSError:
@@ -42,63 +42,63 @@ def has_sessions(root: str) -> bool:
 
 
 def belongs(root: str, session: str, wu_id: str | None, environ: Mapping[str, str]) -> tuple[str, str | None]:
-    """The session and the work unit that a record names, or that `$LUMEN_SESSION` names for it.
+    """Return the session and the work unit that a record names, or that `$LUMEN_SESSION` names for it.
 
-    A session that is over holds nothing any more: the work unit is `none` then, and not that of another session.
+    With a session that has ended the work unit is `none`, not that of another session.
     """
-    named = environ.get("LUMEN_SESSION", "").strip()
-    if session or not named:
+    variable = environ.get("LUMEN_SESSION", "").strip()
+    if session or not variable:
         return session, wu_id
     from lumen_tui.actions import places
 
-    found = places.session_at(root, named)
-    if found.ended_at:
+    current = places.session_at(root, variable)
+    if current.ended_at:
         return "", wu_id or "none"
-    return ("", wu_id) if wu_id and wu_id.upper() != found.active_wu else (found.session_id, None)
+    return ("", wu_id) if wu_id and wu_id.upper() != current.active_wu else (current.session_id, None)
 
 
 def reader(root: str, by: str, environ: Mapping[str, str]) -> str:
-    """Whose inbox is meant: that of the session in which the command is given, else of who gives it."""
-    if named := environ.get("LUMEN_SESSION", "").strip():
+    """Return the reader of an inbox: the session in which the command runs, else `by`."""
+    if session := environ.get("LUMEN_SESSION", "").strip():
         from lumen_tui.actions import places
 
-        return places.session_at(root, named).session_id
+        return places.session_at(root, session).session_id
     if not has_sessions(root):
         return by
     from lumen_tui.store.work import open_sessions
 
-    mine = open_sessions.newest(root, by)
-    return mine.session_id if mine else by
+    newest = open_sessions.newest(root, by)
+    return newest.session_id if newest else by
 
 
 def client(environ: Mapping[str, str]) -> str:
-    """Where an action is done: on the command line, or in the session of an agent."""
+    """Return where an action is done: the session of an agent, or `cli`."""
     return environ.get("LUMEN_SESSION", "").strip() or "cli"
 
 
 def state_root(environ: Mapping[str, str]) -> str:
-    """As `store.layout.default_root`, as text."""
+    """Return the default state folder, as `storage.layout.default_root` does."""
     home = environ.get("HOME") or os.path.expanduser("~")
-    if named := environ.get("LUMEN_STATE"):
-        return os.path.expanduser(named)
+    if root := environ.get("LUMEN_STATE"):
+        return os.path.expanduser(root)
     if os.path.isfile("pyproject.toml") and os.path.isdir("lumen_tui"):
         return os.path.join(os.getcwd(), "state")
     return os.path.join(environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"), "lumen")
 
 
 def usable(root: str) -> bool:
-    """Whether the folder is initialised, ours and closed to others; the full parser says what is wrong with it."""
+    """Return whether the folder is initialised, ours and closed to others; the full parser reports what is wrong."""
     try:
-        found = os.stat(root)
+        status = os.stat(root)
     except OSError:
         return False
-    if found.st_uid != os.geteuid() or found.st_mode & 0o022 or directories.shared_above(root):
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022 or directories.shared_above(root):
         return False
-    return _is_own_folder(f"{root}/memory", within_reach=bool(found.st_mode & 0o011))
+    return _is_own_folder(f"{root}/memory", within_reach=bool(status.st_mode & 0o011))
 
 
 def epoch(text: str) -> float:
-    """Seconds since 1970 of a date; of our own form without loading `datetime`. 0 where it is none."""
+    """Return seconds since 1970 of an ISO date, 0 for another text; our own form needs no import of `datetime`."""
     if len(text) != 24 or text[-1] != "Z":
         return times.epoch(text)
     try:
@@ -112,7 +112,7 @@ def epoch(text: str) -> float:
 
 
 def safe(text: str) -> str:
-    """As `model.text.safe`, which is loaded only where it has something to do."""
+    """Return what `model.text.safe` does, which is imported only where it changes something."""
     if text.isascii() and text.isprintable():
         return text
     from lumen_tui.model import text as full
@@ -121,23 +121,23 @@ def safe(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` made safe and on one line."""
+    """Return `text` made safe and on one line."""
     return " ".join(safe(text).split())
 
 
-def told_masked(code: int) -> int:
-    """The exit code of a command; says on stderr which secrets it masked in what it wrote, if it wrote anything."""
-    module = sys.modules.get("lumen_tui.storage.redaction")  # loaded where there was something alone
+def report_masked(code: int) -> int:
+    """Report on stderr which secrets a command masked in what it wrote, and return its exit code."""
+    module = sys.modules.get("lumen_tui.storage.redaction")  # imported only where a secret was possible
     rules = module.PROCESS.rules if module and code not in (2, 3) else []
     if rules:
-        what = "1 secret" if len(rules) == 1 else f"{len(rules):,} secrets"
+        count = "1 secret" if len(rules) == 1 else f"{len(rules):,} secrets"
         names = ", ".join(dict.fromkeys(rules))
-        print(f"lumen-tui: masked {what} ({names}); with --verbatim it is written as it is", file=sys.stderr)
+        print(f"lumen-tui: masked {count} ({names}); with --verbatim it is written as it is", file=sys.stderr)
     return code
 
 
 def join(parts: Iterable[str]) -> str:
-    """The parts that say something, with two spaces between them."""
+    """Join the non-empty parts with two spaces."""
     return "  ".join([part for part in parts if part])
 
 

@@ -1,6 +1,6 @@
-"""`checkpoint` and `ready` in their plain forms: a few imports more than the hot verbs, and no parser.
+"""`checkpoint` and `ready` in their plain forms: a few more imports than the hot verbs, and no parser.
 
-As in `hot`, a ValueError or an ActionError leaves the words to the full parser, and nothing was written then.
+As in `hot`, a ValueError or an ActionError leaves the words to the full parser; nothing was written then.
 """
 
 from __future__ import annotations
@@ -34,24 +34,32 @@ def _author(options: dict[str, str]) -> str:
 
 
 def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list[str]) -> int:
-    """Save a point in the work, and print its id."""
+    """Save a checkpoint and print its id."""
     if len(words) > 1 or (words and "note" in options):
         raise ValueError(words)
     store, by = Folder(Path(root)), _author(options)
     session, wu_id = light.belongs(root, options.get("session", ""), options.get("wu") or None, os.environ)
     where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     texts = {
-        "progress": options.get("progress", ""), "nextSteps": options.get("next_steps", ""),
+        "progress": options.get("progress", ""),
+        "nextSteps": options.get("next_steps", ""),
         "trigger": fields.label(options.get("trigger", "manual"), "trigger"),
-    }  # fmt: skip
-    made, said, _ = checkpoints.keep(
-        store, where, texts, by=by, now=time.time(), note=words[0] if words else options.get("note", ""),
-        folder=os.getcwd(), git_diff_stat=options.get("stat", ""), key=options.get("key", ""),
+    }
+    node_id, summary, _ = checkpoints.keep(
+        store,
+        where,
+        texts,
+        by=by,
+        now=time.time(),
+        note=words[0] if words else options.get("note", ""),
+        folder=os.getcwd(),
+        git_diff_stat=options.get("stat", ""),
+        key=options.get("key", ""),
         client=light.client(os.environ),
-    )  # fmt: skip
-    print(made)
+    )
+    print(node_id)
     if not any(flag in QUIET for flag in flags):
-        print(safe(said), file=sys.stderr)
+        print(safe(summary), file=sys.stderr)
     return 0
 
 
@@ -61,28 +69,28 @@ def ready_page(root: str, options: dict[str, str], flags: list[str], words: list
     if words or kind not in ("", *ready.TYPES) or form not in ("human", "json"):
         raise ValueError(words)
     store, by = Folder(Path(root)), _author(options)
-    found = wanted_page(store, by, options.get("wu", ""), kind, time.time())
-    show(found, kind, as_json=form == "json" or "--json" in flags)
+    page = unit_page(store, by, options.get("wu", ""), kind, time.time())
+    show(page, kind, as_json=form == "json" or "--json" in flags)
     return 0
 
 
-def wanted_page(store: Folder, by: str, wu_id: str, kind: str, now: float) -> Page:
-    """The page of a work unit: the named one, that of `$LUMEN_SESSION`, or that of one's own session."""
-    named, wanted = light.belongs(os.fspath(store.root), "", wu_id or None, os.environ)
-    wanted = places.place(store, by=by, wu_id=wanted or "", session=named).wu_id
-    return ready.page(store, by=by, now=now, wu_id=wanted, type=kind)
+def unit_page(store: Folder, by: str, wu_id: str, kind: str, now: float) -> Page:
+    """Return the page of a work unit: the named one, or that of `$LUMEN_SESSION` or of the operator's session."""
+    session, unit = light.belongs(os.fspath(store.root), "", wu_id or None, os.environ)
+    unit = places.place(store, by=by, wu_id=unit or "", session=session).wu_id
+    return ready.page(store, by=by, now=now, wu_id=unit, type=kind)
 
 
-def show(found: Page, kind: str, *, as_json: bool) -> None:
-    """The page for people, or as one JSON document; with a `kind` its open nodes alone."""
+def show(page: Page, kind: str, *, as_json: bool) -> None:
+    """Print the page for people, or as one JSON document; with a `kind` only its open nodes."""
     if as_json:
         import json
 
-        print(json.dumps(plain.builtins(found), indent=1))
+        print(json.dumps(plain.builtins(page), indent=1))
         return
-    for line in [ready.entry_text(one) for one in found.items] if kind else ready.lines(found):
+    for line in [ready.entry_text(entry) for entry in page.items] if kind else ready.lines(page):
         print(safe(line))
     if not kind:
-        print(f"What is known elsewhere about the same: `lumen-tui recall {found.wu_id}`")
-    if kind and not found.items:
-        print(f"nothing open of type {kind} on {found.wu_id}", file=sys.stderr)
+        print(f"What is known elsewhere about the same: `lumen-tui recall {page.wu_id}`")
+    if kind and not page.items:
+        print(f"nothing open of type {kind} on {page.wu_id}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The `mem:` spellings: the documented commands of the LumenFlow memory layer, told in the words of our own."""
+"""The `mem:` spellings: the documented commands of the LumenFlow memory layer, carried out by our own commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAMILIES = ("mem", "signal", "state", "agent", "wu", "lumenflow")
 
 
 def spelled(words: list[str]) -> str:
-    """The documented name at the beginning of the words, or nothing where they are ours."""
+    """Return the documented name at the beginning of the words, or the empty string where they are ours."""
     if not words or (words[0] == "signal-cleanup" and {"-h", "--help"} & set(words)):
         return ""  # that one is ours as well
     name = (
@@ -36,30 +36,30 @@ def spelled(words: list[str]) -> str:
 
 
 def run(name: str, words: list[str], root: Path, operator: str) -> int:
-    """Carry out a documented command; `words` are those behind its name."""
+    """Carry out a documented command with the `words` after its name; return the exit code."""
     from lumen_tui.cli.parser import build_parser
 
     row = ROWS[name]
-    given = parser(name, row).parse_args(words)
-    session = Session(_base(given.base_dir) if given.base_dir else root, operator)
-    with _hushed(given.quiet, whole=name == "mem:init"):
+    options = parser(name, row).parse_args(words)
+    session = Session(_base(options.base_dir) if options.base_dir else root, operator)
+    with _hushed(options.quiet, whole=name == "mem:init"):
         if row.run is not None:
             session.must_exist()
-            return _code(name, row.run(session, given))
-        told = ours(row, given)
-        args = build_parser(told[0]).parse_args(told)
+            return _code(name, row.run(session, options))
+        command = ours(row, options)
+        args = build_parser(command[0]).parse_args(command)
         if not args.without_state:
             session.must_exist()
         return _code(name, int(args.run(session, args) or 0))
 
 
 def _code(name: str, code: int) -> int:
-    """That there was nothing to do is as good an end as any, where the documentation has it run again and again."""
+    """Return 0 for `nothing to do` of a command that the documentation has run periodically."""
     return 0 if code == NOTHING and name in _UPKEEP else code
 
 
 def _base(text: str) -> Path:
-    """The state folder that a base folder means: itself, or the one below it."""
+    """Return the state folder that a base folder means: itself, or the one below it."""
     folder = Path(text).expanduser().absolute()
     below = [folder / ".lumenflow", folder / "state"]
     for place in (folder, *below):
@@ -70,7 +70,7 @@ def _base(text: str) -> Path:
 
 @contextlib.contextmanager
 def _hushed(quiet: bool, *, whole: bool) -> Iterator[None]:
-    """Without the words beside the result, with `whole` without the result too; errors come through."""
+    """Suppress standard error where `quiet`, with `whole` the result too; errors are still raised."""
     with contextlib.ExitStack() as stack:
         if quiet:
             stack.enter_context(contextlib.redirect_stderr(io.StringIO()))

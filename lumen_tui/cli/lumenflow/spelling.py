@@ -1,4 +1,4 @@
-"""How a documented command becomes one of ours: the flags that it takes, and the words that they stand for."""
+"""Translation of a documented command into one of ours: the flags that it takes, and the words that they mean."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 class Spelling(NamedTuple):
-    """`flags` are words such as `-n/--note`, with `!` behind one that takes no value; the last name is ours.
+    """One documented command.
 
-    `words` names what else it takes: one text (also behind the flag of that name), or several with a `*`.
+    `flags` are words such as `-n/--note`, with `!` after one that takes no value; the last name is ours. `words` names
+    what else it takes: one text (also after the flag of that name), or several with a `*`.
     """
 
     ours: tuple[str, ...]
@@ -31,45 +32,48 @@ _TIMES = ("since", "ttl", "unread_ttl")  # written as the library `ms` reads the
 
 
 def _flags(row: Spelling) -> Iterator[tuple[list[str], bool]]:
-    """The names of each flag, and whether it takes a value."""
+    """Yield the names of each flag, and whether it takes a value."""
     for word in row.flags.split():
         yield word.rstrip("!").split("/"), not word.endswith("!")
 
 
 def parser(name: str, row: Spelling) -> Parser:
+    """Return the parser of a documented command."""
     from lumen_tui.cli.parser import Parser
 
-    made = Parser(prog=f"lumen-tui {name}", description=f"As documented; here it is `lumen-tui {' '.join(row.ours)}`.")
-    made.set_defaults(base_dir="", quiet=False)
+    command = Parser(
+        prog=f"lumen-tui {name}", description=f"As documented; here it is `lumen-tui {' '.join(row.ours)}`."
+    )
+    command.set_defaults(base_dir="", quiet=False)
     for names, takes in _flags(row):
-        made.add_argument(*names, **({"default": None} if takes else {"action": "store_true"}))
+        command.add_argument(*names, **({"default": None} if takes else {"action": "store_true"}))
     if row.words:
-        made.add_argument("words", nargs="*", metavar=row.words.rstrip("*"))
-    return made
+        command.add_argument("words", nargs="*", metavar=row.words.rstrip("*"))
+    return command
 
 
-def text(given: Namespace, row: Spelling) -> list[str]:
-    """What stands without a flag, or behind the flag that means the same."""
-    found = list(getattr(given, "words", ()))
-    behind = getattr(given, row.words, None) if row.words else None
-    if behind is not None and found:
-        raise ActionError(f"--{row.words} was given and {found[0]!r} as well: one of both")
-    if len(found) > 1 and not row.words.endswith("*"):
-        raise ActionError(f"one {row.words} is taken, and {found[1]!r} came behind it: put it in quotes")
-    return [behind] if behind is not None else found
+def text(options: Namespace, row: Spelling) -> list[str]:
+    """Return the words without a flag, or the value of the flag that means the same. Raise ActionError for both."""
+    words = list(getattr(options, "words", ()))
+    named = getattr(options, row.words, None) if row.words else None
+    if named is not None and words:
+        raise ActionError(f"--{row.words} was given and {words[0]!r} as well: one of both")
+    if len(words) > 1 and not row.words.endswith("*"):
+        raise ActionError(f"one {row.words} is taken, and {words[1]!r} came behind it: put it in quotes")
+    return [named] if named is not None else words
 
 
-def ours(row: Spelling, given: Namespace) -> list[str]:
-    """The words of our own command."""
-    made = list(row.ours)
+def ours(row: Spelling, options: Namespace) -> list[str]:
+    """Return the words of our own command."""
+    words = list(row.ours)
     for names, takes in _flags(row):
         key = names[-1].lstrip("-").replace("-", "_")
-        value = getattr(given, key)
+        value = getattr(options, key)
         if value in (None, False) or key in ("base_dir", "quiet", row.words):
             continue
-        made += [f"{names[-1]}={_time(value) if key in _TIMES else value}"] if takes else [names[-1]]
-    said = text(given, row)
-    return [*made, *(["--", *said] if said else [])]
+        words += [f"{names[-1]}={_time(value) if key in _TIMES else value}"] if takes else [names[-1]]
+    texts = text(options, row)
+    return [*words, *(["--", *texts] if texts else [])]
 
 
 _MS = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)\Z", re.IGNORECASE)
@@ -78,22 +82,24 @@ _MOMENT = 1e11  # milliseconds; a bare number above is a date and not an age
 
 
 def _time(text: str) -> str:
-    """A time as the library `ms` writes it (`2 hours`, or milliseconds since 1970) in our words."""
-    found = _MS.match(text.strip())
-    if not found:
+    """Translate a time of the library `ms` (`2 hours`, or milliseconds since 1970) into our form."""
+    match = _MS.match(text.strip())
+    if not match:
         return text
-    number, word = float(found[1]), found[2].lower()
+    number = float(match[1])
+    word = match[2].lower()
     if not word:  # an age without a unit is refused, as everywhere
         return times.iso(number / 1000) if number >= _MOMENT else text
     if word in ("y", "yr", "yrs", "year", "years"):
         return f"{number * 365.25}d"
     unit = next((ours for begin, ours in _UNITS if word.startswith(begin)), "")
-    return f"{found[1]}{unit}" if unit else text
+    return f"{match[1]}{unit}" if unit else text
 
 
-def plainly(session: Session, row: Spelling, given: Namespace) -> int:
+def run_own(session: Session, row: Spelling, options: Namespace) -> int:
+    """Carry out our own command for a documented one; return the exit code."""
     from lumen_tui.cli.parser import build_parser
 
-    words = ours(row, given)
+    words = ours(row, options)
     args = build_parser(words[0]).parse_args(words)
     return int(args.run(session, args) or 0)

@@ -1,0 +1,62 @@
+"""`constitution`: the principles that evolution cannot change."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from lumen_tui.cli.session import Session, document, print_outcome, say, talk
+from lumen_tui.model import times
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import Group
+
+_SHIPPED = "this one comes with the program: write your own to {}, then `constitution approve`"
+
+
+def declare(commands: Group) -> None:
+    """Add the commands of this module."""
+    group = commands.group("constitution", "The principles that evolution cannot change.")
+    for name, run_it, text in (
+        ("show", run_show, "The constitution in force."),
+        ("diff", run_diff, "What was changed since it was approved; exit code 1 where something was."),
+        ("approve", run_approve, "Approve evolved/constitution.md as it stands."),
+    ):
+        group.add(name, run_it, text, f"constitution {name}").add_argument(
+            "--json", action="store_true", help="one JSON document"
+        )
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.evolution.constitution import read_standing
+
+    constitution = read_standing(session.layout)
+    if args.json:
+        document(
+            {"text": constitution.approved, "by": constitution.by, "at": constitution.at, "problem": constitution.why}
+        )
+        return 0
+    say(constitution.approved.rstrip())
+    when = f" {times.ago(session.now - times.epoch(constitution.at))}" if constitution.at else ""
+    talk(
+        constitution.why
+        or (f"approved by {constitution.by}{when}" if constitution.at else _SHIPPED.format(session.layout.constitution))
+    )
+    return 0
+
+
+def run_diff(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.evolution.constitution import read_standing
+
+    constitution = read_standing(session.layout)
+    if args.json:
+        document({"diff": constitution.diff, "problem": constitution.why})
+    elif constitution.diff:
+        say(constitution.diff)
+    else:
+        talk(constitution.why or "nothing was changed")
+    return 1 if constitution.why else 0
+
+
+def run_approve(session: Session, args: Namespace) -> int:
+    return print_outcome(session.perform("constitution.approve"), as_json=args.json)
