@@ -10,8 +10,13 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.providers.base import Provider, ProviderError
 from lumen_tui.providers.vendors.endpoints import Endpoint, Target, endpoint, expand, split
 
-_CLAUDE_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
-                   "CLAUDE_CONFIG_DIR")  # fmt: skip
+_CLAUDE_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CONFIG_DIR",
+)
 _BACK_ENDS = {name: Endpoint(name, name) for name in NO_SERVERS}
 
 
@@ -53,7 +58,7 @@ def _lacks(config: ModelsConfig, environ: Mapping[str, str], name: str = "", mod
 
 def key_names(
     provider: str, config: ModelsConfig | None = None, role: str = "", tier: str = "", model: str = ""
-) -> tuple[str, ...]:  # fmt: skip
+) -> tuple[str, ...]:
     """The environment variables that a worker needs, and that no other worker should get.
 
     `provider` is that of the tasks that name none. With the configuration, the task's role, its role's tier and its

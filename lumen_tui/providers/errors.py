@@ -29,9 +29,14 @@ _NOT_REACHED = {
 _AGAIN = (408, 409, 425, 429)  # and everything from 500
 _LATER = "try again later"
 _QUOTA = (
-    "insufficient_quota", "billing_error", "credit balance", "credit_balance", "spend_limit", "usage_limit_exceeded",
+    "insufficient_quota",
+    "billing_error",
+    "credit balance",
+    "credit_balance",
+    "spend_limit",
+    "usage_limit_exceeded",
     "api usage limits",
-)  # fmt: skip
+)
 _GARBLED = "tool_use_failed"  # Groq: what the model wrote was no tool call; it writes something else the next time
 # Anthropic's models take their thinking back only as long as nothing before it has changed.
 _BOUND = ("bound to a different conversation", "invalid `signature` in `thinking`", "`redacted_thinking` blocks in")
@@ -45,9 +50,17 @@ class ModelCallError(ProviderError):
     """
 
     def __init__(
-        self, brief: str, advice: str = "", *, again: bool = False, elsewhere: bool = False, overlong: bool = False,
-        bound: bool = False, after: float | None = None, counts: TokenCounts | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        brief: str,
+        advice: str = "",
+        *,
+        again: bool = False,
+        elsewhere: bool = False,
+        overlong: bool = False,
+        bound: bool = False,
+        after: float | None = None,
+        counts: TokenCounts | None = None,
+    ) -> None:
         super().__init__(f"{brief}: {advice}" if advice else brief)
         self.brief, self.advice = brief, advice
         self.again, self.elsewhere, self.overlong, self.after = again, elsewhere, overlong, after
@@ -147,7 +160,7 @@ def refusal_text(error: BaseException) -> str:
 
 def _of_status(
     status: int, detail: str, error: BaseException, target: Target, counts: TokenCounts, now: float
-) -> ModelCallError:  # fmt: skip
+) -> ModelCallError:
     headers = getattr(getattr(error, "response", None), "headers", {})
     should_retry = str(headers.get("x-should-retry", "")).lower()
     text = f"{detail} {_code(error)}".lower()
@@ -163,9 +176,14 @@ def _of_status(
     unread = f"the model's tool call could not be read ({status})", detail
     brief, advice = unread if garbled else _words(status, detail, target, quota)
     return ModelCallError(
-        brief, advice, again=passing and not quota and should_retry != "false", elsewhere=passing or quota,
-        bound=status == 400 and any(words in text for words in _BOUND), after=retry_after(headers, now), counts=counts,
-    )  # fmt: skip
+        brief,
+        advice,
+        again=passing and not quota and should_retry != "false",
+        elsewhere=passing or quota,
+        bound=status == 400 and any(words in text for words in _BOUND),
+        after=retry_after(headers, now),
+        counts=counts,
+    )
 
 
 def _name(error: BaseException) -> str:

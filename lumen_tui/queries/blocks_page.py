@@ -24,19 +24,19 @@ def read_page(layout: Layout, now: float, *, write: bool) -> BlocksPage:
             blocks.take_in(layout, now)
         except files.StoreError:
             pass  # a full disk: what stands in the files is shown all the same, as changed by hand
-    found = block_files.history(layout)
-    return BlocksPage(tuple(blocks.read_all(layout)), {name: tuple(known) for name, known in found.items()})
+    histories = block_files.history(layout)
+    return BlocksPage(tuple(blocks.read_all(layout)), {name: tuple(steps) for name, steps in histories.items()})
 
 
 def diff_of(layout: Layout, steps: tuple[Step, ...], number: int) -> str:
     """What one step changed against the one before it; a sentence where a text is damaged or nothing changed."""
-    at = next((n for n, one in enumerate(steps) if one.step == number), -1)
-    if at < 0:
+    index = next((n for n, step in enumerate(steps) if step.step == number), -1)
+    if index < 0:
         return ""
-    before = steps[at - 1] if at else None
+    before = steps[index - 1] if index else None
     try:
         old = block_files.kept_text(layout, before) if before else ""
-        new = block_files.kept_text(layout, steps[at])
+        new = block_files.kept_text(layout, steps[index])
     except block_files.DamagedText as error:
         return f"! {error}"
     return shown_difference(old, new, f"step {before.step if before else 0}", f"step {number}")

@@ -30,7 +30,7 @@ from lumen_tui.store.tasks.task_records import decode_safe
 T = TypeVar("T")
 MOST = 5000  # newest lines of one journal that are looked at
 _NAMED = 200  # entries of one group
-_OLDER = 50  # lines in a row from before the date after which nothing newer is expected
+_OLDER_IN_A_ROW = 50  # lines in a row from before the date after which nothing newer is expected
 _TEXT = 200  # characters
 _DATES = (b'"created_at":"', b'"at":"', b'"completed_at":"')
 
@@ -59,17 +59,17 @@ class NewLines(NamedTuple):
     partly: bool = False
 
 
-def newer(path: Path, place: JournalPosition | None, since: float) -> NewLines:
+def new_lines(path: Path, place: JournalPosition | None, since: float) -> NewLines:
     """The lines behind `place`; where that is none, or the journal was rewritten, those that are not older."""
     try:
         fd = files.open_plain(path)
     except (FileNotFoundError, files.Refused):
         return NewLines([], 0)
     try:
-        found = os.fstat(fd)
-        if place is None or place.ino != found.st_ino or place.offset > found.st_size:
-            return _by_date(fd, times.iso(since)[:19].encode())
-        return _behind(fd, _line_start(fd, place.offset))
+        stat = os.fstat(fd)
+        if place is None or place.ino != stat.st_ino or place.offset > stat.st_size:
+            return _since_date(fd, times.iso(since)[:19].encode())
+        return _from_offset(fd, _line_start(fd, place.offset))
     finally:
         os.close(fd)
 
@@ -80,7 +80,7 @@ def _line_start(fd: int, offset: int) -> int:
     return start + os.pread(fd, offset - start, start).rfind(b"\n") + 1
 
 
-def _behind(fd: int, begin: int) -> NewLines:
+def _from_offset(fd: int, begin: int) -> NewLines:
     lines: list[bytes] = []
     for offset, line in backwards.lines(fd):
         if offset < begin:
@@ -91,13 +91,13 @@ def _behind(fd: int, begin: int) -> NewLines:
     return NewLines(lines, len(lines))
 
 
-def _by_date(fd: int, since: bytes) -> NewLines:
+def _since_date(fd: int, since: bytes) -> NewLines:
     lines: list[bytes] = []
     older = 0
     for _, line in backwards.lines(fd):
         if _date(line) < since:
             older += 1
-            if older >= _OLDER:
+            if older >= _OLDER_IN_A_ROW:
                 break
             continue
         older = 0
@@ -129,7 +129,7 @@ class _DigestBuilder:
 
     def __init__(self, layout: Layout, operator: str, since: float, seen: LastVisit | None) -> None:
         self._layout, self._operator, self._since, self._seen = layout, operator, since, seen
-        self._found: dict[str, list[Entry]] = {}
+        self._entries: dict[str, list[Entry]] = {}
         self._counts: dict[str, int] = {}
         self._partly: set[str] = set()
         self._usd = 0.0
@@ -142,97 +142,109 @@ class _DigestBuilder:
         self._loops()
         self._people()
         self._questions()
-        groups = digest.grouped(self._found, self._counts, frozenset(self._partly), _NAMED)
+        groups = digest.grouped(self._entries, self._counts, frozenset(self._partly), _NAMED)
         return Digest(self._operator, self._since, now, groups, round(self._usd, 6))
 
-    def _new(self, path: Path) -> NewLines:
+    def _new_lines(self, path: Path) -> NewLines:
         places = self._seen.places if self._seen else {}
-        return newer(path, places.get(path.name), self._since)
+        return new_lines(path, places.get(path.name), self._since)
 
     def _add(self, group: str, at: str, text: str, target: str, kind: str) -> None:
         entry = Entry(times.epoch(at), one_line(text, _TEXT), one_line(target, 80), kind)
-        self._found.setdefault(group, []).append(entry)
+        self._entries.setdefault(group, []).append(entry)
 
     def _events(self) -> None:
         """Those of the present file and, where it was begun meanwhile, of the one before."""
-        fresh = self._new(self._layout.events)
+        new = self._new_lines(self._layout.events)
         place = self._seen.places.get(self._layout.events.name) if self._seen else None
-        lines = fresh.lines
-        if fresh.partly or not _stands(self._layout.events, place):
-            earlier = newer(self._layout.earlier_events, place, self._since)
+        lines = new.lines
+        if new.partly or not _is_same_file(self._layout.events, place):
+            earlier = new_lines(self._layout.earlier_events, place, self._since)
             lines = [*lines, *earlier.lines][:MOST]
         for event in _decoded(lines, lambda line: decode_safe(line, EngineEvent)):
             self._event(event)
 
     def _event(self, event: EngineEvent) -> None:
         if event.kind == "task_ended":
-            self._usd += _money(event.data.get("usd"))
+            self._usd += _number(event.data.get("usd"))
             if not agent.loop_of(event.task_id):
                 status = str(event.data.get("status", ""))
-                why = f": {event.data['reason']}" if status != "done" and event.data.get("reason") else ""
-                said = event.text if status == "done" else f"{event.text} {status}{why}"
-                self._add("ended" if status == "done" else "failed", event.at, said, event.task_id, "task")
+                reason = f": {event.data['reason']}" if status != "done" and event.data.get("reason") else ""
+                text = event.text if status == "done" else f"{event.text} {status}{reason}"
+                self._add("ended" if status == "done" else "failed", event.at, text, event.task_id, "task")
         elif group := digest.EVENTS.get(event.kind):
             target, kind = event.task_id, "task"
             if isinstance(fact := event.data.get("fact"), str):
                 target, kind = fact, "fact"
-            said = digest.event_words(event.kind, event.text)
-            self._add(group, event.at, said, target, kind if target else "event")
+            text = digest.event_words(event.kind, event.text)
+            self._add(group, event.at, text, target, kind if target else "event")
 
     def _signals(self) -> None:
         """Those to everybody and to the operator."""
-        fresh = self._new(self._layout.signals)
-        for one in _decoded(fresh.lines, decode_signal):
-            if one.sender == self._operator or one.target_agent not in ("", self._operator):
+        new = self._new_lines(self._layout.signals)
+        for signal in _decoded(new.lines, decode_signal):
+            if signal.sender == self._operator or signal.target_agent not in ("", self._operator):
                 continue
-            head = " ".join(part for part in (one.priority if one.priority == "P0" else "", one.wu_id) if part)
+            head = " ".join(part for part in (signal.priority if signal.priority == "P0" else "", signal.wu_id) if part)
             self._add(
-                "signals", one.created_at, f"{head + ' ' if head else ''}{one.sender}: {one.message}", one.id, "signal"
+                "signals",
+                signal.created_at,
+                f"{head + ' ' if head else ''}{signal.sender}: {signal.message}",
+                signal.id,
+                "signal",
             )
-        if fresh.total > len(fresh.lines):
-            self._counts["signals"] = fresh.total
-        self._note("signals", fresh)
+        if new.total > len(new.lines):
+            self._counts["signals"] = new.total
+        self._note_partial("signals", new)
 
     def _discoveries(self) -> None:
-        fresh = self._new(self._layout.memory)
-        lines = [line for line in fresh.lines if b'"discovery"' in line and b'"updated_at"' not in line]
+        new = self._new_lines(self._layout.memory)
+        lines = [line for line in new.lines if b'"discovery"' in line and b'"updated_at"' not in line]
         for node in _decoded(lines, decode_node):
             if node.type in ("discovery", *DISCOVERY_ALIASES) and node.created_by != self._operator:
                 self._add("discoveries", node.created_at, f"{node.priority} {node.title}".strip(), node.id, "node")
-        self._note("discoveries", fresh)
+        self._note_partial("discoveries", new)
 
     def _loops(self) -> None:
-        fresh = self._new(self._layout.packets)
-        for packet in filter(None, map(packet_in, fresh.lines)):
+        new = self._new_lines(self._layout.packets)
+        for packet in filter(None, map(packet_in, new.lines)):
             name = agent.task_id(packet.loop) if packet.loop > 0 else ""
             self._add("loops", packet.completed_at, f"loop {packet.loop}: {outcome(packet)}", name, "loop")
-        if fresh.total > len(fresh.lines):
-            self._counts["loops"] = fresh.total
-        self._note("loops", fresh)
+        if new.total > len(new.lines):
+            self._counts["loops"] = new.total
+        self._note_partial("loops", new)
 
     def _people(self) -> None:
         """What other operators did. An action may take several lines."""
-        fresh = self._new(self._layout.actions)
-        others = [one for one in _decoded(fresh.lines, _deed) if one.by != self._operator]
-        dropped = {one.id for one in others if one.stage == Stage.DROPPED}
-        told = [one for one in others if one.stage not in (Stage.DONE, Stage.DROPPED) and one.verb not in _ELSEWHERE]
-        done = {one.id: one for one in told if one.id not in dropped}
-        for one in done.values():
-            self._add("people", one.at, f"{one.by}: {one.summary or one.verb}", one.target or one.id, "action")
-        self._note("people", fresh)
+        new = self._new_lines(self._layout.actions)
+        others = [line for line in _decoded(new.lines, _deed) if line.by != self._operator]
+        dropped = {line.id for line in others if line.stage == Stage.DROPPED}
+        reported = [
+            line for line in others if line.stage not in (Stage.DONE, Stage.DROPPED) and line.verb not in _ELSEWHERE
+        ]
+        actions = {line.id: line for line in reported if line.id not in dropped}
+        for line in actions.values():
+            self._add("people", line.at, f"{line.by}: {line.summary or line.verb}", line.target or line.id, "action")
+        self._note_partial("people", new)
 
     def _questions(self) -> None:
         """Those that wait now and were asked meanwhile."""
-        for one in approvals.undecided(self._layout):
-            if one.asked >= self._since:
-                self._add("approvals", times.iso(one.asked), f"{one.role} asks: {one.summary}", one.id, "approval")
+        for request in approvals.undecided(self._layout):
+            if request.asked >= self._since:
+                self._add(
+                    "approvals",
+                    times.iso(request.asked),
+                    f"{request.role} asks: {request.summary}",
+                    request.id,
+                    "approval",
+                )
 
-    def _note(self, group: str, fresh: NewLines) -> None:
-        if fresh.partly:
+    def _note_partial(self, group: str, new: NewLines) -> None:
+        if new.partly:
             self._partly.add(group)
 
 
-def _stands(path: Path, place: JournalPosition | None) -> bool:
+def _is_same_file(path: Path, place: JournalPosition | None) -> bool:
     """Whether the journal is still the one in which the place was noted."""
     try:
         return place is not None and os.stat(path).st_ino == place.ino
@@ -249,5 +261,5 @@ def _decoded(lines: list[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
             continue
 
 
-def _money(value: object) -> float:
+def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0

@@ -23,20 +23,28 @@ class EvolutionPage(Struct, frozen=True):
     observations: tuple[Observation, ...] = ()
     versions: tuple[Version, ...] = ()  # newest first
     standing: Standing = Standing("", "")
-    turned_away: int = 0
+    rejected_count: int = 0
     rejections: tuple[Rejection, ...] = ()  # newest first
 
 
 def read_page(layout: Layout) -> EvolutionPage:
     """What is there now."""
     newest = reversed(evolved.observations(layout).values())
-    found = sorted(newest, key=lambda one: _ORDER.index(one.status))[:_MOST]
-    there = [
-        Version(one.version, safe(one.at), one_line(one.by, 40), one_line(one.why, 200), one.digest, {}, one.metrics)
-        for one in reversed(versions.listed(layout))
+    observations = sorted(newest, key=lambda item: _ORDER.index(item.status))[:_MOST]
+    shown_versions = [
+        Version(
+            item.version, safe(item.at), one_line(item.by, 40), one_line(item.why, 200), item.digest, {}, item.metrics
+        )
+        for item in reversed(versions.listed(layout))
     ]
     standing = read_standing(layout)
     shown = Standing(safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at)
-    away = evolved.rejections(layout)
-    newest_away = tuple(evolved.clean_rejection(one) for one in away[: -_MOST - 1 : -1])
-    return EvolutionPage(tuple(evolved.clean(one) for one in found), tuple(there), shown, len(away), newest_away)
+    rejections = evolved.rejections(layout)
+    newest_rejections = tuple(evolved.clean_rejection(item) for item in rejections[: -_MOST - 1 : -1])
+    return EvolutionPage(
+        tuple(evolved.clean(item) for item in observations),
+        tuple(shown_versions),
+        shown,
+        len(rejections),
+        newest_rejections,
+    )

@@ -52,10 +52,10 @@ def read(layout: Layout, operator: str) -> LastVisit | None:
     """When an operator last looked; None for never, or where that cannot be read."""
     try:
         data = files.read(path(layout, operator), _MOST)
-        found = msgspec.json.decode(data, type=LastVisit) if data else None
+        visit = msgspec.json.decode(data, type=LastVisit) if data else None
     except (*UNDECODABLE, files.StoreError, OSError):
         return None
-    return found if found and found.at else None
+    return visit if visit and visit.at else None
 
 
 def write(layout: Layout, operator: str, now: float) -> None:
@@ -69,11 +69,11 @@ def write(layout: Layout, operator: str, now: float) -> None:
 
 def places(layout: Layout) -> dict[str, JournalPosition]:
     """How far the journals go that a digest is made from."""
-    found = {}
+    positions = {}
     for journal in (layout.events, layout.signals, layout.memory, layout.actions, layout.packets):
         try:
             stat = os.stat(journal, follow_symlinks=False)
         except OSError:
             continue
-        found[journal.name] = JournalPosition(stat.st_ino, stat.st_size)
-    return found
+        positions[journal.name] = JournalPosition(stat.st_ino, stat.st_size)
+    return positions

@@ -26,23 +26,38 @@ _NO_ENGINE = "no engine is running: a room starts one, or `lumen-tui --engine-on
 
 
 def queue_conditions(
-    tasks: Iterable[TaskView], config: Config, roles: Sequence[Role], retired: Sequence[str], *, engine: EngineView,
-    book: Book, killed: str, paused: dict[str, str], now: float,
-) -> Standing:  # fmt: skip
+    tasks: Iterable[TaskView],
+    config: Config,
+    roles: Sequence[Role],
+    retired: Sequence[str],
+    *,
+    engine: EngineView,
+    book: Book,
+    killed: str,
+    paused: dict[str, str],
+    now: float,
+) -> Standing:
     """The picture of one moment. `tasks` are those that are not archived."""
     begun = [view for view in tasks if view.status.alive and view.spec.role != agent.ROLE]
     alive = Counter(view.spec.role for view in begun)
     day = budget.day_of(now, config.budget.day_starts)
     costs = engine.heartbeat is None or engine.heartbeat.brain != "offline"
     names = [role.name for role in roles] if costs else []
-    full = {name: why for name in names if (why := budget.blocked(book, config.budget, day, name))}
+    full = {name: reason for name in names if (reason := budget.blocked(book, config.budget, day, name))}
     return Standing(
-        engine=_engine(engine), killed=killed, paused=paused, limit=config.workers.limit, alive=dict(alive),
-        in_lanes=in_lanes(begun), lanes=config.lanes,
-        at_once={role.name: role.limits.at_once for role in roles if role.limits.at_once}, retired=tuple(retired),
-        full=budget.blocked(book, config.budget, day) if costs else "", full_roles=full,
+        engine=_engine(engine),
+        killed=killed,
+        paused=paused,
+        limit=config.workers.limit,
+        alive=dict(alive),
+        in_lanes=in_lanes(begun),
+        lanes=config.lanes,
+        at_once={role.name: role.limits.at_once for role in roles if role.limits.at_once},
+        retired=tuple(retired),
+        full=budget.blocked(book, config.budget, day) if costs else "",
+        full_roles=full,
         next_day=budget.day_ends(now, config.budget.day_starts),
-    )  # fmt: skip
+    )
 
 
 def _engine(engine: EngineView) -> str:
@@ -59,6 +74,13 @@ def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float)
     life = EngineLife.ALIVE if lease.is_held(layout) else EngineLife.NONE
     kill = read_kill(layout)
     return queue_conditions(
-        tasks, load_config(layout)[0], roles, retired, engine=EngineView(life, read_json(layout.heartbeat, Heartbeat)),
-        book=ledger.book, killed=kill.words if kill else "", paused=pauses.in_force(layout, now), now=now,
-    )  # fmt: skip
+        tasks,
+        load_config(layout)[0],
+        roles,
+        retired,
+        engine=EngineView(life, read_json(layout.heartbeat, Heartbeat)),
+        book=ledger.book,
+        killed=kill.words if kill else "",
+        paused=pauses.in_force(layout, now),
+        now=now,
+    )

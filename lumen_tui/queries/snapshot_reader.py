@@ -12,6 +12,7 @@ import msgspec
 from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat, LoopState
+from lumen_tui.model.queueing import Standing
 from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
@@ -67,15 +68,15 @@ class ChangedTasks:
     def names(self, now: float) -> set[str] | None:
         """Ids of tasks that may have changed since the last call; None for all of them."""
         sweep = not 0 <= now - self._swept < self.SWEEP
-        found: set[bytes] = set()
+        task_ids: set[bytes] = set()
         for follower in self._followers:
             for _, data in follower.pieces():
                 if not sweep:
-                    found.update(_TASK_NAMED.findall(data))
+                    task_ids.update(_TASK_NAMED.findall(data))
         if sweep:
             self._swept = now
             return None
-        return {name.decode() for name in found}
+        return {name.decode() for name in task_ids}
 
 
 def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
@@ -83,9 +84,9 @@ def lanes_of(units: Iterable[WorkUnit]) -> tuple[str, ...]:
     return tuple(sorted({safe(unit.lane) for unit in units if unit.lane}))
 
 
-def _missing(what: str) -> list[Problem]:
+def _folder_missing(message: str) -> list[Problem]:
     hint = "bring it back, or start again: what is typed into a room or a command is kept nowhere"
-    return [Problem("state folder", what, hint)]
+    return [Problem("state folder", message, hint)]
 
 
 def _role_files(layout: Layout) -> list[Path]:
@@ -103,7 +104,7 @@ def _wake_state(layout: Layout) -> WakeState:
     return WakeState(text=safe(data.decode(errors="replace")), written=os.stat(layout.wake_state).st_mtime)
 
 
-def _of_folder(layout: Layout) -> list[Problem]:
+def _folder_problems(layout: Layout) -> list[Problem]:
     return disk_space.problems(layout.root) + misplaced.problems(layout)
 
 
@@ -136,7 +137,7 @@ class Reader:
         self._expired = ExpiredIndex(layout)
         self.facts = FactIndex(layout)
         self._archive = ArchiveDamage(layout)
-        self._gone = ""  # why there is no state folder any more
+        self._missing_reason = ""  # why there is no state folder any more
         self._machine: list[Problem] = []  # what is wrong with the program's files and the disk
         self._kill = Stamped(lambda: [layout.kill], lambda: read_kill(layout))
         self._pause = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
@@ -164,8 +165,8 @@ class Reader:
 
     def refresh(self, now: float) -> bool:
         """Take in what changed; True while there is more to load (call again)."""
-        for slice_ in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
-            slice_.refresh()
+        for part in (self._config, self._roles, self._work, self._loop, self._beat, self._wake, self._packets):
+            part.refresh()
         self._kill.refresh()
         self._pause.refresh()
         self._pauses.refresh()
@@ -181,16 +182,21 @@ class Reader:
         clocks = self.clocks() if self.clocks else None
         running = clocks.running if clocks else None
         self.tasks.refresh(now, stall, self._task_news.names(now), running=running)
-        self._look_at_engine(now)
-        self._gone = "" if self.layout.root.is_dir() else f"the state folder {self.layout.root} does not exist"
-        self._machine = program_version.problems() + (_missing(self._gone) if self._gone else _of_folder(self.layout))
+        self._poll_engine(now)
+        self._missing_reason = (
+            "" if self.layout.root.is_dir() else f"the state folder {self.layout.root} does not exist"
+        )
+        self._machine = program_version.problems()
+        self._machine += (
+            _folder_missing(self._missing_reason) if self._missing_reason else _folder_problems(self.layout)
+        )
         more = self.signals.refresh() if self.signals.changed() else False
         if self.nodes.changed():
             more |= self.nodes.refresh()
         more = more or self._archive.refresh()  # what the panes show comes first
         return self._proposals.refresh(self.tasks, now) or more
 
-    def _look_at_engine(self, now: float) -> None:
+    def _poll_engine(self, now: float) -> None:
         beat = self._beat.value
         held = lease.is_held(self.layout)
         leader = process.ProcessId(beat.pid, beat.start_ticks, beat.boot_id) if beat and held else None
@@ -227,22 +233,53 @@ class Reader:
         needs = self._attention(live, spend, problems, now)
         paused = pauses.words(self._pause.value, self._pauses.value, now)
         return Snapshot(
-            root=str(self.layout.root), taken=now, config=config, engine=self._engine, loop=self._loop.value,
-            packets=self._packets.value, wake=self._wake.value, tasks=TaskList(live, self.tasks.archive),
-            signals=self.signals.rows(), unread=self.signals.unread, discoveries=self.nodes.discoveries(now),
-            discovery_counts=self.nodes.open.counts(now), decay=self.nodes.decay_view(rule, now),
-            fading=self.nodes.fading(rule, now), roles=tuple(roles), retired=tuple(retired), work=self._units(),
-            lanes=lanes_of(self._work.value[0]), spend=spend, killed=self._killed(),
+            root=str(self.layout.root),
+            taken=now,
+            config=config,
+            engine=self._engine,
+            loop=self._loop.value,
+            packets=self._packets.value,
+            wake=self._wake.value,
+            tasks=TaskList(live, self.tasks.archive),
+            signals=self.signals.rows(),
+            unread=self.signals.unread,
+            discoveries=self.nodes.discoveries(now),
+            discovery_counts=self.nodes.open.counts(now),
+            decay=self.nodes.decay_view(rule, now),
+            fading=self.nodes.fading(rule, now),
+            roles=tuple(roles),
+            retired=tuple(retired),
+            work=self._units(),
+            lanes=lanes_of(self._work.value[0]),
+            spend=spend,
+            killed=self._killed(),
             approvals=self._approvals.waiting(now, live),
-            attention=needs.shown, snoozed=needs.put_off, problems=problems,
-            gone=self._gone, demo=self.layout.demo_mark.exists(), loading=min(self.signals.share, self.nodes.share),
+            attention=needs.shown,
+            snoozed=needs.put_off,
+            problems=problems,
+            gone=self._missing_reason,
+            demo=self.layout.demo_mark.exists(),
+            loading=min(self.signals.share, self.nodes.share),
             paused=paused,
-            standing=queue_conditions(
-                live, config, roles, retired, engine=self._engine, book=self._ledger.book, killed=self._killed(),
-                paused=paused, now=now,
-            ),
-            revisions=self._revisions(), hooks=self._progress.hooks.view, facts=self.facts.view(),
-        )  # fmt: skip
+            standing=self._conditions(live, paused, now),
+            revisions=self._revisions(),
+            hooks=self._progress.hooks.view,
+            facts=self.facts.view(),
+        )
+
+    def _conditions(self, live: list[TaskView], paused: dict[str, str], now: float) -> Standing:
+        """Return what holds queued tasks back now."""
+        return queue_conditions(
+            live,
+            self.config,
+            self._roles.value[0],
+            self._roles.value[1],
+            engine=self._engine,
+            book=self._ledger.book,
+            killed=self._killed(),
+            paused=paused,
+            now=now,
+        )
 
     def _units(self) -> tuple[WorkUnit, ...]:
         return tuple(msgspec.convert(safe_all(msgspec.to_builtins(unit)), WorkUnit) for unit in self._work.value[0])
@@ -258,38 +295,55 @@ class Reader:
         self, live: list[TaskView], spend: SpendView, problems: tuple[Problem, ...], now: float
     ) -> attention.Queue:
         p0 = self.nodes.open.counts(now).get("P0", 0)
-        found = attention.collect(
-            engine=self._engine, tasks=live, p0_signals=self.signals.unread_p0(_P0_LIMIT),
-            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)], spend=spend, problems=problems,
+        items = attention.collect(
+            engine=self._engine,
+            tasks=live,
+            p0_signals=self.signals.unread_p0(_P0_LIMIT),
+            p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)],
+            spend=spend,
+            problems=problems,
             facts=self.facts.view().alarming,
             loop=self._loop.value,
             progress=self._progress.missing(self.config.memory.progress_signals, self._work.value[0]),
-            killed=self._killed(), approvals=self._approvals.waiting(now, live), evolution=self._evolution.value,
-            retirements=self._proposals.found, held=self._relay.held(), overdue=self._expired.found,
-            untriaged=self._untriaged(now), now=now,
-        )  # fmt: skip
-        return attention.sift(found, self._dismissed.targets(), spend.day, now)
+            killed=self._killed(),
+            approvals=self._approvals.waiting(now, live),
+            evolution=self._evolution.value,
+            retirements=self._proposals.found,
+            held=self._relay.held(),
+            overdue=self._expired.found,
+            untriaged=self._untriaged(now),
+            now=now,
+        )
+        return attention.sift(items, self._dismissed.targets(), spend.day, now)
 
     def _untriaged(self, now: float) -> attention.Untriaged | None:
         days = self.config.memory.triage_days
         return self.nodes.open.untriaged(now - days * times.DAY, now) if days else None
 
     def _problems(self, now: float) -> tuple[Problem, ...]:
-        found = [*pauses.stopped_roles(self._pauses.value)]
-        found += self._machine
-        found += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
-        found += [*self._ledger.problems, *self._relay.problems, *self._archive.damage.problems()]
-        found += self._approvals.problems + self.facts.damage.problems()
-        found += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
-        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(problem)), Problem) for problem in found)
+        problems = [*pauses.stopped_roles(self._pauses.value)]
+        problems += self._machine
+        problems += [*self._config.value[1], *self._roles.value[2], *self._work.value[1], *self.tasks.problems.values()]
+        problems += [*self._ledger.problems, *self._relay.problems, *self._archive.damage.problems()]
+        problems += self._approvals.problems + self.facts.damage.problems()
+        problems += self.signals.damage.problems() + self.nodes.damage.problems() + self._progress.hooks.problems(now)
+        return tuple(msgspec.convert(safe_all(msgspec.to_builtins(problem)), Problem) for problem in problems)
 
     def _revisions(self) -> Revisions:
         return Revisions(
-            loop=self._loop.revision + self._packets.revision + self._ledger.revision, wake=self._wake.revision,
+            loop=self._loop.revision + self._packets.revision + self._ledger.revision,
+            wake=self._wake.revision,
             tasks=self.tasks.revision,
-            signals=self.signals.revision, nodes=self.nodes.revision, roles=self._roles.revision,
+            signals=self.signals.revision,
+            nodes=self.nodes.revision,
+            roles=self._roles.revision,
             engine=self._engine_revision + self._kill.revision + self._pause.revision,
-            problems=self._evolution.revision + self._config.revision + self._pauses.revision + self._work.revision
-            + self._archive.revision + len(self._machine),
-            approvals=self._approvals.revision + self._expired.revision, facts=self.facts.revision,
-        )  # fmt: skip
+            problems=self._evolution.revision
+            + self._config.revision
+            + self._pauses.revision
+            + self._work.revision
+            + self._archive.revision
+            + len(self._machine),
+            approvals=self._approvals.revision + self._expired.revision,
+            facts=self.facts.revision,
+        )

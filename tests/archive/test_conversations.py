@@ -59,7 +59,7 @@ def test_a_file_whose_name_is_no_text_and_a_folder_of_nobody_hide_no_other(libra
 def test_a_bounded_look_says_that_there_is_more(library: Any) -> None:
     for number in range(4):
         library.said(f"s{number}", *[("user", f"alpha {number} {'word ' * 200}")] * 30)
-    with Searcher(library.layout, talk_bytes=20_000) as searcher:
+    with Searcher(library.layout, conversation_bytes=20_000) as searcher:
         looks = 0
         seen: list[Found] = []
         while not seen or seen[-1].more:
@@ -68,7 +68,7 @@ def test_a_bounded_look_says_that_there_is_more(library: Any) -> None:
         assert looks > 3 and "still to be read" in seen[0].notes[0]
         assert seen[0].matches < seen[-1].matches == 120
         hit = seen[-1].hits[0]
-        assert hit.ref in [ref for ref, _, _ in searcher.around(hit.ref)]
+        assert hit.ref in [ref for ref, _, _ in searcher.surroundings(hit.ref)]
 
 
 def test_a_workers_transcript_holds_no_person(library: Any) -> None:

@@ -10,8 +10,7 @@ import pytest
 from lumen_apiserver import fail, held, huge, rubbish, text, think, tool, tools, use
 
 from lumen_tui.providers.base import Outcome, Reserve, Spent, ToolCall
-from lumen_tui.providers.conversation.backoff import back_off
-from lumen_tui.providers.conversation.calling import _too_long
+from lumen_tui.providers.conversation.calling import _too_long, back_off
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.prices import cost
 

@@ -7,7 +7,7 @@ from lumen_apiserver import fail, text, think, tool, tools, use
 
 from lumen_tui.model.modelsconfig import ServerConfig
 from lumen_tui.providers.base import Outcome, ToolCall
-from lumen_tui.providers.conversation.text_tool_calls import is_call
+from lumen_tui.providers.conversation.conversation import is_call
 
 NAMES = ("list_dir", "other")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumen_tui.providers.offline.playbooks.shape import code, line, size, table
+from lumen_tui.providers.offline.report import code, line, size, table
 
 
 def test_a_name_cannot_break_out_of_its_code_span():

@@ -27,12 +27,14 @@ from lumen_tui.providers.base import (
 )
 from lumen_tui.providers.base import ask as ask_worker
 from lumen_tui.providers.claude_code import mcp_server
-from lumen_tui.providers.claude_code.end import outcome
 from lumen_tui.providers.claude_code.json_lines import JsonLinesPipe, PipeClosed
 from lumen_tui.providers.claude_code.program import OWN, check_version
 from lumen_tui.providers.claude_code.usage import UsageCounter
 from lumen_tui.providers.conversation.conversation import opening
+from lumen_tui.providers.conversation.history import TokenCounts
 from lumen_tui.providers.conversation.stream_throttle import StreamThrottle
+from lumen_tui.providers.errors import map_error
+from lumen_tui.providers.vendors.endpoints import Endpoint, Target
 from lumen_tui.providers.vendors.wire import MAX_CHARACTERS, too_long
 
 Raw = dict[str, Any]
@@ -41,6 +43,8 @@ _BEFORE, _AFTER, _STOP = "before", "after", "stop"  # our names of the moments a
 _NEVER = 86_400  # seconds that it waits for an answer to a callback; a person may be asked meanwhile
 _HELLO = "lumen-1"
 _NOT_USED = "this tool is not used here: use the others"
+_ENDPOINT = Endpoint("claude", "claude", key_env="ANTHROPIC_API_KEY")
+_WINDOW = "the conversation no longer fits the model: give a narrower objective or less context"
 
 
 class ClaudeConversation:
@@ -250,7 +254,7 @@ def _hello(system: str) -> Raw:
     hooks = {
         event: [{"matcher": None, "hookCallbackIds": [moment], "timeout": _NEVER, "onFailure": "block"}]
         for event, moment in moments.items()
-    }  # fmt: skip
+    }
     request = {"subtype": "initialize", "hooks": hooks, "appendSystemPrompt": system}
     return {"type": "control_request", "request_id": _HELLO, "request": request}
 
@@ -295,3 +299,46 @@ def _text(block: Any) -> str:
     if isinstance(content, list):
         return "\n".join(_text(part) for part in content)
     return content if isinstance(content, str) else ""
+
+
+class _ApiError(Exception):
+    """An error of the API as the program tells it, in the form in which SDKs do."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status_code, self.message = status, words
+
+
+def outcome(message: dict[str, Any], model: str, now: float) -> Outcome:
+    """What came of it. Raises ProviderError where the model could not be asked."""
+    text = message.get("result")
+    words = text if isinstance(text, str) else ""
+    if not message.get("is_error") and message.get("subtype") == "success":
+        return Outcome(ok=True, text=words)
+    if message.get("subtype") == "error_max_turns":
+        return Outcome(
+            ok=False, reason="it used all the turns that its role may take: raise max_steps, or ask for less"
+        )
+    if message.get("stop_reason") == "refusal":
+        return Outcome(ok=False, reason="the model declined to do this")
+    if message.get("terminal_reason") == "prompt_too_long":
+        return Outcome(ok=False, reason=_WINDOW)
+    raise _error(message, words or _errors(message), model, now)
+
+
+def _errors(message: dict[str, Any]) -> str:
+    errors = message.get("errors")
+    return "; ".join(map(str, errors)) if isinstance(errors, list) else ""
+
+
+def _error(message: dict[str, Any], words: str, model: str, now: float) -> ProviderError:
+    detail = one_line(words, 300) or one_line(str(message.get("subtype")), 60)
+    status = message.get("api_error_status")
+    if status == 401 or "/login" in words:
+        return ProviderError(
+            f"Claude Code may not use its model ({detail}): set a valid ANTHROPIC_API_KEY, or log in with `claude` once"
+        )
+    if isinstance(status, int):
+        target = Target(_ENDPOINT, model)
+        return map_error(_ApiError(status, detail), target, TokenCounts(), now)
+    return ProviderError(f"Claude Code ended with an error: {detail}")

@@ -57,9 +57,11 @@ def version(message: Raw) -> str:
 def _declared(tool: Any) -> Raw:
     # Without the mark it may show tools by name only and let the model look for them first.
     return {
-        "name": tool.name, "description": tool.description, "inputSchema": tool.schema,
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.schema,
         "_meta": {"anthropic/alwaysLoad": True},
-    }  # fmt: skip
+    }
 
 
 def _wrapped(message: Raw, **body: Raw) -> Raw:

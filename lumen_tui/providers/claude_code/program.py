@@ -92,9 +92,14 @@ class UnsandboxedProgram:
     def __init__(self, argv: list[str], env: dict[str, str], own: str) -> None:
         try:
             self.child = subprocess.Popen(
-                argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
+                argv,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                process_group=0,
                 preexec_fn=_die_with_parent,
-            )  # fmt: skip
+            )
         except (OSError, ValueError) as error:
             raise not_started(argv[0], error) from error
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 
+from msgspec import Struct
+
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
 from lumen_tui.providers.base import LEAST_OUTPUT, Job, ProviderError, Reply, Reserve, Spent, Step, TextUpdate
-from lumen_tui.providers.conversation.backoff import SHORT_RETRY, RetryPolicy, back_off
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
 from lumen_tui.providers.conversation.stream_throttle import StreamThrottle
 from lumen_tui.providers.errors import ModelCallError
@@ -19,7 +20,29 @@ Answered = Generator[Step, Reply | None, AssistantMessage]
 _OVERHEAD = 500  # tokens of a request that stand in no text of ours
 _OUTPUT = 8_000  # tokens that an answer is taken to have at most where no limit is sent
 _SLOW = 30.0  # seconds until an answer began
+_FIRST_WAIT = 1.0  # seconds
+_LONGEST_WAIT = 60.0
 _LONGEST_TOKEN = 8  # bytes: no text of words or code has longer ones as a whole
+
+
+class RetryPolicy(Struct, frozen=True):
+    """How often and how long a call is tried before it is given up."""
+
+    tries: int = 8
+    longest: float = 600.0  # seconds of one wait that a server may ask for
+
+
+SHORT_RETRY = RetryPolicy(tries=3, longest=20.0)  # where another model can take over
+
+
+def back_off(number: int, retry_after: float | None, chance: float) -> float:
+    """Seconds before try `number` + 1: doubling from one to sixty, half of it by chance (0 to 1).
+
+    Where the server `asked` for a time, that and up to a tenth more, so that workers do not all come back at once.
+    """
+    if retry_after is not None:
+        return retry_after * (1.0 + 0.1 * chance)
+    return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(number - 1, 10)) * (0.5 + 0.5 * chance)
 
 
 class TokenEstimator:

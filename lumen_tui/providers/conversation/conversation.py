@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+import re
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import ExitStack, closing
 
+import msgspec
 from msgspec.structs import replace
 
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, Reply, Step, TextUpdate, ToolCall, ask
 from lumen_tui.providers.conversation.calling import Answered, ModelCaller
-from lumen_tui.providers.conversation.compaction import Compaction, without_native
-from lumen_tui.providers.conversation.context_window import ContextWindow
+from lumen_tui.providers.conversation.compaction import Compaction, ContextWindow, without_native
 from lumen_tui.providers.conversation.history import (
     AssistantMessage,
     Entry,
@@ -23,7 +25,6 @@ from lumen_tui.providers.conversation.history import (
     UserMessage,
 )
 from lumen_tui.providers.conversation.repetition import CallVerdict, RepetitionGuard, refusal_of
-from lumen_tui.providers.conversation.text_tool_calls import is_call
 from lumen_tui.providers.errors import ModelCallError
 from lumen_tui.providers.vendors.endpoints import Target
 from lumen_tui.providers.vendors.wire import ModelClient
@@ -46,6 +47,10 @@ _WHY = {
 }
 _MOST_REFORMS = 2
 _RESULT = "write_result"  # the tool; whoever has written the result may end without a word
+
+_LONGEST_CALL = 20_000  # characters; whatever is longer is no call alone
+_CALL_MARKS = re.compile(r"<tool_call>|<\|tool_calls?(?:_section)?_begin\|>|<\|tool_call>|<function=\w|\[TOOL_CALLS\]")
+_FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 
 
 def connect(target: Target, config: ModelsConfig, environ: Mapping[str, str], now: Callable[[], float]) -> ModelClient:
@@ -263,3 +268,32 @@ def _outcome(turn: AssistantMessage, before: str) -> Outcome:
 def _reason(turn: AssistantMessage) -> str:
     reason = _WHY.get(turn.stop) or f"the model stopped with {one_line(turn.stop, 60)}"
     return f"{reason}: {turn.why}" if turn.why else reason
+
+
+class _WrittenCall(msgspec.Struct):
+    """What all of these forms have in common."""
+
+    name: str
+    arguments: object = None
+    parameters: object = None
+
+
+def is_call(text: str, names: Collection[str]) -> bool:
+    """Whether an answer is nothing but a call of one of the tools. Words that speak of calls are none."""
+    words = text.strip()
+    if not words or len(words) > _LONGEST_CALL:
+        return False
+    if _CALL_MARKS.match(words):
+        return any(name in words for name in names)
+    fenced = _FENCE.match(words)
+    return _is_object(fenced.group(1) if fenced else words, names)
+
+
+def _is_object(words: str, names: Collection[str]) -> bool:
+    if not words.startswith("{"):
+        return False
+    try:
+        call = msgspec.json.decode(words, type=_WrittenCall)
+    except UNDECODABLE:
+        return False
+    return call.name in names and (call.arguments is not None or call.parameters is not None)

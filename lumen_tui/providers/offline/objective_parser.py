@@ -61,9 +61,14 @@ def parse(objective: str) -> ParsedObjective:
     text, numbers = _take_numbers(text)
     words, kinds = _take_languages([word.lower().strip(".'") for word in _TOKEN.findall(text)])
     return ParsedObjective(
-        words=tuple(word for word in words if word), paths=tuple(paths), quoted=tuple(quoted), numbers=tuple(numbers),
-        extensions=(*(extension.lstrip("*.").lower() for extension in extensions), *kinds), days=days, rest=text,
-    )  # fmt: skip
+        words=tuple(word for word in words if word),
+        paths=tuple(paths),
+        quoted=tuple(quoted),
+        numbers=tuple(numbers),
+        extensions=(*(extension.lstrip("*.").lower() for extension in extensions), *kinds),
+        days=days,
+        rest=text,
+    )
 
 
 def _take(text: str, pattern: re.Pattern[str]) -> tuple[str, list[str]]:

@@ -114,9 +114,13 @@ _BARE_TERM = re.compile(
     re.IGNORECASE,
 )
 CAN_ANSWER = (
-    "the largest files in a folder", "the disk usage of a folder", "searching text in files",
-    "counting files or lines", "a digest of a git log", "the errors in a log",
-)  # fmt: skip
+    "the largest files in a folder",
+    "the disk usage of a folder",
+    "searching text in files",
+    "counting files or lines",
+    "a digest of a git log",
+    "the errors in a log",
+)
 
 
 def choose(objective: str, constraints: tuple[str, ...] = ()) -> PlaybookPlan | NoMatch:
@@ -153,9 +157,13 @@ def _with_bare_term(ask: ParsedObjective) -> tuple[ParsedObjective, _Kind | None
         return ask, None
     remaining = parse(text[: match.start("term")] + " " + text[match.end("term") :])
     changed = ParsedObjective(
-        words=remaining.words, paths=ask.paths, quoted=(match.group("term"),), numbers=ask.numbers,
-        extensions=ask.extensions, days=ask.days,
-    )  # fmt: skip
+        words=remaining.words,
+        paths=ask.paths,
+        quoted=(match.group("term"),),
+        numbers=ask.numbers,
+        extensions=ask.extensions,
+        days=ask.days,
+    )
     kind = _kind_of(changed)
     return changed, kind if kind and kind.name == "search-text" else None
 
@@ -178,13 +186,23 @@ def _plan(kind: _Kind, ask: ParsedObjective, limit: int) -> PlaybookPlan | NoMat
     if not 1 <= number <= 1000:
         return NoMatch(f"reports between 1 and 1000 entries, not {number}")
     return PlaybookPlan(
-        playbook=kind.name, path=ask.paths[0], number=min(number, limit or number), days=ask.days,
-        pattern=ask.quoted[0] if ask.quoted else "", name=f"*.{ask.extensions[0]}" if ask.extensions else "",
-        what=_what(kind.name, ask), ignore_case=ask.has(
-            "insensitive", "insensitively", "case-insensitive", "case-insensitively", "ignoring", "ignore",
+        playbook=kind.name,
+        path=ask.paths[0],
+        number=min(number, limit or number),
+        days=ask.days,
+        pattern=ask.quoted[0] if ask.quoted else "",
+        name=f"*.{ask.extensions[0]}" if ask.extensions else "",
+        what=_what(kind.name, ask),
+        ignore_case=ask.has(
+            "insensitive",
+            "insensitively",
+            "case-insensitive",
+            "case-insensitively",
+            "ignoring",
+            "ignore",
             "regardless",
         ),
-    )  # fmt: skip
+    )
 
 
 def _default_number(kind: str, ask: ParsedObjective) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lumen_tui.providers.base import Conversation, Job, Outcome, ProviderError, TextUpdate, ToolCall, ask
 from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, NoMatch, PlaybookPlan, choose
 from lumen_tui.providers.offline.playbooks import PLAYBOOKS
-from lumen_tui.providers.offline.playbooks.shape import PlaybookFailed, PlaybookReport, line
+from lumen_tui.providers.offline.report import PlaybookFailed, PlaybookReport, line
 
 HELP = (
     "Set ANTHROPIC_API_KEY (or [models] provider) to give this to a model, or ask for one of the things it can do "

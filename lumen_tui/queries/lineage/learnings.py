@@ -32,12 +32,12 @@ class _Begin(msgspec.Struct):
 def resolve(layout: Layout, text: str) -> str:
     """The id that `text` begins. LookupError where there is none, Ambiguous for several."""
     known = evolved.observations(layout)
-    found = [text] if text in known else [name for name in known if name.startswith(text)]
-    if not found or text == KIND:
+    matches = [text] if text in known else [name for name in known if name.startswith(text)]
+    if not matches or text == KIND:
         raise LookupError(text)
-    if len(found) > 1:
-        raise Ambiguous(tuple(found[:10]))
-    return found[0]
+    if len(matches) > 1:
+        raise Ambiguous(tuple(matches[:10]))
+    return matches[0]
 
 
 def hop(layout: Layout, name: str) -> Hop | None:
@@ -45,27 +45,31 @@ def hop(layout: Layout, name: str) -> Hop | None:
     if name.startswith(SESSION):
         session = one_line(name.removeprefix(SESSION), 80)
         return Hop(session, "session", "of no task that is known here: a person's, or a program's")
-    found = evolved.observations(layout).get(name)
-    return _learnt(evolved.clean(found)) if found else None
+    observation = evolved.observations(layout).get(name)
+    return _learnt(evolved.clean(observation)) if observation else None
 
 
-def _learnt(one: Observation) -> Hop:
+def _learnt(observation: Observation) -> Hop:
     return Hop(
-        one.id, "learnt", one_line(one.text, _TITLE), str(one.status), one.at,
-        one_line(one.by, 60) or f"evolution, on the word of: {one.trust}",
-    )  # fmt: skip
+        observation.id,
+        "learnt",
+        one_line(observation.text, _TITLE),
+        str(observation.status),
+        observation.at,
+        one_line(observation.by, 60) or f"evolution, on the word of: {observation.trust}",
+    )
 
 
 def links(layout: Layout) -> Iterator[Link]:
     """To each task or session in which it was said, and to what it contradicts."""
     tasks: dict[str, str] = {}
-    for one in evolved.observations(layout).values():
-        for session in dict.fromkeys(source.session for source in one.sources):
+    for observation in evolved.observations(layout).values():
+        for session in dict.fromkeys(source.session for source in observation.sources):
             if session not in tasks:
                 tasks[session] = _task_of(layout, session)
-            yield Link(one.id, tasks[session] or f"{SESSION}{session}", "said in", "taught")
-        if one.contradicts:
-            yield Link(one.id, one.contradicts, "says otherwise than", "contradicted by")
+            yield Link(observation.id, tasks[session] or f"{SESSION}{session}", "said in", "taught")
+        if observation.contradicts:
+            yield Link(observation.id, observation.contradicts, "says otherwise than", "contradicted by")
 
 
 def _task_of(layout: Layout, session: str) -> str:

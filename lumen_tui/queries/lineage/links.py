@@ -31,9 +31,9 @@ from lumen_tui.store.tasks.role_stats import RoleIndex
 from lumen_tui.store.tasks.task_records import DamagedTask, decode_safe, read_json, read_spec
 
 # tools whose result names an id
-MAKERS = ("discover", "remember", "signal", "create_task", "checkpoint", "propose", "relay_submit")
-_MADE = re.compile(r"\b(?:mem|sig|tsk|rly)-[0-9a-z]{13}\b")
-_ASKED = re.compile(rb'"approval":\s*"(apr-[0-9a-z]+)"')
+CREATING_TOOLS = ("discover", "remember", "signal", "create_task", "checkpoint", "propose", "relay_submit")
+_CREATED_ID = re.compile(r"\b(?:mem|sig|tsk|rly)-[0-9a-z]{13}\b")
+_APPROVAL_ID = re.compile(rb'"approval":\s*"(apr-[0-9a-z]+)"')
 _T = TypeVar("_T")
 _MOST_BYTES = 16 * 1024 * 1024  # of one transcript or event file
 
@@ -46,7 +46,7 @@ class CreatingCall(NamedTuple):
     title: str
     at: str
     tokens: int
-    made: tuple[str, ...]
+    created_ids: tuple[str, ...]
 
 
 class TaskParts(NamedTuple):
@@ -83,12 +83,12 @@ class LineageLinks:
         if name.startswith(notes.ROLE):
             yield from notes.role_links(self.layout, name)
             return
-        yield from self._nodes.up.get(name, ())
-        yield from self._of_signals.up.get(name, ())
-        yield from self._of_loops.up.get(name, ())
-        yield from self._of_work.up.get(name, ())
-        if name.startswith("apr-") and (asked := self.asker(name)):
-            yield Link(name, asked, "asked by", "asked")
+        yield from self._node_links.up.get(name, ())
+        yield from self._signal_links.up.get(name, ())
+        yield from self._loop_links.up.get(name, ())
+        yield from self._work_links.up.get(name, ())
+        if name.startswith("apr-") and (asker := self.asker(name)):
+            yield Link(name, asker, "asked by", "asked")
         if (task := self.task(name)) is not None:
             yield from _causes(task.spec)
 
@@ -96,25 +96,25 @@ class LineageLinks:
         """What came of `name`; of a role its tasks are told elsewhere."""
         if name.startswith(notes.ROLE):
             return
-        yield from self._nodes.down.get(name, ())
-        yield from self._of_signals.down.get(name, ())
-        yield from self._of_loops.down.get(name, ())
-        yield from self._of_work.down.get(name, ())
+        yield from self._node_links.down.get(name, ())
+        yield from self._signal_links.down.get(name, ())
+        yield from self._loop_links.down.get(name, ())
+        yield from self._work_links.down.get(name, ())
         if (task := self.task(name)) is None and not agent.loop_of(name):
             return
         for other in [*self._index.made_by(name), *self._live_by(name)]:
             yield Link(other, name, "given out by", "gave out")
-        for other in self._repeats(name):
+        for other in self._retries(name):
             yield Link(other, name, "tries again", "tried again as")
         for approval in self._approvals(task) if task else ():
             yield Link(approval, name, "asked by", "asked")
 
     @cached_property
-    def _nodes(self) -> NodeLinks:
+    def _node_links(self) -> NodeLinks:
         return NodeLinks(self.layout)
 
     @cached_property
-    def _of_signals(self) -> _LinkIndex:
+    def _signal_links(self) -> _LinkIndex:
         pairs = _LinkIndex()
         for line in Journal(self.layout.signals).lines():
             if b'"task_id"' not in line and b'"reply_to"' not in line:
@@ -131,11 +131,11 @@ class LineageLinks:
     @cached_property
     def packets(self) -> dict[str, Packet]:
         """The packet of each loop, by the name of the loop's task."""
-        found = (_decoded(line, Packet) for line in Journal(self.layout.packets).lines())
-        return {agent.task_id(packet.loop): packet for packet in found if packet}
+        packets = (_decoded(line, Packet) for line in Journal(self.layout.packets).lines())
+        return {agent.task_id(packet.loop): packet for packet in packets if packet}
 
     @cached_property
-    def _of_loops(self) -> _LinkIndex:
+    def _loop_links(self) -> _LinkIndex:
         pairs = _LinkIndex()
         for name, packet in self.packets.items():
             for other in dict.fromkeys([*packet.came_ids, *packet.read, packet.read_upto]):
@@ -144,7 +144,7 @@ class LineageLinks:
         return pairs
 
     @cached_property
-    def _of_work(self) -> _LinkIndex:
+    def _work_links(self) -> _LinkIndex:
         """Tasks that belong to a work unit; notes of the archive, texts of relays, what was learnt."""
         pairs = _LinkIndex()
         for link in (*notes.links(self.layout), *learnings.links(self.layout)):
@@ -165,16 +165,16 @@ class LineageLinks:
 
     def _live_by(self, name: str) -> list[str]:
         """Tasks that have not ended: those that have are in the index."""
-        found = [task for one in self._live if (task := self.task(one)) is not None and task.exit is None]
-        return [task.spec.id for task in found if task.spec.created_by == name]
+        live = [task for task_id in self._live if (task := self.task(task_id)) is not None and task.exit is None]
+        return [task.spec.id for task in live if task.spec.created_by == name]
 
-    def _repeats(self, name: str) -> list[str]:
-        live = [task for one in self._live if (task := self.task(one)) is not None and task.exit is None]
+    def _retries(self, name: str) -> list[str]:
+        live = [task for task_id in self._live if (task := self.task(task_id)) is not None and task.exit is None]
         return [*self._index.retries_of(name), *(task.spec.id for task in live if task.spec.retry_of == name)]
 
     def _approvals(self, task: TaskParts) -> list[str]:
         data = backwards.read_tail(task.folder / "events.jsonl", _MOST_BYTES)
-        return [found.decode() for found in dict.fromkeys(_ASKED.findall(data))]
+        return [approval_id.decode() for approval_id in dict.fromkeys(_APPROVAL_ID.findall(data))]
 
     def asker(self, approval_id: str) -> str:
         """The task that asked for a person's word."""
@@ -261,8 +261,8 @@ class _TranscriptLine(msgspec.Struct):
 
 
 def _calls_in(data: bytes) -> Iterator[CreatingCall]:
-    """Calls of MAKERS with the ids that their results name."""
-    open_: dict[str, tuple[dict[str, object], str, int]] = {}
+    """Calls of CREATING_TOOLS with the ids that their results name."""
+    pending: dict[str, tuple[dict[str, object], str, int]] = {}
     for _, raw in split_lines(data, 0):
         if b'"tool_use' not in raw and b'"tool_result"' not in raw:
             continue
@@ -271,17 +271,19 @@ def _calls_in(data: bytes) -> Iterator[CreatingCall]:
         for block in content if isinstance(content, list) else ():
             if not line or not isinstance(block, dict):
                 continue
-            if block.get("type") == "tool_use" and block.get("name") in MAKERS:
-                open_[str(block.get("id"))] = (block, line.timestamp, _tokens(line.message.get("usage")))
-            elif use := open_.pop(str(block.get("tool_use_id")), None):
-                yield _call(*use, tuple(dict.fromkeys(_MADE.findall(str(block.get("content"))[:4000]))))
+            if block.get("type") == "tool_use" and block.get("name") in CREATING_TOOLS:
+                pending[str(block.get("id"))] = (block, line.timestamp, _tokens(line.message.get("usage")))
+            elif use := pending.pop(str(block.get("tool_use_id")), None):
+                yield _call(*use, tuple(dict.fromkeys(_CREATED_ID.findall(str(block.get("content"))[:4000]))))
 
 
-def _call(block: dict[str, object], at: str, tokens: int, made: tuple[str, ...]) -> CreatingCall:
-    given = block.get("input")
-    words = [str(value) for value in given.values() if isinstance(value, str)] if isinstance(given, dict) else []
+def _call(block: dict[str, object], at: str, tokens: int, created: tuple[str, ...]) -> CreatingCall:
+    arguments = block.get("input")
+    words = (
+        [str(value) for value in arguments.values() if isinstance(value, str)] if isinstance(arguments, dict) else []
+    )
     title = one_line(words[0] if words else "", 100)
-    return CreatingCall(str(block.get("id")), str(block.get("name")), title, at, tokens, made)
+    return CreatingCall(str(block.get("id")), str(block.get("name")), title, at, tokens, created)
 
 
 def _tokens(usage: object) -> int:

@@ -29,14 +29,14 @@ def resolve(layout: Layout, text: str) -> str:
     """The id that `text` begins. LookupError where there is none, Ambiguous for several."""
     if text.startswith("arc-"):
         return archive.resolve(layout, text)
-    found = sorted({one.id for _, one in relays.everything(layout) if one.id.startswith(text)})
-    if text in found:
+    matches = sorted({submission.id for _, submission in relays.everything(layout) if submission.id.startswith(text)})
+    if text in matches:
         return text
-    if not found or len(text) <= len("rly-"):
+    if not matches or len(text) <= len("rly-"):
         raise LookupError(text)
-    if len(found) > 1:
-        raise nodes.Ambiguous(tuple(found[:10]))
-    return found[0]
+    if len(matches) > 1:
+        raise nodes.Ambiguous(tuple(matches[:10]))
+    return matches[0]
 
 
 def hop(layout: Layout, name: str) -> Hop | None:
@@ -44,7 +44,9 @@ def hop(layout: Layout, name: str) -> Hop | None:
     if name.startswith("arc-"):
         note = archive.find(layout, [name]).get(name)
         return _note(note) if note else None
-    return next((_text(where, one) for where, one in relays.everything(layout) if one.id == name), None)
+    return next(
+        (_text(where, submission) for where, submission in relays.everything(layout) if submission.id == name), None
+    )
 
 
 def role_of(layout: Layout, text: str) -> str:
@@ -60,15 +62,15 @@ def role_of(layout: Layout, text: str) -> str:
 
 def _changes(layout: Layout, role: str) -> list[PersonnelEntry]:
     """Who hired, fired or adjusted a role, the oldest first."""
-    found = []
+    entries = []
     for line in Journal(layout.personnel).lines():
         try:
             entry = decode_safe(line, PersonnelEntry)
         except UNDECODABLE:
             continue
         if entry.role == role:
-            found.append(entry)
-    return found
+            entries.append(entry)
+    return entries
 
 
 def role_hop(layout: Layout, name: str) -> Hop:
@@ -76,11 +78,17 @@ def role_hop(layout: Layout, name: str) -> Hop:
     role, _, number = name.removeprefix(ROLE).partition("#")
     changes = _changes(layout, role)
     if number:
-        one = changes[int(number)]
-        return Hop(role, "change", one_line(": ".join(filter(None, (one.summary or one.verb, one.reason))), _TITLE),
-                   "", one.at, one_line(one.by, 60))  # fmt: skip
-    there = layout.role(role).is_file() or (shipped("roles") / f"{role}.md").is_file()
-    status = "retired" if layout.retired_role(role).is_file() or not there else "in force"
+        change = changes[int(number)]
+        return Hop(
+            role,
+            "change",
+            one_line(": ".join(filter(None, (change.summary or change.verb, change.reason))), _TITLE),
+            "",
+            change.at,
+            one_line(change.by, 60),
+        )
+    exists = layout.role(role).is_file() or (shipped("roles") / f"{role}.md").is_file()
+    status = "retired" if layout.retired_role(role).is_file() or not exists else "in force"
     return Hop(role, "role", role, status, changes[-1].at if changes else "")
 
 
@@ -99,10 +107,12 @@ def _note(note: Passage) -> Hop:
     return Hop(safe(note.id), "archival", title, status, safe(note.created_at), one_line(note.created_by, 60))
 
 
-def _text(where: str, one: Submission) -> Hop:
-    place = f"{where} {one.position}: " if one.position else f"{where}: "
-    title = one_line(place + one.title, _TITLE)
-    return Hop(safe(one.id), "relay", title, str(one.status), safe(one.at), one_line(one.by, 60))
+def _text(where: str, submission: Submission) -> Hop:
+    place = f"{where} {submission.position}: " if submission.position else f"{where}: "
+    title = one_line(place + submission.title, _TITLE)
+    return Hop(
+        safe(submission.id), "relay", title, str(submission.status), safe(submission.at), one_line(submission.by, 60)
+    )
 
 
 def links(layout: Layout) -> Iterator[Link]:
@@ -112,8 +122,8 @@ def links(layout: Layout) -> Iterator[Link]:
             yield Link(note.id, note.wu_id, "kept for", "kept in the archive")
         if note.task_id:
             yield Link(note.id, note.task_id, "written by", "kept in the archive")
-    for _, one in relays.everything(layout):
-        if keyed := _BY_TASK.fullmatch(one.key):
-            yield Link(one.id, keyed.group(1), "put in by task", "put in")
-        if one.status is Status.REPLACED and one.note.startswith("as rly-"):
-            yield Link(one.note.removeprefix("as "), one.id, "put in again for", "put in again as")
+    for _, submission in relays.everything(layout):
+        if keyed := _BY_TASK.fullmatch(submission.key):
+            yield Link(submission.id, keyed.group(1), "put in by task", "put in")
+        if submission.status is Status.REPLACED and submission.note.startswith("as rly-"):
+            yield Link(submission.note.removeprefix("as "), submission.id, "put in again for", "put in again as")

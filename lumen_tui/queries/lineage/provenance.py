@@ -25,16 +25,19 @@ _DEPTH = 12
 # a node's own field -> (how the other is called when it is the origin, how this one is when seen from there)
 _ORIGINS = {"promoted_from": ("copied from", "kept for the project as"), "discovered_from": ("noticed on", "led to")}
 _RESULTS = {
-    "promoted_to": ("promoted to", "promoted from"), "merged_into": ("merged into", "merged from"),
+    "promoted_to": ("promoted to", "promoted from"),
+    "merged_into": ("merged into", "merged from"),
     "summarized_into": ("summarized into", "summarized from"),
-}  # fmt: skip
+}
 _SOURCES = {
-    "source_nodes": ("summarized from", "summarized into"), "merged_from": ("merged from", "merged into"),
-}  # fmt: skip
+    "source_nodes": ("summarized from", "summarized into"),
+    "merged_from": ("merged from", "merged into"),
+}
 _EDGES = {
-    "discovered_from": ("noticed on", "led to"), "parent_child": ("part of", "has part"),
+    "discovered_from": ("noticed on", "led to"),
+    "parent_child": ("part of", "has part"),
     "related": ("related to", "related to"),
-}  # fmt: skip
+}
 
 
 class Link(NamedTuple):
@@ -67,7 +70,7 @@ class NodeLinks:
     def _steps(
         self, identifier: str, side: dict[str, list[Link]], known: _StepReader, seen: set[str], depth: int
     ) -> tuple[Step, ...]:
-        found = []
+        steps = []
         upwards = side is self.up
         for link in side.get(identifier, ())[:_MOST]:
             other, how = (link.parent, link.up) if upwards else (link.child, link.down)
@@ -75,8 +78,8 @@ class NodeLinks:
             seen.add(other)
             inner = () if again or depth >= _DEPTH else self._steps(other, side, known, seen, depth + 1)
             more = max(0, len(side.get(other, ())) - _MOST) if inner else 0
-            found.append(msgspec.structs.replace(known.step(other), link=how, steps=inner, again=again, more=more))
-        return tuple(found)
+            steps.append(msgspec.structs.replace(known.step(other), link=how, steps=inner, again=again, more=more))
+        return tuple(steps)
 
 
 def _all_links(layout: Layout) -> Iterator[Link]:
@@ -91,24 +94,24 @@ def _all_links(layout: Layout) -> Iterator[Link]:
 
 
 def _node_links(node: Raw) -> Iterator[Link]:
-    mine, meta = str(node["id"]), node.get("metadata")
+    node_id, meta = str(node["id"]), node.get("metadata")
     if not isinstance(meta, dict):
         return
     for name, (up, down) in _ORIGINS.items():
         if other := _text(meta, name):
-            yield Link(mine, other, up, down)
+            yield Link(node_id, other, up, down)
     for name, (down, up) in _RESULTS.items():
         if other := _text(meta, name):
-            yield Link(other, mine, up, down)
+            yield Link(other, node_id, up, down)
     for name, (up, down) in _SOURCES.items():
         named = meta.get(name)
         for other in named if isinstance(named, list) else ():
             if isinstance(other, str):
-                yield Link(mine, other, up, down)
+                yield Link(node_id, other, up, down)
     if task := _text(meta, "task_id"):
-        yield Link(mine, task, "noted by task", "noted")
+        yield Link(node_id, task, "noted by task", "noted")
     if loop := _text(meta, "loop"):
-        yield Link(mine, loop, "noted by loop", "noted")
+        yield Link(node_id, loop, "noted by loop", "noted")
 
 
 def _text(meta: dict[str, Any], name: str) -> str:
@@ -131,20 +134,20 @@ class _StepReader:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._found: dict[str, Step] = {}
+        self._steps_by_id: dict[str, Step] = {}
 
     def step(self, identifier: str) -> Step:
-        if identifier not in self._found:
-            self._found[identifier] = self._look(identifier)
-        return self._found[identifier]
+        if identifier not in self._steps_by_id:
+            self._steps_by_id[identifier] = self._read(identifier)
+        return self._steps_by_id[identifier]
 
-    def _look(self, identifier: str) -> Step:
+    def _read(self, identifier: str) -> Step:
         nothing = Step(id=safe(identifier), kind="", title="")
         try:
             if identifier.startswith("WU-"):
                 return self._unit(identifier) or nothing
-            found = nodes.find(self._layout.memory, [identifier])
-            return _node_step(found[identifier][1]) if found else self._task(identifier) or nothing
+            nodes_by_id = nodes.find(self._layout.memory, [identifier])
+            return _node_step(nodes_by_id[identifier][1]) if nodes_by_id else self._task(identifier) or nothing
         except (BadFile, BadId, StoreError, OSError):
             return nothing
 
@@ -153,9 +156,13 @@ class _StepReader:
         if unit is None:
             return None
         return Step(
-            id=wu_id, kind="work", title=one_line(unit.title, 120), status=safe(unit.status),
-            at=safe(unit.created_at), by=safe(unit.created_by),
-        )  # fmt: skip
+            id=wu_id,
+            kind="work",
+            title=one_line(unit.title, 120),
+            status=safe(unit.status),
+            at=safe(unit.created_at),
+            by=safe(unit.created_by),
+        )
 
     def _task(self, task_id: str) -> Step | None:
         spec = task_files.read_spec(self._layout, task_id)
@@ -166,10 +173,13 @@ def _node_step(node: Raw) -> Step:
     meta = node.get("metadata")
     status = _text(meta, "status") if isinstance(meta, dict) else ""
     return Step(
-        id=safe(str(node["id"])), kind=safe(str(node.get("type", "note"))), status=safe(status) or "open",
+        id=safe(str(node["id"])),
+        kind=safe(str(node.get("type", "note"))),
+        status=safe(status) or "open",
         title=one_line(str(node.get("content", "")).partition("\n")[0], 120),
-        at=safe(str(node.get("created_at", ""))), by=safe(str(node.get("created_by") or "")),
-    )  # fmt: skip
+        at=safe(str(node.get("created_at", ""))),
+        by=safe(str(node.get("created_by") or "")),
+    )
 
 
 def provenance(store: Store, node_id: str) -> Provenance:

@@ -35,7 +35,7 @@ def trace(layout: Layout, text: str, now: float) -> Trace:
     name = resolve(layout, text.strip())
     with LineageLinks(layout, now) as links:
         known = _HopReader(links)
-        up, down = _Side(known, upwards=True), _Side(known, upwards=False)
+        up, down = _TreeSide(known, upwards=True), _TreeSide(known, upwards=False)
         return Trace(node=known.hop(name), up=up.hops(name, 0), down=down.hops(name, 0))
 
 
@@ -102,14 +102,14 @@ def _task_or_node(layout: Layout, text: str) -> str:
 
 
 def _one(text: str, names: set[str]) -> str:
-    found = sorted(name for name in names if name.startswith(text))
-    if text in found:
+    matches = sorted(name for name in names if name.startswith(text))
+    if text in matches:
         return text
-    if not found:
+    if not matches:
         raise LookupError(text)
-    if len(found) > 1:
-        raise nodes.Ambiguous(tuple(found[:10]))
-    return found[0]
+    if len(matches) > 1:
+        raise nodes.Ambiguous(tuple(matches[:10]))
+    return matches[0]
 
 
 def _loop_of_packet(layout: Layout, packet_id: str) -> str:
@@ -120,44 +120,44 @@ def _loop_of_packet(layout: Layout, packet_id: str) -> str:
     return agent.task_id(number)
 
 
-class _Side:
+class _TreeSide:
     """One direction of the tree, each thing shown in full once."""
 
     def __init__(self, known: _HopReader, *, upwards: bool) -> None:
-        self._known, self._upwards = known, upwards
+        self._reader, self._upwards = known, upwards
         self._seen: set[str] = set()
-        self._left = _ALL
+        self._remaining = _ALL
 
     def hops(self, name: str, depth: int) -> tuple[Hop, ...]:
         """What stands next to `name` on this side, with all that stands behind it."""
         self._seen.add(name)
-        links = list(self._known.links.up(name) if self._upwards else self._known.links.down(name))
+        links = list(self._reader.links.up(name) if self._upwards else self._reader.links.down(name))
         links = list(dict.fromkeys(links))
-        found = [self._hop(link, depth) for link in links[:_MOST] if self._left > 0]
+        hops = [self._hop(link, depth) for link in links[:_MOST] if self._remaining > 0]
         if self._upwards:
-            return tuple(found)
-        return tuple(self._by_call(name, found))
+            return tuple(hops)
+        return tuple(self._by_call(name, hops))
 
     def _hop(self, link: Link, depth: int) -> Hop:
         other, how = (link.parent, link.up) if self._upwards else (link.child, link.down)
-        self._left -= 1
+        self._remaining -= 1
         again = other in self._seen
         inner = () if again or depth >= _DEPTH else self.hops(other, depth + 1)
-        hop = msgspec.structs.replace(self._known.hop(other), link=how, steps=inner, again=again)
-        call = self._known.call(link.child, other) if self._upwards else None
+        hop = msgspec.structs.replace(self._reader.hop(other), link=how, steps=inner, again=again)
+        call = self._reader.call(link.child, other) if self._upwards else None
         if call is None:
             return hop
         return msgspec.structs.replace(call, link=f"{how}, in", steps=(msgspec.structs.replace(hop, link="call of"),))
 
-    def _by_call(self, name: str, found: list[Hop]) -> list[Hop]:
+    def _by_call(self, name: str, hops: list[Hop]) -> list[Hop]:
         """What calls made stands below them, in their order; the rest after that."""
-        made = {hop.id: hop for hop in found}
+        remaining = {hop.id: hop for hop in hops}
         calls = []
-        for hop, names in self._known.calls(name):
-            steps = tuple(made.pop(one) for one in names if one in made)
+        for hop, names in self._reader.calls(name):
+            steps = tuple(remaining.pop(created_id) for created_id in names if created_id in remaining)
             if steps:
                 calls.append(msgspec.structs.replace(hop, link="called", steps=steps))
-        return [*calls, *made.values()]
+        return [*calls, *remaining.values()]
 
 
 class _HopReader:
@@ -166,29 +166,29 @@ class _HopReader:
     def __init__(self, links: LineageLinks) -> None:
         self.links = links
         self._layout = links.layout
-        self._found: dict[str, Hop] = {}
+        self._hops: dict[str, Hop] = {}
 
     def hop(self, name: str) -> Hop:
         """The thing itself, without its links."""
-        if name not in self._found:
+        if name not in self._hops:
             try:
-                self._found[name] = self._look(name) or Hop(one_line(name, 80), "")
+                self._hops[name] = self._read(name) or Hop(one_line(name, 80), "")
             except (BadFile, BadId, StoreError, OSError, KeyError):
-                self._found[name] = Hop(one_line(name, 80), "")
-        return self._found[name]
+                self._hops[name] = Hop(one_line(name, 80), "")
+        return self._hops[name]
 
     def calls(self, task_id: str) -> list[tuple[Hop, tuple[str, ...]]]:
         """The calls of a task that made something, and what."""
         task = self.links.task(task_id)
         if task is None:
             return []
-        return [(_call_hop(call, task), call.made) for call in self.links.calls(task_id)]
+        return [(_call_hop(call, task), call.created_ids) for call in self.links.calls(task_id)]
 
     def call(self, child: str, task_id: str) -> Hop | None:
         """The call of the task that made `child`."""
-        return next((hop for hop, made in self.calls(task_id) if child in made), None)
+        return next((hop for hop, created in self.calls(task_id) if child in created), None)
 
-    def _look(self, name: str) -> Hop | None:
+    def _read(self, name: str) -> Hop | None:
         if name.startswith(notes.ROLE):
             return notes.role_hop(self._layout, name)
         if name.startswith("WU-"):
@@ -226,12 +226,12 @@ class _HopReader:
         return Hop(name, "work", f"only records about it, such as {newest}", "no file")
 
     def _signal(self, name: str) -> Hop | None:
-        found = nodes.find(self._layout.signals, [name])
-        if not found:
+        matches = nodes.find(self._layout.signals, [name])
+        if not matches:
             return None
-        one = msgspec.convert(safe_all(found[name][1]), Signal)
-        sender = one_line(one.sender, 60)
-        return Hop(name, "signal", one_line(one.message, _TITLE), one.priority, one.created_at, sender)
+        signal = msgspec.convert(safe_all(matches[name][1]), Signal)
+        sender = one_line(signal.sender, 60)
+        return Hop(name, "signal", one_line(signal.message, _TITLE), signal.priority, signal.created_at, sender)
 
     def _approval(self, name: str) -> Hop | None:
         request = approvals.read(self._layout, name)
@@ -246,16 +246,22 @@ class _HopReader:
         packet, task = self.links.packets.get(name), self.links.task(name)
         if packet is None:
             return msgspec.structs.replace(_task_hop(task), kind="loop") if task else None
-        said = packet.failed or "; ".join(packet.next) or "; ".join(packet.done) or "nothing left to do"
+        summary = packet.failed or "; ".join(packet.next) or "; ".join(packet.done) or "nothing left to do"
         spent = task.usage if task else None  # a packet's usage counts the tasks it read of too
         return Hop(
-            name, "loop", one_line(said, _TITLE), "failed" if packet.failed else "done", packet.completed_at,
-            one_line(packet.brain, 60), tokens=spent.tokens if spent else 0, usd=spent.usd if spent else 0.0,
-        )  # fmt: skip
+            name,
+            "loop",
+            one_line(summary, _TITLE),
+            "failed" if packet.failed else "done",
+            packet.completed_at,
+            one_line(packet.brain, 60),
+            tokens=spent.tokens if spent else 0,
+            usd=spent.usd if spent else 0.0,
+        )
 
     def _node(self, name: str) -> Hop | None:
-        found = nodes.find(self._layout.memory, [name])
-        return _node_hop(safe_all(found[name][1])) if found else None
+        matches = nodes.find(self._layout.memory, [name])
+        return _node_hop(safe_all(matches[name][1])) if matches else None
 
 
 def _task_hop(task: TaskParts) -> Hop:
@@ -264,26 +270,38 @@ def _task_hop(task: TaskParts) -> Hop:
     person = spec.created_by and not (agent.loop_of(spec.created_by) or spec.created_by.startswith("tsk-"))
     by = one_line(spec.role, 60) + (f", asked by {one_line(spec.created_by, 60)}" if person else "")
     return Hop(
-        spec.id, "task", one_line(spec.objective, _TITLE), status, spec.created_at, by,
-        tokens=task.usage.tokens, usd=task.usage.usd,
-    )  # fmt: skip
+        spec.id,
+        "task",
+        one_line(spec.objective, _TITLE),
+        status,
+        spec.created_at,
+        by,
+        tokens=task.usage.tokens,
+        usd=task.usage.usd,
+    )
 
 
 def _call_hop(call: CreatingCall, task: TaskParts) -> Hop:
     usage = task.usage
     share = min(1.0, call.tokens / usage.tokens) if usage.tokens else 0.0
     return Hop(
-        call.id, "call", one_line(f"{call.tool}: {call.title}", _TITLE), at=call.at, tokens=call.tokens,
+        call.id,
+        "call",
+        one_line(f"{call.tool}: {call.title}", _TITLE),
+        at=call.at,
+        tokens=call.tokens,
         usd=usage.usd * share,
-    )  # fmt: skip
+    )
 
 
 def _node_hop(node: Raw) -> Hop:
     meta = node.get("metadata")
     status = meta.get("status") if isinstance(meta, dict) else ""
     return Hop(
-        str(node["id"]), str(node.get("type", "note")),
+        str(node["id"]),
+        str(node.get("type", "note")),
         one_line(str(node.get("content", "")).partition("\n")[0], _TITLE),
-        status if isinstance(status, str) and status else "open", str(node.get("created_at", "")),
+        status if isinstance(status, str) and status else "open",
+        str(node.get("created_at", "")),
         one_line(str(node.get("created_by") or ""), 60),
-    )  # fmt: skip
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lumen_tui.model import times
 from lumen_tui.model.sessionlog import Entry, Report
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.search.documents import Document, body
+from lumen_tui.queries.search.documents import Document, indexed_text
 from lumen_tui.queries.search.index import SearchIndex
 from lumen_tui.queries.search.ingest import IndexTransaction
 from lumen_tui.queries.trail.trail_rows import is_same_part, part_hashes
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from lumen_tui.storage.layout import Layout
 
 _LONGEST = {"said": 8000, "call": 1000, "result": 2000}  # characters of a block that are indexed
-_WORTH = {"said": 0.45, "call": 0.3, "result": 0.25}
-_PERSON = 0.7
+_IMPORTANCE = {"said": 0.45, "call": 0.3, "result": 0.25}
+_PERSON_IMPORTANCE = 0.7
 _BATCH = 2000  # documents that are put in at once
 
 
@@ -40,7 +40,7 @@ class _Session(NamedTuple):
     path: Path
     size: int
     changed: float
-    done: int
+    read_bytes: int
 
 
 class ConversationIndex(SearchIndex):
@@ -66,47 +66,47 @@ class ConversationIndex(SearchIndex):
         config = load_config(self._layout)[0].evolution
         for path in (*own_sessions(self._layout), *foreign_sessions(config)):
             try:
-                found = os.stat(path)
+                stat = os.stat(path)
             except OSError:
                 continue
             seen.add(str(path))
             part = known.get(str(path))
-            same = part is not None and part[1:3] == (found.st_dev, found.st_ino) and part[3] <= found.st_size
-            done = part[3] if part and same else 0
-            if found.st_size != done:
-                waiting.append(_Session(path, found.st_size, found.st_mtime, done))
-        return sorted(waiting, key=lambda one: -one.changed), sorted(known.keys() - seen)
+            unchanged = part is not None and part[1:3] == (stat.st_dev, stat.st_ino) and part[3] <= stat.st_size
+            read_bytes = part[3] if part and unchanged else 0
+            if stat.st_size != read_bytes:
+                waiting.append(_Session(path, stat.st_size, stat.st_mtime, read_bytes))
+        return sorted(waiting, key=lambda session: -session.changed), sorted(known.keys() - seen)
 
     def _take_in(self, now: float) -> None:
         waiting, gone = self._waiting()
         if gone:
-            with IndexTransaction(self.db, many=1 << 60) as taking:
+            with IndexTransaction(self.db, rebuild_from=1 << 60) as transaction:
                 for name in gone:
-                    _forget(taking, name)
-        total, read = sum(one.size - one.done for one in waiting), 0
+                    _remove_session(transaction, name)
+        total, read = sum(session.size - session.read_bytes for session in waiting), 0
         for session in waiting:
             if read >= self._most:
                 break
-            with IndexTransaction(self.db, many=1 << 60) as taking:
-                read += _read(taking, session, self._layout, self._most - read)
+            with IndexTransaction(self.db, rebuild_from=1 << 60) as transaction:
+                read += _read(transaction, session, self._layout, self._most - read)
             if self.progress is not None:
                 self.progress(read, total)
-        self.behind = _left(total - read) if read >= self._most and read < total else ""
+        self.behind = _behind_note(total - read) if read >= self._most and read < total else ""
 
 
-def _left(size: int) -> str:
+def _behind_note(size: int) -> str:
     return f"{max(1, size >> 20):,} MB of conversations are still to be read: search again to go on"
 
 
-def _forget(taking: IndexTransaction, name: str) -> None:
-    taking.drop(name)
-    taking.db.execute("DELETE FROM parts WHERE name = ?", (name,))
-    taking.db.execute("DELETE FROM places WHERE name = ?", (name,))
+def _remove_session(transaction: IndexTransaction, name: str) -> None:
+    transaction.drop(name)
+    transaction.db.execute("DELETE FROM parts WHERE name = ?", (name,))
+    transaction.db.execute("DELETE FROM places WHERE name = ?", (name,))
 
 
-def _read(taking: IndexTransaction, session: _Session, layout: Layout, most: int) -> int:
+def _read(transaction: IndexTransaction, session: _Session, layout: Layout, most: int) -> int:
     """Take in the next part of one file; returns how many bytes that was."""
-    db, name = taking.db, str(session.path)
+    db, name = transaction.db, str(session.path)
     try:
         fd = open_session(session.path)
     except (files.StoreError, OSError):  # not ours to read: left out
@@ -114,46 +114,58 @@ def _read(taking: IndexTransaction, session: _Session, layout: Layout, most: int
     try:
         part = db.execute("SELECT * FROM parts WHERE name = ?", (name,)).fetchone()
         if part and not is_same_part(fd, os.fstat(fd), part):
-            _forget(taking, name)
+            _remove_session(transaction, name)
             part = None
         start = part[3] if part else 0
-        end = _put(taking, session.path, layout, fd, (start, _line(db, name) if part else 0), start + most)
-        found = os.fstat(fd)
-        row = (name, found.st_dev, found.st_ino, end, *part_hashes(fd, end))
+        end = _take_lines(
+            transaction, session.path, layout, fd, (start, _line_number(db, name) if part else 0), start + most
+        )
+        stat = os.fstat(fd)
+        row = (name, stat.st_dev, stat.st_ino, end, *part_hashes(fd, end))
         db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", row)
         return end - start
     finally:
         os.close(fd)
 
 
-def _line(db: sqlite3.Connection, name: str) -> int:
-    found = db.execute("SELECT stamp FROM places WHERE name = ?", (name,)).fetchone()
-    return int(found[0]) if found else 0
+def _line_number(db: sqlite3.Connection, name: str) -> int:
+    row = db.execute("SELECT stamp FROM places WHERE name = ?", (name,)).fetchone()
+    return int(row[0]) if row else 0
 
 
-def _put(taking: IndexTransaction, path: Path, layout: Layout, fd: int, start: tuple[int, int], until: int) -> int:
+def _take_lines(
+    transaction: IndexTransaction, path: Path, layout: Layout, fd: int, start: tuple[int, int], until: int
+) -> int:
     """Documents of the lines from (offset, line) on; returns the offset behind the last one that was read."""
     end, number = start
     parser = SessionParser(path.stem, Report(file=str(path)), own=path.parent == layout.transcripts)
     docs: list[tuple[int, Document]] = []
     for offset, line in lines_from(fd, end):
         end, number = offset, number + 1
-        docs += [(0, _doc(entry, path, at)) for at, entry in enumerate(parser.entries(number, line)) if entry.text]
+        docs += [(0, _document(entry, path, at)) for at, entry in enumerate(parser.entries(number, line)) if entry.text]
         if len(docs) >= _BATCH:
-            taking.put(str(path), docs)
+            transaction.put(str(path), docs)
             docs = []
         if end >= until:
             break
-    taking.put(str(path), docs)
-    taking.db.execute("INSERT OR REPLACE INTO places VALUES (?, ?)", (str(path), number))
+    transaction.put(str(path), docs)
+    transaction.db.execute("INSERT OR REPLACE INTO places VALUES (?, ?)", (str(path), number))
     return end
 
 
-def _doc(entry: Entry, path: Path, block: int) -> Document:
+def _document(entry: Entry, path: Path, block: int) -> Document:
     text = entry.text[: _LONGEST.get(entry.kind, 1000)]
     by = "person" if entry.person else entry.tool or ("output" if entry.kind == "result" else str(entry.trust))
     return Document(
-        f"{path.stem}:{entry.line}.{block}", "conversation", "episodic", times.epoch(entry.at),
-        _PERSON if entry.person else _WORTH.get(entry.kind, 0.3), session=path.stem, by=one_line(by, 60),
-        source=one_line(entry.cwd, 200), trust=str(entry.trust), place=f"{path}:{entry.line}", text=body(text),
-    )  # fmt: skip
+        f"{path.stem}:{entry.line}.{block}",
+        "conversation",
+        "episodic",
+        times.epoch(entry.at),
+        _PERSON_IMPORTANCE if entry.person else _IMPORTANCE.get(entry.kind, 0.3),
+        session=path.stem,
+        by=one_line(by, 60),
+        source=one_line(entry.cwd, 200),
+        trust=str(entry.trust),
+        place=f"{path}:{entry.line}",
+        text=indexed_text(text),
+    )

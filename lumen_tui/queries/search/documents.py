@@ -26,7 +26,7 @@ LONGEST = 20_000  # characters of one document; of longer ones the beginning
 _PRIORITIES = {"P0": 0.95, "P1": 0.8, "P2": 0.5, "P3": 0.3}
 _TYPES = {"summary": 0.6, "checkpoint": 0.45, "session": 0.3, "discovery": 0.5, "note": 0.5}
 _EPISODES = ("session", "checkpoint")
-_PUT_AWAY = 0.6  # of its importance is left to what was archived
+_ARCHIVED_FACTOR = 0.6  # of its importance is left to what was archived
 Raw = dict[str, Any]
 Again = Callable[[], object]
 
@@ -73,7 +73,7 @@ def _text(record: Raw, name: str, limit: int = 200) -> str:
     return _short(value, limit) if value and isinstance(value, str) else ""
 
 
-def body(text: Any) -> str:
+def indexed_text(text: Any) -> str:
     """A text as it is indexed and shown: safe, not endless."""
     return spread(safe(text[:LONGEST])) if isinstance(text, str) else ""
 
@@ -82,16 +82,16 @@ def tag_column(tags: Any) -> str:
     """Tags as the index keeps them."""
     if not isinstance(tags, (list, tuple)):
         return ""
-    found = [_short(tag, 100).casefold().replace("|", "/") for tag in tags if isinstance(tag, str)]
-    return f"|{'|'.join(found)}|" if found else ""
+    labels = [_short(tag, 100).casefold().replace("|", "/") for tag in tags if isinstance(tag, str)]
+    return f"|{'|'.join(labels)}|" if labels else ""
 
 
 def _kind(meta: Raw, usual: str) -> str:
-    found = meta.get("kind")
-    return found if found in KINDS else usual
+    kind = meta.get("kind")
+    return kind if kind in KINDS else usual
 
 
-def _share(value: Any, usual: float) -> float:
+def _fraction(value: Any, usual: float) -> float:
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
     return float(value) if good else usual
 
@@ -107,20 +107,30 @@ def node(line: bytes) -> Document | None:
     if status == "deleted":
         return Document(ref, gone=True)
     fact = meta.get("fact")
-    given = _text(meta, "source") or (_text(fact, "source") if isinstance(fact, dict) else "")
+    source = _text(meta, "source") or (_text(fact, "source") if isinstance(fact, dict) else "")
     return Document(
-        ref, "fact" if isinstance(fact, dict) else type,
-        _kind(meta, "episodic" if type in _EPISODES else "semantic"), times.epoch(_text(record, "created_at")),
-        _importance(meta, type, status), status, _text(record, "wu_id"), _text(meta, "lane"),
-        _text(record, "session_id"), _text(record, "created_by"), given or _text(meta, "task_id"),
-        _text(meta, "trust"), "", tag_column(record.get("tags")), body(record.get("content")),
-    )  # fmt: skip
+        ref,
+        "fact" if isinstance(fact, dict) else type,
+        _kind(meta, "episodic" if type in _EPISODES else "semantic"),
+        times.epoch(_text(record, "created_at")),
+        _importance(meta, type, status),
+        status,
+        _text(record, "wu_id"),
+        _text(meta, "lane"),
+        _text(record, "session_id"),
+        _text(record, "created_by"),
+        source or _text(meta, "task_id"),
+        _text(meta, "trust"),
+        "",
+        tag_column(record.get("tags")),
+        indexed_text(record.get("content")),
+    )
 
 
 def _importance(meta: Raw, type: str, status: str) -> float:
     usual = _PRIORITIES.get(str(meta.get("priority")), _TYPES.get(type, USUAL))
-    found = max(0.8 if meta.get("pinned") is True else 0.0, _share(meta.get("importance"), usual))
-    return found * _PUT_AWAY if status == "archived" else found
+    importance = max(0.8 if meta.get("pinned") is True else 0.0, _fraction(meta.get("importance"), usual))
+    return importance * _ARCHIVED_FACTOR if status == "archived" else importance
 
 
 def passage(line: bytes) -> Document | None:
@@ -130,11 +140,22 @@ def passage(line: bytes) -> Document | None:
     if not ref or record.get("status") == WITHDRAWN:
         return Document(ref, gone=True) if ref else None
     return Document(
-        ref, "archival", _kind(record, "semantic"), times.epoch(_text(record, "created_at")),
-        _share(record.get("importance"), USUAL), "", _text(record, "wu_id"), _text(record, "lane"),
-        _text(record, "session_id"), _text(record, "created_by"), _text(record, "source", 400),
-        _text(record, "trust") or "person", "", tag_column(record.get("tags")), body(record.get("content")),
-    )  # fmt: skip
+        ref,
+        "archival",
+        _kind(record, "semantic"),
+        times.epoch(_text(record, "created_at")),
+        _fraction(record.get("importance"), USUAL),
+        "",
+        _text(record, "wu_id"),
+        _text(record, "lane"),
+        _text(record, "session_id"),
+        _text(record, "created_by"),
+        _text(record, "source", 400),
+        _text(record, "trust") or "person",
+        "",
+        tag_column(record.get("tags")),
+        indexed_text(record.get("content")),
+    )
 
 
 def signal(line: bytes) -> Document | None:
@@ -144,10 +165,22 @@ def signal(line: bytes) -> Document | None:
     if not ref:
         return None
     return Document(
-        ref, "signal", "episodic", times.epoch(_text(record, "created_at")),
-        _PRIORITIES.get(_text(record, "priority"), 0.35), "", _text(record, "wu_id"), _text(record, "lane"), "",
-        _text(record, "sender"), _text(record, "task_id"), "", "", "", body(record.get("message")),
-    )  # fmt: skip
+        ref,
+        "signal",
+        "episodic",
+        times.epoch(_text(record, "created_at")),
+        _PRIORITIES.get(_text(record, "priority"), 0.35),
+        "",
+        _text(record, "wu_id"),
+        _text(record, "lane"),
+        "",
+        _text(record, "sender"),
+        _text(record, "task_id"),
+        "",
+        "",
+        "",
+        indexed_text(record.get("message")),
+    )
 
 
 def packet(line: bytes) -> Document | None:
@@ -156,14 +189,21 @@ def packet(line: bytes) -> Document | None:
     ref = _text(record, "id")
     if not ref:
         return None
-    told = [f"loop {record.get('loop')}", *_said(record)]
+    lines = [f"loop {record.get('loop')}", *_packet_lines(record)]
     return Document(
-        ref, "packet", "episodic", times.epoch(_text(record, "completed_at")), 0.5, by=_text(record, "brain"),
-        session=_text(record, "session"), source=_text(record, "task_id"), text=body("\n".join(told)),
-    )  # fmt: skip
+        ref,
+        "packet",
+        "episodic",
+        times.epoch(_text(record, "completed_at")),
+        0.5,
+        by=_text(record, "brain"),
+        session=_text(record, "session"),
+        source=_text(record, "task_id"),
+        text=indexed_text("\n".join(lines)),
+    )
 
 
-def _said(record: Raw) -> Iterator[str]:
+def _packet_lines(record: Raw) -> Iterator[str]:
     for name in ("done", "decided", "made", "abandoned", "decided_against", "next"):
         entries = record.get(name)
         for entry in entries if isinstance(entries, list) else ():
@@ -183,11 +223,22 @@ def task(folder: Path) -> Document:
         spec, ended, result = Spec(id=folder.name, objective=""), None, ""
     ended = ended or Exit(task_id=folder.name, status="lost", finished_at="")
     return Document(
-        folder.name, "task", "episodic", times.epoch(ended.finished_at), _PRIORITIES.get(spec.priority, USUAL),
-        one_line(ended.status, 20), one_line(spec.wu_id, 20), one_line(spec.lane, 100), one_line(ended.session, 80),
-        one_line(spec.role, 64), f"task of {one_line(spec.created_by, 100)}", "worker", "", "",
-        body(f"{spec.objective}\n{result}"),
-    )  # fmt: skip
+        folder.name,
+        "task",
+        "episodic",
+        times.epoch(ended.finished_at),
+        _PRIORITIES.get(spec.priority, USUAL),
+        one_line(ended.status, 20),
+        one_line(spec.wu_id, 20),
+        one_line(spec.lane, 100),
+        one_line(ended.session, 80),
+        one_line(spec.role, 64),
+        f"task of {one_line(spec.created_by, 100)}",
+        "worker",
+        "",
+        "",
+        indexed_text(f"{spec.objective}\n{result}"),
+    )
 
 
 def edge(line: bytes) -> tuple[str, str, str, bool] | None:
@@ -212,8 +263,8 @@ def journal_docs(layout: Layout) -> Iterator[Document]:
     from lumen_tui.storage.journal import Journal
 
     for path, read in JOURNALS.values():
-        found: dict[str, Document] = {}
+        newest: dict[str, Document] = {}
         for line in Journal(path(layout)).lines():
             if (doc := read(line)) is not None:
-                found[doc.ref] = doc
-        yield from (doc for doc in found.values() if not doc.gone)
+                newest[doc.ref] = doc
+        yield from (doc for doc in newest.values() if not doc.gone)

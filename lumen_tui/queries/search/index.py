@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lumen_tui.queries.search import ingest as take
-from lumen_tui.queries.search.tables import is_passing, opened, throw_away
+from lumen_tui.queries.search import ingest as ingest
+from lumen_tui.queries.search.tables import is_transient, open_index, remove_index
 from lumen_tui.storage import directories, files, locks
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ _NONE = (0, 0)
 
 def _stamp(file: Path) -> tuple[int, int]:
     try:
-        found = os.stat(file)
+        stat = os.stat(file)
     except OSError:
         return _NONE
-    return found.st_dev, found.st_ino
+    return stat.st_dev, stat.st_ino
 
 
 class SearchIndex:
@@ -46,19 +46,19 @@ class SearchIndex:
         """Let go of the file."""
         self.db.close()
 
-    def _turn(self) -> locks.waiting_lock:
+    def _lock(self) -> locks.waiting_lock:
         return locks.waiting_lock(self._layout.lock(self.NAME))
 
     def _open(self) -> sqlite3.Connection:
         try:
             directories.make_folder(self._layout.index)  # whoever deletes it may go on
-            with self._turn():
-                db = opened(self._path)
+            with self._lock():
+                db = open_index(self._path)
                 self._stamp = _stamp(self._path)
                 return db
         except (files.StoreError, OSError):
             self.in_memory = True  # read-only, full, or not ours
-            return opened(None)
+            return open_index(None)
 
     def refresh(self, now: float) -> None:
         """Take in what is new. A damaged index is made anew, one that cannot be written is made in memory."""
@@ -69,13 +69,13 @@ class SearchIndex:
             self.db = self._open()
         for _ in range(3):
             try:
-                self._level(now)
+                self._update(now)
                 return
             except sqlite3.DatabaseError as error:
-                self.begin_again(damaged=not is_passing(error))
+                self.begin_again(damaged=not is_transient(error))
             except (files.StoreError, OSError):
                 self.begin_again(damaged=False)
-        self._level(now)
+        self._update(now)
 
     def begin_again(self, *, damaged: bool = True) -> None:
         """Another index in the place of this one: of its own file where that was damaged, else in memory.
@@ -85,22 +85,22 @@ class SearchIndex:
         self.db.close()
         moved = _stamp(self._path) != self._stamp
         if self.in_memory or not (damaged or moved):
-            self.in_memory, self.db = True, opened(None)
+            self.in_memory, self.db = True, open_index(None)
             return
-        with self._turn():
+        with self._lock():
             if _stamp(self._path) == self._stamp:
-                throw_away(self._path)
+                remove_index(self._path)
         self.db = self._open()
 
-    def _level(self, now: float) -> None:
+    def _update(self, now: float) -> None:
         if self.in_memory:
             self._take_in(now)
         elif self._is_behind(now):
-            with self._turn():
+            with self._lock():
                 self._take_in(now)
 
     def _is_behind(self, now: float) -> bool:
-        return take.behind(self.db, self._layout, now)
+        return ingest.behind(self.db, self._layout, now)
 
     def _take_in(self, now: float) -> None:
-        take.everything(self.db, self._layout, now)
+        ingest.everything(self.db, self._layout, now)

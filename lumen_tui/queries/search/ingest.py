@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lumen_tui.storage.layout import Layout
 
-_MANY = 4000  # changed documents from which all words are indexed again at once
+_REBUILD_FROM = 4000  # changed documents from which all words are indexed again at once
 _EDGES = "relationships"
 _LIVE = "live"
 _INSERT = (
@@ -34,14 +34,14 @@ _KNOWN = "SELECT id, text, tags FROM docs WHERE ref = ?"
 class IndexTransaction:
     """Documents on their way into the index, in one transaction."""
 
-    def __init__(self, db: sqlite3.Connection, many: int = _MANY) -> None:
-        self.db, self._many = db, many
+    def __init__(self, db: sqlite3.Connection, rebuild_from: int = _REBUILD_FROM) -> None:
+        self.db, self._rebuild_from = db, rebuild_from
         self._changed = 0
-        self._whole = False
+        self._rebuild = False
 
     def __enter__(self) -> IndexTransaction:
         self.db.execute("BEGIN IMMEDIATE")
-        self._whole = self.db.execute("SELECT id FROM docs LIMIT 1").fetchone() is None
+        self._rebuild = self.db.execute("SELECT id FROM docs LIMIT 1").fetchone() is None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -55,10 +55,10 @@ class IndexTransaction:
         """Add or replace documents, each with a stamp; the last one of an id counts."""
         newest = {doc.ref: (stamp, doc) for stamp, doc in docs}
         self._changed += len(newest)
-        self._whole = self._whole or self._changed > self._many
+        self._rebuild = self._rebuild or self._changed > self._rebuild_from
         gone = [(doc.ref,) for _, doc in newest.values() if doc.gone]
         fresh = [(src, stamp, *doc[:-1]) for stamp, doc in newest.values() if not doc.gone]
-        if self._whole:
+        if self._rebuild:
             self.db.executemany(_INSERT, fresh)
             self.db.executemany("DELETE FROM docs WHERE ref = ?", gone)
             return
@@ -72,21 +72,21 @@ class IndexTransaction:
     def drop(self, src: str) -> None:
         """Take everything of a source away: it is about to be read again."""
         if self.db.execute("DELETE FROM docs WHERE src = ?", (src,)).rowcount:
-            self._whole = True
+            self._rebuild = True
 
     def _index_words(self) -> None:
         """All of them, where that is quicker than one by one."""
-        if self._whole:
+        if self._rebuild:
             self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")
 
 
 def everything(db: sqlite3.Connection, layout: Layout, now: float) -> None:
     """Take in all that is new, or nothing."""
-    with IndexTransaction(db) as taking:
+    with IndexTransaction(db) as transaction:
         for name, (place, read) in rows.JOURNALS.items():
-            _take_journal(taking, name, place(layout), read)
+            _take_journal(transaction, name, place(layout), read)
         _take_edges(db, layout)
-        _take_tasks(taking, layout, now)
+        _take_tasks(transaction, layout, now)
 
 
 def behind(db: sqlite3.Connection, layout: Layout, now: float) -> bool:
@@ -95,20 +95,20 @@ def behind(db: sqlite3.Connection, layout: Layout, now: float) -> bool:
     journals = {name: place(layout) for name, (place, _) in rows.JOURNALS.items()}
     for name, file in {**journals, _EDGES: layout.relationships}.items():
         try:
-            found = os.stat(file)
+            stat = os.stat(file)
         except OSError:
             if name in known:
                 return True
             continue
-        if name not in known or known[name][1:4] != (found.st_dev, found.st_ino, found.st_size):
+        if name not in known or known[name][1:4] != (stat.st_dev, stat.st_ino, stat.st_size):
             return True
     return any(gone or new or stamp for _, _, stamp, gone, new in _changed_tasks(db, layout, now))
 
 
-def _take_journal(taking: IndexTransaction, name: str, file: Path, read: rows.LineReader) -> None:
-    for lines in _new_lines(taking.db, name, file, lambda: taking.drop(name)):
-        found = (read(line) for line in lines)
-        taking.put(name, ((0, doc) for doc in found if doc is not None))
+def _take_journal(transaction: IndexTransaction, name: str, file: Path, read: rows.LineReader) -> None:
+    for lines in _new_lines(transaction.db, name, file, lambda: transaction.drop(name)):
+        documents = (read(line) for line in lines)
+        transaction.put(name, ((0, doc) for doc in documents if doc is not None))
 
 
 def _take_edges(db: sqlite3.Connection, layout: Layout) -> None:
@@ -136,20 +136,20 @@ def _new_lines(db: sqlite3.Connection, name: str, file: Path, again: rows.Again)
         for until, lines in fresh_lines(fd, start):
             end = until
             yield [line for _, line in lines]
-        found = os.fstat(fd)
-        part = (name, found.st_dev, found.st_ino, end, *part_hashes(fd, end))
+        stat = os.fstat(fd)
+        part = (name, stat.st_dev, stat.st_ino, end, *part_hashes(fd, end))
         db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", part)
     finally:
         os.close(fd)
 
 
-def _take_tasks(taking: IndexTransaction, layout: Layout, now: float) -> None:
-    db = taking.db
+def _take_tasks(transaction: IndexTransaction, layout: Layout, now: float) -> None:
+    db = transaction.db
     for place, folder, stamp, gone, new in _changed_tasks(db, layout, now):
-        still = "SELECT 1 FROM docs WHERE (ref, src) = (?, ?)"  # not in another place by now
-        held = [ref for ref in gone if db.execute(still, (ref, place)).fetchone()]
-        taking.put(place, [(0, Document(ref, gone=True)) for ref in held])
-        taking.put(place, ((at, rows.task(folder / name)) for name, at in new.items()))
+        still_query = "SELECT 1 FROM docs WHERE (ref, src) = (?, ?)"  # not in another place by now
+        removed = [ref for ref in gone if db.execute(still_query, (ref, place)).fetchone()]
+        transaction.put(place, [(0, Document(ref, gone=True)) for ref in removed])
+        transaction.put(place, ((at, rows.task(folder / name)) for name, at in new.items()))
         if stamp:
             db.execute("INSERT OR REPLACE INTO places VALUES (?, ?)", (place, stamp))
 
@@ -159,9 +159,9 @@ def _changed_tasks(
 ) -> Iterator[tuple[str, Path, int, set[str], dict[str, int]]]:
     """(place, folder, stamp to remember, tasks that left it, those to be read with their stamps)."""
     known = dict(db.execute("SELECT ref, stamp FROM docs WHERE type = 'task' AND src = ?", (_LIVE,)).fetchall())
-    found = {name: at for name in task_names(layout.tasks) if (at := exit_stamp(layout.tasks / name))}
-    new = {name: at for name, at in found.items() if known.get(name) != at}
-    yield _LIVE, layout.tasks, 0, known.keys() - found.keys(), new
+    stamps_by_name = {name: at for name in task_names(layout.tasks) if (at := exit_stamp(layout.tasks / name))}
+    new = {name: at for name, at in stamps_by_name.items() if known.get(name) != at}
+    yield _LIVE, layout.tasks, 0, known.keys() - stamps_by_name.keys(), new
     stamps = dict(db.execute("SELECT name, stamp FROM places").fetchall())
     for place, month, stamp in archive_months(layout.archive):
         if stamps.get(place) == stamp:

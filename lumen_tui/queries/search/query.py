@@ -29,28 +29,28 @@ _NAMES = ("id", *(name for name in COLUMNS if name != "text"))
 Row = dict[str, Any]
 
 
-def quoted(term: str) -> str:
+def quote(term: str) -> str:
     """A term as FTS5 takes it: a string, whatever stands in it."""
     return '"' + term.replace('"', '""') + '"'
 
 
 def expression(terms: Sequence[str], wish: Wish) -> str:
     """Any of the terms, the one that is being typed as a beginning too, and none of what is to be left out."""
-    wanted = [quoted(term) + (f" OR {quoted(term)} *" if term == wish.begun else "") for term in terms]
-    either = f"({' OR '.join(wanted)})"
-    return f"{either} NOT ({' OR '.join(map(quoted, wish.without))})" if wish.without else either
+    alternatives = [quote(term) + (f" OR {quote(term)} *" if term == wish.begun else "") for term in terms]
+    either = f"({' OR '.join(alternatives)})"
+    return f"{either} NOT ({' OR '.join(map(quote, wish.without))})" if wish.without else either
 
 
 def ask(db: sqlite3.Connection, wish: Wish, now: float, lane_units: Sequence[str] = ()) -> Found:
     """What the index answers. `lane_units` are the work units of the lane that was asked for."""
     where, values = _narrowing(wish, lane_units)
-    terms, dropped = _telling_terms(db, wish)
+    terms, dropped = _selective_terms(db, wish)
     match = expression(terms, wish) if terms else ""
     candidates = _matching(db, match, where, values) if match else _newest(db, where, values)
-    best = max((found for _, found in candidates), default=0.0)
+    best = max((rank for _, rank in candidates), default=0.0)
     rows = _rows(db, [number for number, _ in candidates])
-    ranked = [_ranked(rows[number], found, best, now) for number, found in candidates if number in rows]
-    ranked.sort(key=lambda one: (-one[1], -one[0]["at"]))
+    ranked = [_ranked(rows[number], rank, best, now) for number, rank in candidates if number in rows]
+    ranked.sort(key=lambda entry: (-entry[1], -entry[0]["at"]))
     chosen = _with_neighbours(db, ranked, wish, where, values)[: wish.limit]
     hits = tuple(_hits(db, chosen, terms, match, wish.begun))
     matches = _count(db, match) if match and not where else len(candidates)
@@ -61,10 +61,10 @@ def _narrowing(wish: Wish, lane_units: Sequence[str]) -> tuple[str, list[Any]]:
     """The filters as a condition on `docs`, with its values."""
     parts: list[str] = []
     values: list[Any] = []
-    for column, given in (("type", wish.types), ("kind", wish.kinds), ("wu", wish.wus)):
-        if given:
-            parts.append(f"docs.{column} IN ({_marks(given)})")
-            values += given
+    for column, allowed in (("type", wish.types), ("kind", wish.kinds), ("wu", wish.wus)):
+        if allowed:
+            parts.append(f"docs.{column} IN ({_marks(allowed)})")
+            values += allowed
     for tag in wish.tags:
         parts.append("instr(docs.tags, ?) > 0")
         values.append(f"|{tag}|")
@@ -84,14 +84,14 @@ def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _telling_terms(db: sqlite3.Connection, wish: Wish) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _selective_terms(db: sqlite3.Connection, wish: Wish) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The terms to look for, and those that stand nearly everywhere; all of them where there are no others."""
     total = db.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
     if total < _LARGE or len(wish.terms) < 2:
         return wish.terms, ()
     bound = int(total * _COMMON)
     counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-    common = [term for term in wish.terms if db.execute(counted, (quoted(term), bound)).fetchone()[0] >= bound]
+    common = [term for term in wish.terms if db.execute(counted, (quote(term), bound)).fetchone()[0] >= bound]
     rare = tuple(term for term in wish.terms if term not in common)
     return (rare, tuple(common)) if rare else (wish.terms, ())
 
@@ -122,7 +122,7 @@ def _count(db: sqlite3.Connection, match: str) -> int:
 
 def _rows(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Row]:
     sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)})"  # noqa: S608
-    return {found[0]: dict(zip(_NAMES, found, strict=True)) for found in db.execute(sql, numbers)}
+    return {row[0]: dict(zip(_NAMES, row, strict=True)) for row in db.execute(sql, numbers)}
 
 
 def _ranked(row: Row, bm25: float, best: float, now: float) -> tuple[Row, float, Parts]:
@@ -147,8 +147,8 @@ def _with_neighbours(
             if number in allowed:
                 parts = Parts(importance=allowed[number]["importance"])
                 beside.setdefault(number, (allowed[number], round(total * NEIGHBOUR, 4), parts, row["ref"], link))
-    best = sorted(beside.values(), key=lambda one: -one[1])[: max(1, wish.limit // 3)]
-    return sorted([*direct, *best], key=lambda one: -one[1])
+    nearest = sorted(beside.values(), key=lambda entry: -entry[1])[: max(1, wish.limit // 3)]
+    return sorted([*direct, *nearest], key=lambda entry: -entry[1])
 
 
 def _allowed(db: sqlite3.Connection, numbers: Sequence[int], where: str, values: list[Any]) -> dict[int, Row]:
@@ -157,7 +157,7 @@ def _allowed(db: sqlite3.Connection, numbers: Sequence[int], where: str, values:
         return {}
     narrow = f" AND {where}" if where else ""
     sql = f"SELECT {_ROW} FROM docs WHERE id IN ({_marks(numbers)}){narrow}"  # noqa: S608
-    return {one[0]: dict(zip(_NAMES, one, strict=True)) for one in db.execute(sql, (*numbers, *values))}
+    return {row[0]: dict(zip(_NAMES, row, strict=True)) for row in db.execute(sql, (*numbers, *values))}
 
 
 def _beside(db: sqlite3.Connection, row: Row) -> Iterator[tuple[int, str]]:
@@ -194,19 +194,19 @@ def _hits(
     for row, total, parts, near, link in chosen:
         number = row["id"]
         text = marked.get(number, texts.get(number, ""))
-        yield made_hit(row, text, total, parts, matched.get(number, ()), near, link)
+        yield hit_of(row, text, total, parts, matched.get(number, ()), near, link)
 
 
 def _matched(
     db: sqlite3.Connection, numbers: Sequence[int], terms: Sequence[str], begun: str
 ) -> dict[int, tuple[str, ...]]:
     """Which of the terms stand in which documents."""
-    found: dict[int, tuple[str, ...]] = {}
+    matched: dict[int, tuple[str, ...]] = {}
     sql = f"SELECT rowid FROM words WHERE words MATCH ? AND rowid IN ({_marks(numbers)})"  # noqa: S608
     for term in terms if numbers else ():
-        for (number,) in db.execute(sql, (quoted(term) + (" *" if term == begun else ""), *numbers)):
-            found[number] = (*found.get(number, ()), term)
-    return found
+        for (number,) in db.execute(sql, (quote(term) + (" *" if term == begun else ""), *numbers)):
+            matched[number] = (*matched.get(number, ()), term)
+    return matched
 
 
 def _marked(db: sqlite3.Connection, numbers: Sequence[int], match: str) -> Iterable[tuple[int, str]]:
@@ -220,39 +220,54 @@ def _marked(db: sqlite3.Connection, numbers: Sequence[int], match: str) -> Itera
 
 def pieces(marked: str) -> list[tuple[str, bool]]:
     """A marked text in pieces, each with whether it matched."""
-    found: list[tuple[str, bool]] = []
+    segments: list[tuple[str, bool]] = []
     for part in marked.split(_ON):
-        inside, off, rest = part.partition(_OFF)
-        found += [(inside, True), (rest, False)] if off else [(part, False)]
-    return [(close_up(text), hit) for text, hit in found if text]
+        inside, off, outside = part.partition(_OFF)
+        segments += [(inside, True), (outside, False)] if off else [(part, False)]
+    return [(close_up(text), hit) for text, hit in segments if text]
 
 
-def made_hit(
+def hit_of(
     row: Row, marked: str, total: float, parts: Parts, matched: tuple[str, ...], near: str = "", link: str = ""
 ) -> Hit:
     """A hit from a row of the index and its marked text."""
     first = close_up(marked.partition("\n")[0].replace(_ON, "").replace(_OFF, ""))
     return Hit(
-        ref=row["ref"], type=row["type"], kind=row["kind"], at=row["at"], title=one_line(first, 120),
-        excerpt=excerpt(pieces(marked)), score=total, parts=parts, matched=matched, neighbour_of=near, link=link,
-        status=row["status"], tags=tuple(tag for tag in row["tags"].split("|") if tag), wu_id=row["wu"],
-        lane=row["lane"], session=row["session"], by=row["by"], source=row["source"], trust=row["trust"],
+        ref=row["ref"],
+        type=row["type"],
+        kind=row["kind"],
+        at=row["at"],
+        title=one_line(first, 120),
+        excerpt=excerpt(pieces(marked)),
+        score=total,
+        parts=parts,
+        matched=matched,
+        neighbour_of=near,
+        link=link,
+        status=row["status"],
+        tags=tuple(tag for tag in row["tags"].split("|") if tag),
+        wu_id=row["wu"],
+        lane=row["lane"],
+        session=row["session"],
+        by=row["by"],
+        source=row["source"],
+        trust=row["trust"],
         place=row["place"],
-    )  # fmt: skip
+    )
 
 
-def whole(db: sqlite3.Connection, ref: str) -> str:
+def document_text(db: sqlite3.Connection, ref: str) -> str:
     """The text of one document; empty where there is none."""
-    found = db.execute("SELECT text FROM docs WHERE ref = ?", (ref,)).fetchone()
-    return close_up(found[0]) if found else ""
+    row = db.execute("SELECT text FROM docs WHERE ref = ?", (ref,)).fetchone()
+    return close_up(row[0]) if row else ""
 
 
-def around(db: sqlite3.Connection, ref: str, count: int) -> list[tuple[str, str, str]]:
+def surroundings(db: sqlite3.Connection, ref: str, count: int) -> list[tuple[str, str, str]]:
     """(id, by, text) of what was said right before one part of a conversation, of itself, and right after."""
-    found = db.execute("SELECT id, session, at FROM docs WHERE ref = ?", (ref,)).fetchone()
-    if found is None:
+    row = db.execute("SELECT id, session, at FROM docs WHERE ref = ?", (ref,)).fetchone()
+    if row is None:
         return []
-    number, session, at = found
+    number, session, at = row
     parts: list[tuple[str, str, str]] = []
     for sign, order in (("<=", "DESC"), (">", "ASC")):
         sql = (

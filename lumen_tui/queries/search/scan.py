@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from lumen_tui.model.searching import Found, Wish, score
 from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search.documents import Document
-from lumen_tui.queries.search.query import made_hit
+from lumen_tui.queries.search.query import hit_of
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_names
 
@@ -18,21 +18,23 @@ NOTE = "this Python's sqlite3 has no FTS5: every text was read, word forms and n
 
 def scan(layout: Layout, wish: Wish, now: float, lane_units: Sequence[str] = ()) -> Found:
     """As `searchindex_ask.ask`, from the files themselves."""
-    found = [(doc, _counts(doc, wish)) for doc in everything(layout) if _allowed(doc, wish, lane_units)]
-    found = [(doc, counts) for doc, counts in found if not wish.terms or counts]
-    rare = {term: math.log(1 + len(found) / (1 + sum(term in counts for _, counts in found))) for term in wish.terms}
-    weights = [sum(rare[term] * (1 + math.log(count)) for term, count in counts.items()) for _, counts in found]
+    matches = [(doc, _counts(doc, wish)) for doc in everything(layout) if _allowed(doc, wish, lane_units)]
+    matches = [(doc, counts) for doc, counts in matches if not wish.terms or counts]
+    rare = {
+        term: math.log(1 + len(matches) / (1 + sum(term in counts for _, counts in matches))) for term in wish.terms
+    }
+    weights = [sum(rare[term] * (1 + math.log(count)) for term, count in counts.items()) for _, counts in matches]
     best = max(weights, default=0.0)
     ranked = [
         (*score(weight, best, doc.importance, now - doc.at), doc, counts)
-        for weight, (doc, counts) in zip(weights, found, strict=True)
+        for weight, (doc, counts) in zip(weights, matches, strict=True)
     ]
-    ranked.sort(key=lambda one: (-one[0], -one[2].at))
+    ranked.sort(key=lambda entry: (-entry[0], -entry[2].at))
     hits = [
-        made_hit(doc._asdict(), _marked(doc.text, counts), total, parts, tuple(counts))
+        hit_of(doc._asdict(), _highlighted(doc.text, counts), total, parts, tuple(counts))
         for total, parts, doc, counts in ranked[: wish.limit]
     ]
-    return Found(hits=tuple(hits), matches=len(found), notes=(NOTE,))
+    return Found(hits=tuple(hits), matches=len(matches), notes=(NOTE,))
 
 
 def everything(layout: Layout) -> Iterator[Document]:
@@ -45,8 +47,8 @@ def everything(layout: Layout) -> Iterator[Document]:
 
 
 def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
-    wanted = [r"[\W_]+".join(map(re.escape, term.split())) for term in sorted(terms, key=len, reverse=True)]
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})", re.I)
+    alternatives = [r"[\W_]+".join(map(re.escape, term.split())) for term in sorted(terms, key=len, reverse=True)]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(alternatives)})", re.I)
 
 
 def _counts(doc: Document, wish: Wish) -> dict[str, int]:
@@ -58,14 +60,14 @@ def _counts(doc: Document, wish: Wish) -> dict[str, int]:
     return {term: count for term, count in counts.items() if count}
 
 
-def _marked(text: str, counts: dict[str, int]) -> str:
+def _highlighted(text: str, counts: dict[str, int]) -> str:
     return _pattern(tuple(counts)).sub(lambda match: f"\x01{match.group()}\x02", text) if counts else text
 
 
 def _allowed(doc: Document, wish: Wish, lane_units: Sequence[str]) -> bool:
     listed = ((doc.type, wish.types), (doc.kind, wish.kinds), (doc.wu, wish.wus))
     return (
-        all(value in wanted for value, wanted in listed if wanted)
+        all(value in allowed for value, allowed in listed if allowed)
         and all(f"|{tag}|" in doc.tags for tag in wish.tags)
         and (not wish.lane or doc.lane == wish.lane or doc.wu in lane_units)
         and doc.at >= wish.since

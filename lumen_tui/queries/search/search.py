@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lumen_tui.queries.search.conversations import ConversationIndex
     from lumen_tui.storage.layout import Layout
 
-TALK_BYTES = 256 * 1024 * 1024  # of new conversations that one search reads
+CONVERSATION_BYTES = 256 * 1024 * 1024  # of new conversations that one search reads
 _AROUND = 4  # parts of a conversation on each side of the one that was found
 IN_MEMORY = "the index cannot be kept in index/: it was made in memory, which each search does again"
 Progress = Callable[[int, int], None]  # bytes of conversations that were read, and of all
@@ -27,12 +27,12 @@ Progress = Callable[[int, int], None]  # bytes of conversations that were read, 
 class Searcher:
     """Answers one question after another; what it holds open is worth keeping between them."""
 
-    def __init__(self, layout: Layout, *, talk_bytes: int = TALK_BYTES) -> None:
-        self._layout, self._talk_bytes = layout, talk_bytes
+    def __init__(self, layout: Layout, *, conversation_bytes: int = CONVERSATION_BYTES) -> None:
+        self._layout, self._conversation_bytes = layout, conversation_bytes
         self._index: SearchIndex | None = None
-        self._talk: ConversationIndex | None = None
+        self._conversation_index: ConversationIndex | None = None
         self.progress: Progress | None = None
-        self._turn = threading.RLock()  # a room asks from several threads
+        self._lock = threading.RLock()  # a room asks from several threads
 
     def __enter__(self) -> Searcher:
         return self
@@ -42,56 +42,68 @@ class Searcher:
 
     def close(self) -> None:
         """Let go of the files."""
-        with self._turn:
-            for index in (self._index, self._talk):
+        with self._lock:
+            for index in (self._index, self._conversation_index):
                 if index is not None:
                     index.close()
-            self._index = self._talk = None
+            self._index = self._conversation_index = None
 
     def search(self, wish: Wish, now: float) -> Found:
         """The best hits. A wish that asks for nothing finds nothing."""
         if wish.empty or wish.problems:
             return Found(notes=wish.problems)
         units = self._lane_units(wish.lane)
-        with self._turn:
+        with self._lock:
             try:
-                found = self._said(wish, now, units) if wish.conversations else self._noted(wish, now, units)
+                answer = (
+                    self._search_conversations(wish, now, units)
+                    if wish.conversations
+                    else self._search_documents(wish, now, units)
+                )
             except NoFullText:
-                found = self._read(wish, now, units)
-        unknown = () if found.hits else tuple(name for name in wish.wus if not self._knows(name))
-        said = (f"no work unit {name} is known here: `wu list` names them" for name in unknown)
-        return replace(found, unknown=unknown, notes=(*found.notes, *said)) if unknown else found
+                answer = self._scan(wish, now, units)
+        unknown = () if answer.hits else tuple(name for name in wish.wus if not self._knows(name))
+        notes = (f"no work unit {name} is known here: `wu list` names them" for name in unknown)
+        return replace(answer, unknown=unknown, notes=(*answer.notes, *notes)) if unknown else answer
 
     def text(self, ref: str) -> str:
         """The whole text of a hit of the last search, as far as it is indexed."""
-        with self._turn:
+        with self._lock:
             if self._index is not None:
-                return query.whole(self._index.db, ref)
+                return query.document_text(self._index.db, ref)
         from lumen_tui.queries.search.scan import everything
 
         return next((doc.text for doc in everything(self._layout) if doc.ref == ref), "")
 
-    def around(self, ref: str) -> list[tuple[str, str, str]]:
+    def surroundings(self, ref: str) -> list[tuple[str, str, str]]:
         """(id, by, text) of what was said around a hit in a conversation."""
-        with self._turn:
-            return query.around(self._talk.db, ref, _AROUND) if self._talk is not None else []
+        with self._lock:
+            return (
+                query.surroundings(self._conversation_index.db, ref, _AROUND)
+                if self._conversation_index is not None
+                else []
+            )
 
-    def _noted(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
+    def _search_documents(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
         if self._index is None:
             self._index = SearchIndex(self._layout)
-        found = _asked(self._index, wish, now, units)
-        return replace(found, notes=(*found.notes, IN_MEMORY)) if self._index.in_memory else found
+        answer = _answer(self._index, wish, now, units)
+        return replace(answer, notes=(*answer.notes, IN_MEMORY)) if self._index.in_memory else answer
 
-    def _said(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
+    def _search_conversations(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
         from lumen_tui.queries.search.conversations import ConversationIndex
 
-        if self._talk is None:
-            self._talk = ConversationIndex(self._layout, most=self._talk_bytes)
-        self._talk.progress = self.progress
-        found = _asked(self._talk, wish, now, units)
-        return replace(found, more=True, notes=(*found.notes, self._talk.behind)) if self._talk.behind else found
+        if self._conversation_index is None:
+            self._conversation_index = ConversationIndex(self._layout, most=self._conversation_bytes)
+        self._conversation_index.progress = self.progress
+        answer = _answer(self._conversation_index, wish, now, units)
+        return (
+            replace(answer, more=True, notes=(*answer.notes, self._conversation_index.behind))
+            if self._conversation_index.behind
+            else answer
+        )
 
-    def _read(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
+    def _scan(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
         from lumen_tui.queries.search.scan import scan
 
         if wish.conversations:
@@ -115,7 +127,7 @@ class Searcher:
         return [unit.id for unit in list_units(self._layout)[0] if unit.lane == lane]
 
 
-def _asked(index: SearchIndex, wish: Wish, now: float, units: Sequence[str]) -> Found:
+def _answer(index: SearchIndex, wish: Wish, now: float, units: Sequence[str]) -> Found:
     """The answer; of an index that is made anew, where this one turns out to be damaged."""
     import sqlite3
 

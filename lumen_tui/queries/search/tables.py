@@ -36,7 +36,7 @@ class NoFullText(Exception):
     """This Python's sqlite3 was built without FTS5."""
 
 
-def opened(place: Path | None) -> sqlite3.Connection:
+def open_index(place: Path | None) -> sqlite3.Connection:
     """A database with the tables of this version; in memory without a place. A damaged file is replaced.
 
     Raises NoFullText, and files.StoreError or OSError where nothing can be written.
@@ -44,19 +44,19 @@ def opened(place: Path | None) -> sqlite3.Connection:
     import sqlite3  # here, so that commands that never look are not slower for it
 
     if place is None:
-        return _connected(":memory:")
-    for again in (True, False):
+        return _connect(":memory:")
+    for may_retry in (True, False):
         try:
             os.close(files.open_append(place))  # created private, refused where it is a link
-            return _connected(str(place))
+            return _connect(str(place))
         except sqlite3.DatabaseError as error:
-            if is_passing(error) or not again:
+            if is_transient(error) or not may_retry:
                 raise files.NotWritten(f"{place}: {error}") from error
-            throw_away(place)
+            remove_index(place)
     raise AssertionError
 
 
-def _connected(where: str) -> sqlite3.Connection:
+def _connect(where: str) -> sqlite3.Connection:
     import sqlite3
 
     db = sqlite3.connect(where, timeout=_BUSY, isolation_level=None, check_same_thread=False)
@@ -65,7 +65,7 @@ def _connected(where: str) -> sqlite3.Connection:
         db.execute("PRAGMA cache_size=-32768")
         db.execute("PRAGMA mmap_size=1073741824")
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            _make(db)
+            _make_tables(db)
         db.execute("SELECT rowid FROM words LIMIT 1")
     except sqlite3.OperationalError as error:
         db.close()
@@ -78,7 +78,7 @@ def _connected(where: str) -> sqlite3.Connection:
     return db
 
 
-def _make(db: sqlite3.Connection) -> None:
+def _make_tables(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     for statement in TABLES.split(";"):
         db.execute(statement)
@@ -86,13 +86,13 @@ def _make(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
 
 
-def is_passing(error: sqlite3.Error) -> bool:
+def is_transient(error: sqlite3.Error) -> bool:
     """Whether an error is about the moment or the disk, and says nothing against what stands in the file."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (5, 6, 7, 8, 10, 13, 14)  # busy, locked, no memory, read-only, I/O, full, cannot open
 
 
-def throw_away(place: Path) -> None:
+def remove_index(place: Path) -> None:
     """Remove the index, and first the journal beside it, which must not be played into another file."""
     directories.remove(place.with_name(f"{place.name}-journal"))
     directories.remove(place)

@@ -22,9 +22,22 @@ if TYPE_CHECKING:
     from lumen_tui.storage.layout import Layout
 
 __all__ = [
-    "ALL", "CHECKPOINT", "DECISION", "DISCOVERY", "EDGES", "HANDOFF", "KINDS", "NODES", "NOTE", "PENDING", "SESSION",
-    "SIGNALS", "SUMMARY", "Trail", "path",
-]  # fmt: skip
+    "ALL",
+    "CHECKPOINT",
+    "DECISION",
+    "DISCOVERY",
+    "EDGES",
+    "HANDOFF",
+    "KINDS",
+    "NODES",
+    "NOTE",
+    "PENDING",
+    "SESSION",
+    "SIGNALS",
+    "SUMMARY",
+    "Trail",
+    "path",
+]
 
 DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY = "discovery", "checkpoint", "session", "note", "summary"
 PENDING, DECISION, HANDOFF = "pending", "decision", "handoff"  # of notes: a question, an answered one, for the next
@@ -34,8 +47,8 @@ KINDS = (DISCOVERY, CHECKPOINT, SESSION, NOTE, SUMMARY, PENDING, DECISION, HANDO
 def _fields(kind: type[Plain], raw: dict[str, Any]) -> dict[str, Any]:
     """The fields of a line that this kind knows, made safe; those of a wrong type are left at their defaults."""
     known = {name: raw[name] for name in kind.__annotations__ if name in raw}
-    found = {name: safe_all(value) for name, value in known.items()}
-    return {name: value for name, value in found.items() if type(value) is type(getattr(kind, name))}
+    cleaned = {name: safe_all(value) for name, value in known.items()}
+    return {name: value for name, value in cleaned.items() if type(value) is type(getattr(kind, name))}
 
 
 def node_view(raw: dict[str, Any]) -> NodeView:
@@ -113,12 +126,12 @@ class Trail:
     def signals(self, wu_id: str, limit: int) -> list[SignalView]:
         """The newest signals about a work unit, newest first."""
         query = "SELECT at FROM signals WHERE wu = ? ORDER BY at DESC LIMIT ?"
-        found = []
+        views = []
         for (offset,) in self._file.db.execute(query, (wu_id, limit)).fetchall():
             record = raw_json.decode(backwards.line_at(self._file.fds[SIGNALS], offset))
             if record and record.get("wu_id") == wu_id:
-                found.append(signal_view(record))
-        return found
+                views.append(signal_view(record))
+        return views
 
     def sources_of(self, to_id: str, kind: str) -> list[str]:
         """The ids from which edges of this kind lead to `to_id`, in the order in which they were drawn."""

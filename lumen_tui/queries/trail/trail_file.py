@@ -24,8 +24,8 @@ BUSY_SECONDS = 5.0  # how long another look is waited for before the index is ma
 
 
 def _known_part(db: sqlite3.Connection, source: str) -> tuple[Any, ...] | None:
-    found: tuple[Any, ...] | None = db.execute("SELECT * FROM parts WHERE source = ?", (source,)).fetchone()
-    return found
+    row: tuple[Any, ...] | None = db.execute("SELECT * FROM parts WHERE source = ?", (source,)).fetchone()
+    return row
 
 
 def _make_tables(db: sqlite3.Connection) -> None:
@@ -116,8 +116,8 @@ class TrailFile:
         if known is None or source not in self.fds:
             return known is None and source not in self.fds
         fd = self.fds[source]
-        found = os.fstat(fd)
-        return is_same_part(fd, found, known) and (growing or known[3] == found.st_size)
+        stat = os.fstat(fd)
+        return is_same_part(fd, stat, known) and (growing or known[3] == stat.st_size)
 
     def _take_in(self, db: sqlite3.Connection, source: str) -> None:
         """Bring the rows of one journal up to what the file holds now."""
@@ -132,6 +132,6 @@ class TrailFile:
         for until, lines in fresh_lines(fd, start):
             TAKERS[source](db, lines)
             end = until
-        found = os.fstat(fd)
-        part = (source, found.st_dev, found.st_ino, end, *part_hashes(fd, end))
+        stat = os.fstat(fd)
+        part = (source, stat.st_dev, stat.st_ino, end, *part_hashes(fd, end))
         db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", part)

@@ -43,10 +43,10 @@ def part_hashes(fd: int, end: int) -> tuple[int, int]:
     return zlib.crc32(os.pread(fd, size, 0)), zlib.crc32(os.pread(fd, size, end - size))
 
 
-def is_same_part(fd: int, found: os.stat_result, known: tuple[Any, ...]) -> bool:
+def is_same_part(fd: int, stat: os.stat_result, known: tuple[Any, ...]) -> bool:
     """Whether the file still begins with the part that was taken in."""
     _, dev, ino, end, *hashes = known
-    if (dev, ino) != (found.st_dev, found.st_ino) or end > found.st_size:
+    if (dev, ino) != (stat.st_dev, stat.st_ino) or end > stat.st_size:
         return False
     return part_hashes(fd, end) == tuple(hashes)
 
@@ -90,18 +90,24 @@ def _take_nodes(db: sqlite3.Connection, lines: Lines) -> None:
 
 
 def _node_row(offset: int, record: dict[str, Any]) -> tuple[Any, ...]:
-    found = record.get("metadata")
-    meta: dict[str, Any] = found if isinstance(found, dict) else {}
+    metadata = record.get("metadata")
+    meta: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
     kind = record.get("type") if record.get("type") in NODE_TYPES else "note"
     lifecycle = _text(record, "lifecycle") or LIFECYCLE_BY_TYPE[str(kind)]
     state = meta.get("status")
     ended = meta.get("summarized_into") or meta.get("ended_at") or meta.get("taken_at") or lifecycle == "ephemeral"
     priority = meta.get("priority")
     return (
-        record["id"], _text(record, "wu_id"), _kind(str(kind), record, meta),
-        state in (None, "", "open") and not ended, priority_rank(priority if isinstance(priority, str) else ""),
-        _text(record, "created_at"), lifecycle == "project" and kind != "summary", offset, offset,
-    )  # fmt: skip
+        record["id"],
+        _text(record, "wu_id"),
+        _kind(str(kind), record, meta),
+        state in (None, "", "open") and not ended,
+        priority_rank(priority if isinstance(priority, str) else ""),
+        _text(record, "created_at"),
+        lifecycle == "project" and kind != "summary",
+        offset,
+        offset,
+    )
 
 
 def _kind(kind: str, record: dict[str, Any], meta: dict[str, Any]) -> str:
@@ -137,5 +143,7 @@ def _take_edges(db: sqlite3.Connection, lines: Lines) -> None:
 
 
 TAKERS: dict[str, Callable[[sqlite3.Connection, Lines], None]] = {
-    "nodes": _take_nodes, "signals": _take_signals, "edges": _take_edges,
-}  # fmt: skip
+    "nodes": _take_nodes,
+    "signals": _take_signals,
+    "edges": _take_edges,
+}

@@ -18,5 +18,5 @@ class SearchHandler(Handler):
         from lumen_tui.tui.screens.search.screen import SearchScreen
 
         lumen = self.room.lumen
-        searcher = Searcher(Layout(Path(self.snapshot.root)), talk_bytes=_TALK_BYTES)
+        searcher = Searcher(Layout(Path(self.snapshot.root)), conversation_bytes=_TALK_BYTES)
         lumen.push_screen(SearchScreen(lumen.port, searcher, self.snapshot, self.refusal))

@@ -84,7 +84,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         self._page = page
         rows = _PARTS.get(self._part, observation_rows)(page)
         waiting = sum(1 for one in page.observations if one.status == "proposed")
-        aside = f"{waiting} wait · {words.plural(page.turned_away, 'rejection')} · version {len(page.versions)}"
+        aside = f"{waiting} wait · {words.plural(page.rejected_count, 'rejection')} · version {len(page.versions)}"
         self.rows.empty = _EMPTY.get(self._part, self.EMPTY)
         self.fill(rows, f"Evolution: {self._part}" if self._part else "Evolution", aside)
         self.on_line_list_highlighted(None)

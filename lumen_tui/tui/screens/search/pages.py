@@ -34,7 +34,7 @@ async def show_hit(
 def _text(port: Port, searcher: Searcher, hit: Hit) -> str:
     """All of it, or as much as is indexed."""
     if hit.type == "conversation":
-        return told(searcher.around(hit.ref), hit.ref)
+        return told(searcher.surroundings(hit.ref), hit.ref)
     text = searcher.text(hit.ref)
     if not hit.ref.startswith("mem-"):
         return text
