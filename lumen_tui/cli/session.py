@@ -52,10 +52,10 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """Return what the room would show now, with ages by the machine's clocks, which allow for sleep."""
-        from lumen_tui.queries.snapshot_reader import Reader
+        from lumen_tui.queries.snapshot_reader import SnapshotReader
         from lumen_tui.storage.clock import SystemClock, clocks_of
 
-        with closing(Reader(self.root, self.operator)) as reader:
+        with closing(SnapshotReader(self.root, self.operator)) as reader:
             reader.clocks = clocks_of(SystemClock())
             return reader.snapshot(self.now)
 

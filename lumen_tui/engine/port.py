@@ -22,7 +22,7 @@ from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.whytrace import Trace
 from lumen_tui.queries.lineage.provenance import provenance
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, process
 from lumen_tui.storage.clock import Clock, SystemClock, clocks_of
 from lumen_tui.storage.layout import distrust
@@ -123,7 +123,7 @@ class RemotePort:
         self._read_only = read_only
         self._clock = clock or SystemClock()
         self._store = Store(root)
-        self._reader = Reader(root, operator)
+        self._reader = SnapshotReader(root, operator)
         self._reader.clocks = clocks_of(self._clock)
         self._turn = threading.Lock()
         self._stream = SnapshotStream(self._reader, self._clock, self._turn, lambda: self.read_only)
@@ -231,7 +231,7 @@ class RemotePort:
             return self._reader.nodes.listing(kind)
 
 
-def _task(reader: Reader, task_id: str) -> tuple[TaskView, Path]:
+def _task(reader: SnapshotReader, task_id: str) -> tuple[TaskView, Path]:
     view, folder = reader.tasks.find(task_id), reader.tasks.folder(task_id)
     if view is None or folder is None:
         raise ActionError(f"there is no task {one_line(task_id, 80)}", missing=True)
@@ -247,7 +247,9 @@ def _unwritable(root: Path) -> str:
 class SnapshotStream:
     """Takes a snapshot whenever something changed. `turn` is held while the reader is used."""
 
-    def __init__(self, reader: Reader, clock: Clock, turn: threading.Lock, read_only: Callable[[], str]) -> None:
+    def __init__(
+        self, reader: SnapshotReader, clock: Clock, turn: threading.Lock, read_only: Callable[[], str]
+    ) -> None:
         self._reader, self._clock, self._turn, self._read_only = reader, clock, turn, read_only
 
     def signed(self, snapshot: Snapshot) -> Snapshot:
@@ -263,7 +265,7 @@ class SnapshotStream:
                 new = (self._reader.mark(), self._read_only())
                 if new == mark and running - taken < _AGES:
                     continue
-                snapshot = self.signed(self._reader.picture(now))
+                snapshot = self.signed(self._reader.partial_snapshot(now))
             mark, taken = new, running
             yield snapshot
 

@@ -61,7 +61,7 @@ class ChangedTasks:
         self._swept = -1.0
 
     def close(self) -> None:
-        """Let go of the journals."""
+        """Close the journals."""
         for follower in self._followers:
             follower.close()
 
@@ -108,11 +108,11 @@ def _folder_problems(layout: Layout) -> list[Problem]:
     return disk_space.problems(layout.root) + misplaced.problems(layout)
 
 
-class Reader:
+class SnapshotReader:
     """Follows one state folder for one operator. Not safe for use by two threads at once.
 
-    A dozen journals stay open until `close`: whoever looks once says `with closing(Reader(root)) as reader`. Nothing in
-    here refers back to the reader, so that one that nobody closes is still gone with its last user.
+    A dozen journals stay open until `close`: for one snapshot use `with closing(SnapshotReader(root)) as reader`.
+    Nothing in here refers back to the reader, so that one that nobody closes is still freed with its last user.
     """
 
     def __init__(self, root: Path, operator: str = "operator") -> None:
@@ -153,7 +153,7 @@ class Reader:
         self.clocks: Callable[[], liveness.Clocks] | None = None  # without them the wall clock has to do
 
     def close(self) -> None:
-        """Let go of every journal. Pictures that were taken can still be read."""
+        """Close every journal. Snapshots that were taken can still be read."""
         journals = (self.signals, self.nodes, self.facts, self._dismissed, self._task_news, self._progress)
         for index in (*journals, self._ledger, self._expired, self._archive, self._relay):
             index.close()
@@ -213,17 +213,17 @@ class Reader:
         return self._revisions(), self._engine, more, self.signals.share, self.nodes.share
 
     def load(self, now: float) -> None:
-        """Refresh until everything is in."""
+        """Refresh until everything is loaded."""
         while self.refresh(now):
             pass
 
     def snapshot(self, now: float) -> Snapshot:
-        """The picture at `now`, with everything loaded."""
+        """Load everything and return the state at `now`."""
         self.load(now)
-        return self.picture(now)
+        return self.partial_snapshot(now)
 
-    def picture(self, now: float) -> Snapshot:
-        """The picture of what was taken in so far."""
+    def partial_snapshot(self, now: float) -> Snapshot:
+        """Return what was loaded so far."""
         config, _ = self._config.value
         roles, retired, _ = self._roles.value
         live = self.tasks.live()

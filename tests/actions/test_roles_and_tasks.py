@@ -8,7 +8,7 @@ from lumen_tui.actions import fields
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import records, tasks
 from lumen_tui.model.tasks import Status
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import directories, locks
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.roles import list_roles, load_role
@@ -140,12 +140,12 @@ def test_what_failed_and_is_tried_again_needs_nobody_until_that_is_taken_back(de
     old = desk.do("task.new", objective="count").target
     folder = task_files.folder_of(desk.store.layout, old)
     (folder / "exit.json").write_text(json.dumps({"task_id": old, "status": "failed", "finished_at": ""}))
-    before = Reader(desk.store.root).snapshot(desk.now).attention
+    before = SnapshotReader(desk.store.root).snapshot(desk.now).attention
     desk.do("task.retry", task_id=old)
     assert [need.target for need in before] == [old]
-    assert Reader(desk.store.root).snapshot(desk.now).attention == ()
+    assert SnapshotReader(desk.store.root).snapshot(desk.now).attention == ()
     desk.do("undo")
-    assert [need.target for need in Reader(desk.store.root).snapshot(desk.now).attention] == [old]
+    assert [need.target for need in SnapshotReader(desk.store.root).snapshot(desk.now).attention] == [old]
 
 
 def test_retry_can_have_more_to_spend(desk):

@@ -14,7 +14,7 @@ from lumen_tui.model import times
 from lumen_tui.model.approvals import AllowRule, Approval, Decision, allows, call_hash, preview_rule
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.tasks import Spec, Status, TaskView
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.approvals import approvals
@@ -157,11 +157,11 @@ def test_what_a_worker_let_expire_is_told_once_and_needs_somebody_until_it_is_pu
     (event,) = [event for event in recent_events(store, 9) if event.kind == "approval_expired"]
     assert event.text.startswith("builder asked: make")
     assert event.text.endswith("expired, denied by itself after 1 h 0 m")
-    (need,) = Reader(store.root).snapshot(NOW + 3700).attention
+    (need,) = SnapshotReader(store.root).snapshot(NOW + 3700).attention
     assert (need.need, need.target, need.since) == (Need.EXPIRED, request.id, NOW + 3601)
     assert "\x1b" not in need.text
     do("attention.dismiss", targets=request.id)
-    assert Reader(store.root).snapshot(NOW + 3700).attention == ()
+    assert SnapshotReader(store.root).snapshot(NOW + 3700).attention == ()
 
 
 def test_what_expired_is_still_there_after_the_events_made_way_for_new_ones(store, ask):
@@ -169,7 +169,7 @@ def test_what_expired_is_still_there_after_the_events_made_way_for_new_ones(stor
     ApprovalMonitor(store.layout, log, lambda _: view(store, "tsk-one")).tend(NOW + 3600)
     store.layout.events.rename(store.layout.earlier_events)
     log.add("beat", "another", NOW + 3700)
-    assert [need.target for need in Reader(store.root).snapshot(NOW + 3700).attention] == [request.id]
+    assert [need.target for need in SnapshotReader(store.root).snapshot(NOW + 3700).attention] == [request.id]
     ApprovalMonitor(store.layout, log, lambda _: view(store, "tsk-one")).tend(NOW + 3800)
     assert [event.kind for event in recent_events(store, 9)] == ["beat"]
 
@@ -187,7 +187,7 @@ def test_a_kill_while_a_question_is_put_away_leaves_no_open_one(store, ask):
 def test_the_room_sees_what_waits_and_counts_it(store, ask):
     store.layout.task("tsk-one").mkdir()
     (store.layout.task("tsk-one") / "spec.json").write_text('{"id": "tsk-one", "objective": "o", "role": "builder"}')
-    reader = Reader(store.root)
+    reader = SnapshotReader(store.root)
     assert reader.snapshot(NOW).approvals == ()
     request = ask("make deploy")
     ask("of a task that is not there", "tsk-none")

@@ -9,7 +9,7 @@ from lumen_apiserver import text, tool
 
 from lumen_tui.actions.registry import perform
 from lumen_tui.model.tasks import Status
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
 from lumen_tui.store.approvals import approvals
 
@@ -38,7 +38,7 @@ def test_a_worker_waits_for_a_yes(make_worker, api, store, decide):
     assert request.why == "a rule of the builder asks for shell (it may do harm)"
     assert request.pid == child.pid
     assert abs(request.expires - request.asked - 3600) < 1
-    snapshot = Reader(store.root).snapshot(time.time())
+    snapshot = SnapshotReader(store.root).snapshot(time.time())
     assert [view.status for view in snapshot.tasks] == [Status.WAITING]
     assert [item.target for item in snapshot.attention] == [request.id]
     assert not made(worker)
@@ -48,7 +48,7 @@ def test_a_worker_waits_for_a_yes(make_worker, api, store, decide):
     assert made(worker)
     assert [event["text"] for event in worker.kinds("answered")] == ["allowed by ann"]
     assert approvals.acted(store.layout, request.id)
-    assert Reader(store.root).snapshot(time.time()).approvals == ()
+    assert SnapshotReader(store.root).snapshot(time.time()).approvals == ()
 
 
 def test_the_question_says_what_the_model_wrote_around_this_call_and_no_other(make_worker, api, decide):

@@ -11,7 +11,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.model.archive import LONGEST, parts, passage
 from lumen_tui.queries.lineage.trace import trace
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.store.memory import archive
 
@@ -121,7 +121,7 @@ def test_the_room_names_them_until_they_are_mended(library: Any) -> None:
     library.insert("alpha one")
     with library.layout.archival.open("ab") as out:
         out.write(b"not json\n")
-    reader = Reader(library.root)
+    reader = SnapshotReader(library.root)
     first = reader.snapshot(library.now)
     assert [one.where for one in first.problems] == ["memory/archival.jsonl"]
     assert first.problems[0].what.startswith("1 damaged line, the first at byte ")

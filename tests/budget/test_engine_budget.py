@@ -12,7 +12,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.engine import Engine
 from lumen_tui.model.spendbook import SPENT
 from lumen_tui.model.times import iso
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 
 NO_SERVER = "http://127.0.0.1:9"  # nobody listens
 
@@ -58,7 +58,7 @@ def test_nothing_starts_at_the_cap_and_a_raise_lets_it_go_on(purse, engine, a_ho
     assert purse.events("budget_full") == [
         "today's budget is used up: 1,000 of 1,000 tokens spent; raise it for today, or wait for the next day"
     ]
-    need = Reader(purse.root).snapshot(now).attention[0]
+    need = SnapshotReader(purse.root).snapshot(now).attention[0]
     assert (need.need.value, need.target) == ("budget", "budget")
     engine.clock.wall += 60
     purse.do("budget.raise", tokens=500, now=engine.clock.now(), reason="the report is due")
@@ -68,7 +68,7 @@ def test_nothing_starts_at_the_cap_and_a_raise_lets_it_go_on(purse, engine, a_ho
         "goes on: ann raised the budget (the report is due). It had paused because today's budget is used up: "
         "1,000 of 1,000 tokens spent"
     ]
-    assert Reader(purse.root).snapshot(engine.clock.now()).spend.full == ""
+    assert SnapshotReader(purse.root).snapshot(engine.clock.now()).spend.full == ""
 
 
 def test_a_new_day_lets_it_go_on(purse, engine, a_hold):
@@ -112,10 +112,10 @@ def test_the_warning_comes_once_a_day_also_over_restarts(purse, engine, a_hold, 
     engine.open()
     beat(engine)
     assert purse.events("budget_warning") == ["today's budget: 850 of 1,000 tokens spent"]
-    need = Reader(purse.root).snapshot(now).attention[0]
+    need = SnapshotReader(purse.root).snapshot(now).attention[0]
     assert need.target == "budget-warning-2026-09-21"
     purse.do("attention.dismiss", targets=[need.target])
-    assert Reader(purse.root).snapshot(now).attention == ()
+    assert SnapshotReader(purse.root).snapshot(now).attention == ()
 
 
 def test_a_call_of_a_dead_worker_is_told_and_counts_in_full(purse, engine, a_hold, day):
@@ -130,7 +130,7 @@ def test_a_call_of_a_dead_worker_is_told_and_counts_in_full(purse, engine, a_hol
 def test_loop_state_and_room_agree_with_the_ledger(purse, engine, a_hold, now):
     spend(purse, a_hold, 1234)
     day, tokens, usd = engine.budgets.today(engine.config.budget, now)
-    shown = Reader(purse.root).snapshot(now).spend
+    shown = SnapshotReader(purse.root).snapshot(now).spend
     book = purse.ledger.book.days[day]
     assert tokens.used == shown.tokens == book.tokens == 1234
     assert usd == shown.usd == book.usd
@@ -156,7 +156,7 @@ def test_a_raise_is_taken_back_and_given_again(purse, now, day):
     purse.settings("[budget]\nday_tokens = 1000\n")
 
     def cap():
-        return Reader(purse.root).snapshot(now).spend.tokens_cap
+        return SnapshotReader(purse.root).snapshot(now).spend.tokens_cap
 
     purse.do("budget.raise", tokens=500)
     assert cap() == 1500

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
 from lumen_tui.storage.lease import is_held
 
@@ -84,7 +84,7 @@ def test_an_engine_honours_it_within_a_second_and_goes_on_when_it_is_lifted(purs
     purse.until(lambda: exit_of(purse, "tsk-a"))
     assert exit_of(purse, "tsk-a")["status"] == "cancelled"
     name = purse.do("task.new", now=time.time(), objective="What are the 3 largest files in /etc?").target
-    picture = Reader(purse.root).snapshot(time.time())
+    picture = SnapshotReader(purse.root).snapshot(time.time())
     assert picture.attention[0].target == "kill"
     assert picture.killed.startswith("killed")
     assert not (purse.layout.tasks / name / "run.json").exists()
@@ -142,7 +142,7 @@ def test_what_is_not_killed_cannot_be_unkilled(purse):
 
 def test_a_file_that_cannot_be_read_kills_as_well(purse):
     (purse.root / "kill.json").write_bytes(b"\xff\x00")
-    assert Reader(purse.root).snapshot(time.time()).killed == "killed: kill.json is there but cannot be read"
+    assert SnapshotReader(purse.root).snapshot(time.time()).killed == "killed: kill.json is there but cannot be read"
 
 
 def test_a_second_kill_keeps_the_first_reason_and_ends_what_lives(purse):

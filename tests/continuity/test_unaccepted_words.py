@@ -13,7 +13,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.evolution import Kind, Observation, Source, Trust
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.times import iso
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.approvals import approvals
 from lumen_tui.store.evolution import evolved
 
@@ -60,7 +60,7 @@ def test_what_nobody_accepted_stands_behind_a_fence_or_nowhere(home) -> None:
     now = NOW
     event = fill(home, now)
     made = Capsules(home.layout).build(9, Config(), now)
-    picture = Reader(home.root).snapshot(now)
+    picture = SnapshotReader(home.root).snapshot(now)
     signals = tuple(row.signal for row in picture.signals)
     facts = BriefingInputs(home.layout, picture, News([event], [], 0, {}), signals, 9, now, MARK, "no limit", made)
     text = brief(facts).text

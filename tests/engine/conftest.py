@@ -80,9 +80,9 @@ class World:
 
     def status(self, task_id: str) -> str:
         """The status from evidence, as a fresh reader sees it."""
-        from lumen_tui.queries.snapshot_reader import Reader
+        from lumen_tui.queries.snapshot_reader import SnapshotReader
 
-        reader = Reader(self.root)
+        reader = SnapshotReader(self.root)
         reader.load(self.clock.now())
         view = reader.tasks.find(task_id)
         assert view is not None

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from lumen_tui.model.loop import Packet
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import directories
 
 WAYS = {
@@ -26,7 +26,7 @@ async def failed(world) -> str:
 
 
 def needs(world) -> list[str]:
-    return [need.target for need in Reader(world.root).snapshot(world.clock.now()).attention]
+    return [need.target for need in SnapshotReader(world.root).snapshot(world.clock.now()).attention]
 
 
 def deal(world, verb: str, task_id: str) -> None:

@@ -13,13 +13,13 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model import loop, times
 from lumen_tui.model.snapshot import Need
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.files import StoreError
 
 
 def told(world) -> list[str]:
     """What needs a person because of the engine."""
-    found = Reader(world.root).snapshot(world.clock.now()).attention
+    found = SnapshotReader(world.root).snapshot(world.clock.now()).attention
     return [one.text for one in found if one.need is Need.ENGINE]
 
 
@@ -57,7 +57,7 @@ async def test_an_odd_file_in_one_task_holds_up_no_other(world, name):
     engine = world.engine()
     await engine.beat(world.clock.now())
     assert world.status(other) == "cancelled"
-    Reader(world.root).snapshot(world.clock.now())
+    SnapshotReader(world.root).snapshot(world.clock.now())
 
 
 KEPT_OUT = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []

@@ -16,7 +16,7 @@ import lumen_tui
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import program_version
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.worker import __main__ as worker
@@ -99,7 +99,7 @@ def test_a_worker_that_breaks_over_it_gives_the_reason(mark, monkeypatch, gone, 
 
 
 def test_a_reader_names_it_among_the_problems_and_what_to_do(world, mark):
-    reader = Reader(world.root)
+    reader = SnapshotReader(world.root)
     before = reader.snapshot(world.clock.now())
     assert before.problems == ()
     mark.unlink()

@@ -15,7 +15,7 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.engine.evolution.evolve import EvolutionOutcome
 from lumen_tui.model.sessionlog import Report
 from lumen_tui.model.snapshot import Need
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def test_the_engine_learns_from_its_own_sessions(mind: Mind) -> None:
     assert "`pytest` failed (no tests ran); `pytest tests` worked" in mind.texts()
     assert "`pytest tests` worked" in mind.claude_md
     assert [event.kind for event in recent_events(mind.store, 50)].count("evolution") == 1
-    picture = Reader(mind.layout.root).snapshot(NOW + 61)
+    picture = SnapshotReader(mind.layout.root).snapshot(NOW + 61)
     assert [need.text for need in picture.attention if need.need is Need.PROPOSAL] == [
         "1 proposal waits: We decided to rest on Sundays."
     ]
@@ -134,7 +134,9 @@ async def test_a_beat_tells_of_a_changed_constitution_once_and_learns_nothing(mi
         told = [event.text for event in recent_events(mind.store, 50) if event.kind == "constitution"]
         assert len(told) == 1
         assert mind.known == []
-        [need] = [one for one in Reader(mind.layout.root).snapshot(NOW).attention if one.need is Need.CONSTITUTION]
+        [need] = [
+            one for one in SnapshotReader(mind.layout.root).snapshot(NOW).attention if one.need is Need.CONSTITUTION
+        ]
         assert "changed since it was approved; nothing is learnt (+1 −" in need.text
         mind.do("constitution.approve")
         await engine.beat(NOW + 9)

@@ -15,7 +15,7 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.engine.engine import Engine
 from lumen_tui.model.freshness import FactState
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import facts
@@ -63,7 +63,9 @@ class World:
         self.engine().freshness.finish(self.clock.wall)
 
     def attention(self) -> list[str]:
-        return [need.target for need in Reader(self.root).snapshot(self.clock.wall).attention if need.need == "fact"]
+        return [
+            need.target for need in SnapshotReader(self.root).snapshot(self.clock.wall).attention if need.need == "fact"
+        ]
 
     def events(self, kind: str) -> list[str]:
         return [event.text for event in self.engine().log.since(0) if event.kind == kind]

@@ -117,10 +117,10 @@ def test_undo_takes_back_a_confirmation_a_retirement_and_a_fact(world) -> None:
 
 
 def test_a_fact_is_a_note_that_does_not_fade_and_no_discovery(world) -> None:
-    from lumen_tui.queries.snapshot_reader import Reader
+    from lumen_tui.queries.snapshot_reader import SnapshotReader
 
     fact = world.fact("the sky is blue", by="lumen")
-    picture = Reader(world.root).snapshot(world.clock.wall)
+    picture = SnapshotReader(world.root).snapshot(world.clock.wall)
     assert (len(picture.discoveries), len(picture.fading), picture.decay.protected) == (0, 0, 1)
     assert (picture.facts.current, picture.facts.stalest_id, picture.facts.stalest) == (1, fact, 0.0)
 

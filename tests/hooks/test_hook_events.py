@@ -13,7 +13,7 @@ import pytest
 
 from lumen_tui.engine.hooks import job
 from lumen_tui.model.snapshot import Need
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.store import Store
 from lumen_tui.store.sessions import hook_journal
@@ -299,11 +299,11 @@ def test_a_background_job_that_fails_needs_a_person_until_one_succeeds(agent):
     assert "failures: 1" in status.stdout
     memory.rmdir()
     aside.rename(memory)
-    snapshot = Reader(agent.root, "ana").snapshot(time.time())
+    snapshot = SnapshotReader(agent.root, "ana").snapshot(time.time())
     assert [item.target for item in snapshot.attention if item.need is Need.PROBLEM] == [hook_journal.NAME]
     agent("SubagentStop")
     agent.wait(lambda: len(agent.lines("outcome")) == 2)
-    snapshot = Reader(agent.root, "ana").snapshot(time.time())
+    snapshot = SnapshotReader(agent.root, "ana").snapshot(time.time())
     assert snapshot.attention == ()
     assert (snapshot.hooks.checkpoints, snapshot.hooks.failures) == (1, 1)
     assert agent.lumen("hooks", "status").returncode == 0
@@ -357,7 +357,7 @@ def test_damaged_lines_and_a_link_in_its_place_are_told_and_stop_nothing(agent, 
     assert "1 damaged line" in hooks.problems(time.time())[0].what
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    found = Reader(agent.root, "ana").snapshot(time.time())
+    found = SnapshotReader(agent.root, "ana").snapshot(time.time())
     assert any("symbolic link" in problem.what for problem in found.problems)
     ran = agent.raw("PostToolUse", agent.sample("PostToolUse"))
     assert ran.returncode == 0

@@ -13,7 +13,7 @@ from lumen_tui.model import times
 from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.progress import Stretch, UnitState, missing
 from lumen_tui.model.snapshot import Need
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -79,7 +79,7 @@ class Room:
         self.layout = Layout(root)
         self.layout.create()
         self.store = Store(root)
-        self.reader = Reader(root, "ana")
+        self.reader = SnapshotReader(root, "ana")
         self.now = NOW
 
     def do(self, verb: str, **arguments: Any) -> str:
@@ -133,7 +133,7 @@ def test_a_reader_that_starts_later_counts_the_same(room):
     room.do("signal.send", message="half way", wu_id="WU-042")
     room.calls(5, tests=True)
     assert len(room.due()) == 2
-    room.reader = Reader(room.layout.root, "bo")
+    room.reader = SnapshotReader(room.layout.root, "bo")
     assert len(room.due()) == 2
 
 

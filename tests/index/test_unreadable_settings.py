@@ -12,7 +12,7 @@ from lumen_tui.model import budget
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.config import Config
 from lumen_tui.model.spendbook import Amount, Book
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.tools.sandbox import selftest
@@ -179,7 +179,7 @@ def test_a_role_that_there_is_not_is_a_problem_with_the_nearest_names(layout: La
 
 def test_a_hire_takes_the_problem_away(layout: Layout) -> None:
     layout.config.write_text('[models.roles]\nscribe = "opus"\n')
-    reader = Reader(layout.root)
+    reader = SnapshotReader(layout.root)
     assert any("models.roles.scribe" in problem.what for problem in reader.snapshot(1.0).problems)
     (layout.roles / "scribe.md").write_text('+++\npurpose = "p"\n+++\n\nDo it.\n')
     assert not any("models.roles.scribe" in problem.what for problem in reader.snapshot(2.0).problems)

@@ -21,7 +21,7 @@ from lumen_tui.model.liveness import Clocks
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Run, TaskView
 from lumen_tui.model.times import iso
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, process
 
 HERE = Path(__file__).parent
@@ -61,7 +61,7 @@ class Room:
     """What a room sees: one reader with the clocks of the world."""
 
     def __init__(self, world: World) -> None:
-        self.world, self.reader = world, Reader(world.root)
+        self.world, self.reader = world, SnapshotReader(world.root)
         clock = world.clock
         self.reader.clocks = lambda: Clocks(clock.running(), clock.awake(), process.boot_id())
 

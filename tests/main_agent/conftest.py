@@ -22,7 +22,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TaskView
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_files
@@ -119,7 +119,7 @@ class Office:
         return self.picture().approvals
 
     def picture(self) -> Snapshot:
-        return Reader(self.root).snapshot(self.clock.now())
+        return SnapshotReader(self.root).snapshot(self.clock.now())
 
     def view(self, task_id: str) -> TaskView:
         return next(view for view in self.picture().tasks if view.id == task_id)

@@ -12,7 +12,7 @@ from lumen_apiserver import fail, held, text, tool, tools, use
 
 from lumen_tui.model.loop import Packet
 from lumen_tui.model.snapshot import Need
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.signals import inbox
 
 
@@ -25,7 +25,7 @@ def unread(office) -> int:
 
 
 def needs(office) -> list[str]:
-    picture = Reader(office.root).snapshot(office.clock.now())
+    picture = SnapshotReader(office.root).snapshot(office.clock.now())
     return [one.text for one in picture.attention if one.need is Need.LOOP]
 
 

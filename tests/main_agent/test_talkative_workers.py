@@ -10,7 +10,7 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.model.records import Signal
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.times import iso
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 
 
 def says(office: Any, task: str, text: str, priority: str = "P0") -> None:
@@ -38,7 +38,9 @@ async def test_what_a_task_says_again_waits_for_the_regular_beat_or_the_next_loo
         report = await office.beat()
         assert report.loop == 0 and report.skipped.startswith("tsk-a woke the agent a moment ago")
     shown = [
-        one.text for one in Reader(office.root).snapshot(office.clock.now()).attention if one.need is Need.P0_SIGNAL
+        one.text
+        for one in SnapshotReader(office.root).snapshot(office.clock.now()).attention
+        if one.need is Need.P0_SIGNAL
     ]
     assert len(shown) == 3, "a person sees each at once"
     says(office, "tsk-b", "mine is full, too")

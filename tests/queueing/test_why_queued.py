@@ -16,7 +16,7 @@ from lumen_tui.model.loop import Heartbeat, Pause
 from lumen_tui.model.queueing import Standing, waits, why
 from lumen_tui.model.tasks import Run, Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.times import iso
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, locks, process
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import pauses
@@ -109,7 +109,7 @@ class Folder:
         return perform(self.store, "task.new", given, by="ann", now=NOW).target
 
     def words(self, task_id: str) -> str:
-        picture = Reader(self.store.root, "ann").snapshot(NOW)
+        picture = SnapshotReader(self.store.root, "ann").snapshot(NOW)
         view = next(one for one in picture.tasks if one.id == task_id)
         return why(view, picture.standing)
 
@@ -173,7 +173,7 @@ def test_a_live_worker_without_room_is_seen_as_such(here: Folder) -> None:
     held = locks.try_lock(folder / "run.lock")
     assert held is not None
     try:
-        picture = Reader(here.store.root, "ann").snapshot(NOW)
+        picture = SnapshotReader(here.store.root, "ann").snapshot(NOW)
     finally:
         os.close(held)
     view = picture.tasks[0]

@@ -10,7 +10,7 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.actions.relay import Submitted
 from lumen_tui.model.relay import Answer, Box
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import relays
 
@@ -47,7 +47,9 @@ class Desk:
         return [one.text for one in self.box.entries]
 
     def needs(self) -> list[str]:
-        return [one.target for one in Reader(self.layout.root).snapshot(self.now).attention if one.need == "relay"]
+        return [
+            one.target for one in SnapshotReader(self.layout.root).snapshot(self.now).attention if one.need == "relay"
+        ]
 
 
 @pytest.fixture

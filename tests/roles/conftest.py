@@ -13,7 +13,7 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
 from lumen_tui.model.tasks import Exit, Spec, Usage
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.store import Store
 
 NOW = 1_800_000_000.0
@@ -55,7 +55,7 @@ class House:
             self.ended(f"r-{number}", role="researcher", live=live)
 
     def needs(self) -> list[str]:
-        picture = Reader(self.root).snapshot(self.now)
+        picture = SnapshotReader(self.root).snapshot(self.now)
         return [one.target for one in picture.attention if one.need == "retirement"]
 
 

@@ -16,7 +16,7 @@ from lumen_tui.model.config import ApprovalsConfig, Config, SandboxConfig
 from lumen_tui.model.modelsconfig import ModelsConfig
 from lumen_tui.model.roles import ALL_TOOLS, Role
 from lumen_tui.model.toolrules import ToolRule
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks.role_stats import book
 
@@ -97,7 +97,7 @@ def test_firing_names_tasks_in_flight_and_what_is_orphaned(house):
     house.do("task.new", objective="build it", role="builder", id="task-1")
     house.do("task.new", objective="look at it", role="reviewer", depends_on=["task-1"])
     house.layout.config.write_text('[models.roles]\nbuilder = "opus"\n')
-    picture = Reader(house.root).snapshot(house.now)
+    picture = SnapshotReader(house.root).snapshot(house.now)
     tasks = role_preview.unended(picture.tasks)
     lines = role_preview.firing("builder", tasks, picture.config, book(house.layout, house.now).role("builder"))
     text = "\n".join(lines)

@@ -11,7 +11,7 @@ from lumen_program import lumen
 from lumen_tui.actions.registry import perform
 from lumen_tui.model.attention import until_tomorrow
 from lumen_tui.model.times import DAY, iso
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.store import Store
 
 NOW = 1_790_000_000.0
@@ -23,7 +23,7 @@ def made(store: Store, days: float, title: str, **more: object) -> str:
 
 
 def nudges(root: Path, now: float = NOW) -> list[str]:
-    return [one.text for one in Reader(root).snapshot(now).attention if one.need == "triage"]
+    return [one.text for one in SnapshotReader(root).snapshot(now).attention if one.need == "triage"]
 
 
 def test_what_waits_for_more_than_a_week_asks_once_for_all(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_put_aside_it_is_silent_for_its_week_and_a_setting_ends_it(tmp_path: Pat
     store = Store(tmp_path)
     store.layout.create()
     made(store, 120, "old")
-    (need,) = [one for one in Reader(tmp_path).snapshot(NOW).attention if one.need == "triage"]
+    (need,) = [one for one in SnapshotReader(tmp_path).snapshot(NOW).attention if one.need == "triage"]
     perform(store, "attention.dismiss", {"targets": [need.target]}, by="ana", now=NOW)
     assert nudges(tmp_path) == []
     assert len(nudges(tmp_path, NOW + 7 * DAY)) == 1

@@ -18,7 +18,7 @@ import pytest
 from lumen_program import lumen
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import raw_json
 
 SAMPLED_FILES = 16  # changed JSON files of the short form
@@ -170,7 +170,7 @@ def test_a_damaged_record_hides_no_other(filled: Path, tmp_path: Path, words: st
 
 
 def test_every_row_of_a_picture_can_be_shown(spoilt: Path) -> None:
-    snapshot = Reader(spoilt).snapshot(NOW)
+    snapshot = SnapshotReader(spoilt).snapshot(NOW)
     rows = [value for value in msgspec.structs.asdict(snapshot).values() if isinstance(value, Sequence)]
     assert sum(len(list(listing)) for listing in rows) > 100
 

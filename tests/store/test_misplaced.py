@@ -12,7 +12,7 @@ from lumen_program import lumen
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.doctor.examine import examine
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files, misplaced
 from lumen_tui.storage.layout import FOLDERS, Layout
 from lumen_tui.storage.store import Store
@@ -53,13 +53,13 @@ def test_every_path_with_a_name_is_a_file_or_a_known_folder() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_named_until_it_is_mended(store: Store, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = store.root / name
-    reader = Reader(store.root)
+    reader = SnapshotReader(store.root)
     reader.snapshot(NOW)
     path.parent.mkdir(exist_ok=True)
     for make in ODD.values():
         make(path)
         assert name in [problem.where for problem in reader.snapshot(NOW).problems], "a room that was open before"
-        assert name in [problem.where for problem in Reader(store.root).snapshot(NOW).problems]
+        assert name in [problem.where for problem in SnapshotReader(store.root).snapshot(NOW).problems]
         told = [finding for finding in examine(store, now=NOW, fix=True).findings if finding.where == name]
         assert told and not any(finding.mended for finding in told)
         assert main(["--state", str(store.root), "status"]) == 0

@@ -9,7 +9,7 @@ import pytest
 from lumen_tui.__main__ import main
 from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.engine.events import EventLog
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory.node_views import decode_node
@@ -45,7 +45,7 @@ def store(tmp_path: Path) -> Store:
 def test_the_room_shows_the_rest_and_names_the_damage(store: Store) -> None:
     log = EventLog(store)
     log.add("note", "all the same", NOW)
-    snapshot = Reader(store.root).snapshot(NOW)
+    snapshot = SnapshotReader(store.root).snapshot(NOW)
     assert {"memory/memory.jsonl", "memory/archival.jsonl"} <= {problem.where for problem in snapshot.problems}
     assert [event.text for event in log.since(0)] == ["all the same"]
 
@@ -93,6 +93,6 @@ def test_no_record_of_one_thing_keeps_the_state_from_being_read(
     for path in [*records, store.layout.pauses, store.layout.engine_lock]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(damage)
-    assert Reader(store.root).snapshot(NOW).root == str(store.root)
+    assert SnapshotReader(store.root).snapshot(NOW).root == str(store.root)
     for verb in ("status", "doctor", "constitution diff", "session list", "resume", "blocks list"):
         assert main(["--state", str(store.root), *verb.split()]) in (0, 1, 3), capsys.readouterr().err

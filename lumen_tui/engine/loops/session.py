@@ -26,7 +26,7 @@ from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.snapshot import SpendView
 from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.snapshot_reader import Reader
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.redaction import clean, clean_line
 from lumen_tui.storage.store import Store
@@ -51,7 +51,7 @@ class LoopSession:
         layout = self._store.layout
         while task_files.folder_of(layout, agent.task_id(loop)) is not None:
             loop += 1
-        with closing(Reader(self._store.root, config.agent.name)) as reader:
+        with closing(SnapshotReader(self._store.root, config.agent.name)) as reader:
             snapshot = reader.snapshot(now)
         facts = BriefingInputs(
             layout=layout,
