@@ -1,7 +1,7 @@
-"""An agent file taken in: its blocks, passages and messages. Nothing is written before all of it was checked.
+"""Import an agent file: its blocks, passages and messages. Everything is checked before anything is written.
 
-The same file a second time changes nothing: a block that says the same stays as it is, passages have the id of their
-text, messages the file name of theirs.
+Importing the same file twice changes nothing: a block with the same text stays as it is, passages have ids derived from
+their text, and messages go to a file named after their content.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TAKEN, SAME, KEPT, NEW = "replaced", "the same already", "kept as it is", "new"
 
 
 class BlockPlan(msgspec.Struct, frozen=True):
-    """What becomes of one block."""
+    """What an import does with one block."""
 
     name: str
     label: str
@@ -44,7 +44,7 @@ class BlockPlan(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What an import does, or would do."""
+    """What an import does, or would do in a dry run."""
 
     name: str
     shape: str
@@ -61,7 +61,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> bool:
-        """Whether anything is new."""
+        """Whether the import would change anything."""
         written = any(block.outcome in (NEW, TAKEN) for block in self.blocks)
         return written or bool(self.new_passages) or self.new_session
 
@@ -70,7 +70,7 @@ def plan(
     store: Store, agent: AgentFile, clean: Clean, *, by: str, now: float, replace: bool = False,
     raise_limits: bool = False, origin: str = "",
 ) -> Plan:  # fmt: skip
-    """What an import of this file does. ActionError where it cannot be taken in; nothing is written."""
+    """Return what an import of this file would do, writing nothing. ActionError where the file cannot be imported."""
     layout = store.layout
     block_plans = tuple(_block(store, item, clean, replace, raise_limits) for item in agent.blocks)
     if twice := {item.name for item in block_plans if [other.name for other in block_plans].count(item.name) > 1}:
@@ -93,7 +93,7 @@ def plan(
 
 
 def _unknown(store: Store, passages: dict[str, notes.Passage]) -> dict[str, notes.Passage]:
-    """Those that do not stand in the archive already as somebody's own: an export that comes home adds nothing."""
+    """Return the passages that the archive does not hold already under an id of its own, as after an export."""
     standing = (
         {(passage.content, passage.tags): passage.id for passage in archive.passages(store.layout)} if passages else {}
     )
@@ -132,14 +132,14 @@ def _outcome(block: Block, text: str, replace: bool) -> tuple[str, str]:
 
 
 def _import_name(agent: AgentFile) -> str:
-    """What the passages of one file have in common, so that undo finds them."""
+    """Return the session id that all passages of one file share, by which undo finds them."""
     return f"af-{hashlib.sha256(msgspec.json.encode(agent.passages)).hexdigest()[:16]}"
 
 
 def _notes(
     passage: AfPassage, clean: Clean, by: str, now: float, origin: str, name: str
 ) -> list[notes.Passage]:  # fmt: skip
-    """One passage as notes: several where it is long."""
+    """Split one passage into archive notes: several where it is long."""
     tags = [one_line(clean(tag), 100).strip() for tag in passage.tags][: notes.MOST_TAGS]
     good = tuple(dict.fromkeys(tag for tag in tags if tag and tag.isprintable()))
     written_at = _when(passage.at, now)
@@ -161,7 +161,7 @@ def _when(text: str, now: float) -> float:
 
 
 def take_in(store: Store, *, by: str, now: float, made: Plan) -> Done:
-    """Carry an import out, each part so that a second try after a kill does what is missing."""
+    """Carry out an import in idempotent parts: a second run after a crash does what is missing."""
     if not made.changes:
         raise ActionError(f"all of {made.name or 'the agent'} is here already: nothing was changed", missing=True)
     new = [block for block in made.blocks if block.outcome in (NEW, TAKEN)]
@@ -199,7 +199,7 @@ def _passage_change(name: str) -> Change:
 
 
 def _of_import(store: Store, name: str) -> list[notes.Passage]:
-    """The newest line of each passage that an import added."""
+    """Return the newest line of each passage that an import added."""
     newest = {}
     for line in Journal(store.layout.archival).lines():
         if passage := archive.read(line):
@@ -208,7 +208,7 @@ def _of_import(store: Store, name: str) -> list[notes.Passage]:
 
 
 def passages_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: whether the passages of an import stand or were withdrawn. None where some do and some do not."""
+    """For undo: whether the passages of an import are present or withdrawn; None where they differ."""
     standing = {passage.status for passage in _of_import(store, change.key)}
     return {"status": standing.pop()} if len(standing) == 1 else None
 

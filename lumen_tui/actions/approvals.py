@@ -1,4 +1,4 @@
-"""A person's word on calls that wait: yes, no, and yes for good. Each can be taken back until a worker acted on it."""
+"""A person's answers to calls that wait for approval. Each can be taken back until a worker has acted on it."""
 
 from __future__ import annotations
 
@@ -39,22 +39,24 @@ _MOST_REASON = 2000
 def allow(
     store: Store, *, by: str, now: float, approval_ids: str | Iterable[str], reason: str = "", hash: str = ""
 ) -> Done:
-    """Say yes to these calls, once. `hash` is that of the call as it was shown, where one is answered."""
+    """Allow these calls once. `hash` is that of the call as it was shown, where a single one is answered."""
     return _answer(store, _open(store, approval_ids, hash, now), True, reason, by=by, now=now)
 
 
 def deny(
     store: Store, *, by: str, now: float, approval_ids: str | Iterable[str], reason: str = "", hash: str = ""
 ) -> Done:
-    """Say no; the reason goes back to the worker."""
+    """Refuse these calls; the reason goes back to the worker."""
     return _answer(store, _open(store, approval_ids, hash, now), False, reason, by=by, now=now)
 
 
 def allow_always(
     store: Store, *, by: str, now: float, approval_id: str, pattern: str = "", reason: str = "", hash: str = ""
 ) -> Done:
-    """Say yes, and save the rule that `model.approvals.preview_rule` shows; other questions that it covers are
-    answered with it. Each answer and the rule are undone by themselves, the rule first.
+    """Allow a call, and save the rule that `model.approvals.preview_rule` shows.
+
+    Other waiting calls that the rule covers are allowed too. Each answer and the rule are undone separately, the rule
+    first.
     """
     (request,) = _open(store, approval_id, hash, now)
     rule = rule_for(request, pattern, by=by, now=now)
@@ -71,7 +73,7 @@ def allow_always(
 
 
 def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str:
-    """Say yes to what waits and is covered by the rule; how many, in words. What another answered is left so."""
+    """Allow the other waiting calls that the rule covers, skipping answered ones; return how many, in words."""
     count = 0
     for request in also_covered(rule, approvals.undecided(store.layout)):
         with contextlib.suppress(ActionError):
@@ -81,7 +83,7 @@ def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str
 
 
 def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") -> Done:
-    """Take a rule out again, by its place in the list of those in force, from 1: the same calls ask from then on."""
+    """Remove a rule by its number in the list of rules in force, from 1: the same calls ask again from then on."""
     rules = load_config(store.layout)[0].allow
     if not 1 <= number <= len(rules):
         raise ActionError(f"there is no rule {number}: `approvals rules` numbers them", missing=True)
@@ -97,7 +99,7 @@ def forget(store: Store, *, by: str, now: float, number: int, reason: str = "") 
 
 
 def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:
-    """The rule for a call. ActionError where there is none that is narrow, or where it would not cover the call."""
+    """Return the rule for a call. ActionError where no narrow rule exists or it would not cover the call itself."""
     wanted_pattern = plain(pattern).strip() or request.rule
     if problem := no_rule(request, wanted_pattern):
         raise ActionError(problem)
@@ -115,7 +117,7 @@ def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRu
 
 
 def _beside(pattern: str, request: Approval) -> str:
-    """Why a pattern is not about the call; a beginning that fits covers no second command and no other file."""
+    """Explain why a pattern does not cover the call: a matching prefix covers no second command and no other file."""
     problem = f"{pattern!r} does not cover the call itself ({one_line(_target(request), 100)})"
     if pattern.endswith(" *") and _target(request).startswith(pattern[:-1]):
         return f"{problem}: what ` *` stands for may hold none of ; & | < > $ ( ) {{ }} ` and no line break"
@@ -123,7 +125,7 @@ def _beside(pattern: str, request: Approval) -> str:
 
 
 def _target(request: Approval) -> str:
-    """What the rule is matched against: the command, the address, or what the worker took as the narrow rule."""
+    """Return what the rule is matched against: the command, the address, or the worker's own narrow rule."""
     field = {"web_fetch": "url", "shell": "command", "shell_start": "command"}.get(request.tool, "")
     value = request.arguments.get(field)
     return value.strip() if isinstance(value, str) else request.rule
@@ -135,7 +137,7 @@ def _key(rule: AllowRule) -> str:
 
 
 def resolve(layout: Layout, text: str) -> str:
-    """The full id of an approval, from any unique beginning of it."""
+    """Return the full id of an approval, given any unique beginning of it."""
     name = ids.check_name(text, "approval id")
     known = list(dict.fromkeys(approvals.all_ids(layout)))
     if name in known:
@@ -150,7 +152,7 @@ def resolve(layout: Layout, text: str) -> str:
 
 
 def _open(store: Store, approval_ids: str | Iterable[str], shown: str, now: float) -> list[Approval]:
-    """The questions, all of them still open; ActionError names the first that is not, and nothing is written."""
+    """Return the requests, all still open. ActionError names the first that is not, and nothing is written."""
     names = list(dict.fromkeys(resolve(store.layout, text) for text in checks.as_ids(approval_ids)))
     requests = [_readable(store.layout, name) for name in names]
     if shown and [request.hash for request in requests] != [shown]:
@@ -185,7 +187,7 @@ def _answered(request: Approval, decision: Decision, now: float) -> ActionError:
 def _answer(
     store: Store, requests: list[Approval], allowed: bool, reason: str, *, by: str, now: float, always: bool = False
 ) -> Done:
-    """Write the answers and record them, one action for each, so that each is taken back by itself."""
+    """Write the answers and record them, one action each, so that each can be undone separately."""
     clean_reason = plain(reason).strip()
     if len(clean_reason) > _MOST_REASON:
         raise ActionError(f"a reason of {len(clean_reason):,} characters is too long: {_MOST_REASON:,} at most")
@@ -213,13 +215,13 @@ def _decide(store: Store, request: Approval, answer: Decision, now: float) -> No
 
 
 def approval_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the answer as it stands."""
+    """For undo: the current answer."""
     decision = approvals.decision(store.layout, change.key)
     return None if decision is None else msgspec.to_builtins(decision)
 
 
 def may_answer(store: Store, change: Change) -> None:
-    """For undo: refuse where a worker has acted on the answer."""
+    """For undo: refuse once a worker has acted on the answer."""
     if acted := approvals.acted(store.layout, change.key):
         raise _acted_on(acted)
 
@@ -230,7 +232,7 @@ def _acted_on(acted: Acted) -> ActionError:
 
 
 def put_approval(store: Store, change: Change) -> None:
-    """For undo: take the answer away, or give it again. Refused once a worker has acted on it."""
+    """For undo: remove the answer, or give it again. Refused once a worker has acted on it."""
     answer = None if change.after is None else msgspec.convert(change.after, Decision)
     try:
         approvals.set_decision(store.layout, change.key, answer)
@@ -239,7 +241,7 @@ def put_approval(store: Store, change: Change) -> None:
 
 
 def _saved(store: Store) -> list[dict[str, Any]]:
-    """The rules of operator.toml as they stand there; without any there, those of lumen.toml, which it would hide."""
+    """Return the rules of operator.toml; where it has none, those of lumen.toml, which it would hide."""
     text = (files.read(store.layout.operator) or b"").decode()
     saved = frontmatter.parse_toml(text).get("allow")
     if isinstance(saved, list):
@@ -255,13 +257,13 @@ def _is(rule: dict[str, Any], key: str) -> bool:
 
 
 def rule_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the rule as it stands."""
+    """For undo: the rule as saved now."""
     match = next((rule for rule in _saved(store) if _is(rule, change.key)), None)
     return None if match is None else msgspec.to_builtins(msgspec.convert(match, AllowRule))
 
 
 def put_rule(store: Store, change: Change) -> None:
-    """Save a rule or take it out, without touching the others. One that comes back has its number again."""
+    """Save a rule or remove it, leaving the others alone. A restored rule gets its former number."""
     rules = [rule for rule in _saved(store) if not _is(rule, change.key)]
     if change.after is not None:
         at = str(change.after.get("at", ""))
@@ -271,7 +273,7 @@ def put_rule(store: Store, change: Change) -> None:
 
 
 def _has_rules_below(store: Store) -> bool:
-    """Whether lumen.toml may have rules: an empty list in operator.toml must go on hiding them."""
+    """Return whether lumen.toml may have rules: an empty list in operator.toml must go on hiding them."""
     try:
         return "allow" in frontmatter.parse_toml((files.read(store.layout.config) or b"").decode())
     except (frontmatter.BadFile, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Notes put into the archive by hand or by an agent, each of which can be taken back."""
+"""Notes put into the archive by hand or by an agent; each can be undone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def insert(
     kind: str = "semantic", source: str = "", trust: str = "", wu_id: str = "", lane: str = "", key: str = "",
     task_id: str = "",
 ) -> Done:  # fmt: skip
-    """Keep a note for good. The same `key` again is the same note, and nothing is written then."""
+    """Store a note permanently. The same `key` again means the same note, and nothing is written then."""
     writer = _writer(store, by, task_id)
     note = passage(
         text, by=by, now=now, tags=tuple(tags), importance=importance, kind=kind, source=source, lane=lane, key=key,
@@ -42,7 +42,7 @@ def insert(
 
 
 def _writer(store: Store, by: str, task_id: str) -> str:
-    """The task that a note is from: the one named, or the author where that is one."""
+    """Return the task that wrote a note: the one named, or the author if that is a task."""
     if task_id:
         return checks.task_id(store, task_id)
     return by if by.startswith(("tsk-", "loop-")) and task_files.folder_of(store.layout, by) else ""
@@ -65,7 +65,7 @@ def _quoted(note: Passage) -> str:
 
 
 def _found(store: Store, text: str) -> Passage:
-    """The note that an id or its beginning means."""
+    """Return the note with this id or unique beginning of one."""
     try:
         name = archive.resolve(store.layout, ids.check_file_name(text, "archive id"))
     except ids.Ambiguous as error:
@@ -78,13 +78,13 @@ def _found(store: Store, text: str) -> Passage:
 
 
 def passage_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """One side of a change as it stands now; a note that is not there counts as withdrawn."""
+    """For undo: the note's current status; a missing note counts as withdrawn."""
     note = archive.find(store.layout, [change.key]).get(change.key)
     return {"status": note.status if note else WITHDRAWN}
 
 
 def put_passage(store: Store, change: Change) -> None:
-    """Bring a note to the side that the change leads to."""
+    """For undo: give a note the status of the change's `after`."""
     try:
         archive.set_status(store.layout, change.key, str((change.after or {}).get("status", "")))
     except LookupError:

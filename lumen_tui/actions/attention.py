@@ -1,4 +1,4 @@
-"""The queue of what needs a person: an item is put aside by an action, and comes back when that is undone."""
+"""The attention queue: items are dismissed or snoozed by an action, and come back when that is undone."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LONGEST = 366 * times.DAY
 
 
 def dismiss(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
-    """Put these items aside; `targets` are those of the queue."""
+    """Dismiss these items; `targets` are the targets of queue entries."""
     entries = [(target, f"{one_line(target, 80)} put aside") for target in _named(targets)]
     return _record(store, "attention.dismiss", entries, "put aside", by=by, now=now, reason=reason)
 
 
 def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) -> None:
-    """Put an item aside with what else is done at one word, and come back with it."""
+    """Dismiss an item as part of another action, with which it comes back."""
     change = Change(kind="attention", key=target, before=None, after={"dismissed": True})
     summary = f"{one_line(target, 80)} put aside"
     action = edits.new_action("attention.dismiss", [change], summary=summary, by=by, now=now, reason=reason)
@@ -34,7 +34,7 @@ def dismiss_one(store: Store, target: str, *, by: str, now: float, reason: str) 
 def snooze(
     store: Store, *, by: str, now: float, targets: str | Iterable[str], seconds: float = times.HOUR, reason: str = ""
 ) -> Done:
-    """Put these items aside for some time; they come back by themselves."""
+    """Hide these items for some seconds; they come back by themselves."""
     if not 1 <= seconds <= _LONGEST:
         raise ActionError("an item is put off by 1 second at least and a year at most")
     state = f"put off until {times.iso(now + seconds)[11:16]} UTC"
@@ -43,7 +43,7 @@ def snooze(
 
 
 def back(store: Store, *, by: str, now: float, targets: str | Iterable[str], reason: str = "") -> Done:
-    """Put these items on the list again at once, where they were put aside or off."""
+    """Put dismissed or snoozed items back on the list at once."""
     entries = [(target, f"{one_line(target, 80)} is back on the list") for target in _named(targets)]
     outcome = _record(store, "attention.back", entries, "back on the list", by=by, now=now, reason=reason)
     for target, _ in entries:
@@ -52,7 +52,7 @@ def back(store: Store, *, by: str, now: float, targets: str | Iterable[str], rea
 
 
 def put(store: Store, change: Change) -> None:
-    """The record of the undo is the undo; a failed task that the engine archived meanwhile comes back with it."""
+    """For undo: bring back a failed task that was archived meanwhile; the record of the undo does the rest."""
     if not change.after:
         task_files.unarchive(store.layout, unsnoozed(change.key))
 
@@ -67,7 +67,7 @@ def _named(targets: str | Iterable[str]) -> list[str]:
 def _record(
     store: Store, verb: str, entries: list[tuple[str, str]], state: str, *, by: str, now: float, reason: str
 ) -> Done:
-    """One action for each, so that each is taken back by itself."""
+    """Record one action for each item, so that each can be undone separately."""
     actions = []
     for key, entry_summary in entries:
         change = Change(kind="attention", key=key, before=None, after={"dismissed": True})

@@ -1,4 +1,4 @@
-"""What operators do with memory blocks. Each is one step in the block's history and one action that undo takes back."""
+"""Verbs on memory blocks. Each is one step in the block's history and one action that can be undone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def new(
     store: Store, *, by: str, now: float, name: str, text: str = "", description: str = "", limit: int = 0,
     read_only: bool = False, agent: bool = False,
 ) -> Done:  # fmt: skip
-    """Make a block. Fields that are not given have their defaults."""
+    """Make a block. Omitted fields get their defaults."""
 
     def decide(before: Block) -> Write:
         if before.at:
@@ -51,7 +51,7 @@ def new(
 
 
 def append(store: Store, *, by: str, now: float, name: str, text: str, agent: bool = False) -> Done:
-    """Put a text on a line of its own behind what is there."""
+    """Append a text on a line of its own."""
 
     def decide(before: Block) -> Write:
         return _part(before, appended(before.text, text), "append", by, agent)
@@ -60,7 +60,7 @@ def append(store: Store, *, by: str, now: float, name: str, text: str, agent: bo
 
 
 def replace(store: Store, *, by: str, now: float, name: str, old: str, new: str, agent: bool = False) -> Done:
-    """Replace one piece of text, which must stand there exactly once."""
+    """Replace one piece of text, which must occur exactly once."""
 
     def decide(before: Block) -> Write:
         return _part(before, replaced(name, before.text, old, new), "replace", by, agent)
@@ -78,7 +78,7 @@ def patch(store: Store, *, by: str, now: float, name: str, diff: str, agent: boo
 
 
 def patched(name: str, text: str, diff: str) -> str:
-    """The text after a diff; its file names do not matter, as long as there is one file in it."""
+    """Return the text after a diff; file names in it do not matter, as long as it is about one file."""
     headed = diff if diff.startswith("--- ") or "\n--- " in diff[:2000] else f"--- {name}\n+++ {name}\n{diff}"
     try:
         patches = patching.parse("\n".join(_head_alike(headed.replace("\r\n", "\n").split("\n"), name)))
@@ -90,7 +90,7 @@ def patched(name: str, text: str, diff: str) -> str:
 
 
 def _applied(patch: patching.FilePatch, text: str) -> str:
-    """As `patching.apply`; a patch that says nothing of a missing last newline fits a text without one."""
+    """Apply a patch; one that says nothing of a missing last newline fits a text without one."""
     try:
         return patching.apply(patch, text)
     except patching.BadPatch:
@@ -100,7 +100,7 @@ def _applied(patch: patching.FilePatch, text: str) -> str:
 
 
 def _head_alike(lines: list[str], name: str) -> list[str]:
-    """The first file header made one of this block, whatever the two sides were called."""
+    """Rewrite the first file header to name this block, whatever the two sides were called."""
     at = next((n for n, line in enumerate(lines[:-1]) if line.startswith("--- ") and lines[n + 1][:4] == "+++ "), None)
     if at is not None:
         lines[at : at + 2] = [f"--- {name}", f"+++ {name}"]
@@ -110,7 +110,7 @@ def _head_alike(lines: list[str], name: str) -> list[str]:
 def rethink(
     store: Store, *, by: str, now: float, name: str, text: str, base: int | None = None, agent: bool = False
 ) -> Done:
-    """Give a block another text as a whole. `base` is the step that was read: refused where there is a newer one."""
+    """Replace the whole text of a block. `base` is the step that was read: refused if there is a newer one."""
 
     def decide(before: Block) -> Write:
         if text == before.text and before.at:
@@ -125,7 +125,7 @@ def adjust(
     store: Store, *, by: str, now: float, name: str, limit: int | None = None, description: str | None = None,
     read_only: bool | None = None,
 ) -> Done:  # fmt: skip
-    """Change what is said of a block beside its text."""
+    """Change the fields of a block other than its text."""
 
     def decide(before: Block) -> Write:
         _must_be(before)
@@ -138,7 +138,7 @@ def adjust(
 
 
 def lock(store: Store, *, by: str, now: float, name: str) -> Done:
-    """Let nobody write a block, agent or person, until it is unlocked."""
+    """Lock a block: nobody, agent or person, writes it until it is unlocked."""
 
     def decide(before: Block) -> Write:
         _must_be(before)
@@ -148,7 +148,7 @@ def lock(store: Store, *, by: str, now: float, name: str) -> Done:
 
 
 def unlock(store: Store, *, by: str, now: float, name: str) -> Done:
-    """Let a block be written again."""
+    """Unlock a block."""
 
     def decide(before: Block) -> Write:
         if not before.fields.locked:
@@ -159,7 +159,7 @@ def unlock(store: Store, *, by: str, now: float, name: str) -> Done:
 
 
 def restore(store: Store, *, by: str, now: float, name: str, step: int = 0, at: str = "") -> Done:
-    """Put a text back byte for byte: that of a step, or the one that held at a time. Limit and lock stay."""
+    """Restore a text byte for byte: that of a step, or the one at a time. Limit and lock stay."""
     target = _wanted(store, name, step, at)
 
     def decide(before: Block) -> Write:
@@ -202,7 +202,7 @@ def _word(agent: bool) -> str:
 
 
 def _part(before: Block, text: str, how: str, by: str, agent: bool) -> Write:
-    """A write that leaves some of the text: its trust is that of the weakest part."""
+    """Return a write that keeps part of the text: its trust is that of the weakest part."""
     trust = weaker(before.trust, _word(agent)) if before.text.strip() else _word(agent)
     source = before.source if trust == before.trust else ""
     return Write(text, before.fields, by, how, trust, source=source, person=not agent)
@@ -234,7 +234,7 @@ def _write(
 def write_as_action(
     store: Store, name: str, decide: Decide, *, verb: str, summary: str, by: str, now: float, base: int | None = None
 ) -> str:
-    """Write a block as an action, and give the action's id; empty where the step stands under its key already."""
+    """Write a block as an action and return the action's id; empty if the step is there under its key already."""
     ids_made: list[str] = []
 
     def begin(before: Block, step: Step) -> None:
@@ -248,12 +248,12 @@ def write_as_action(
 
 
 def change_of(before: Block, step: Step) -> Change:
-    """What a step changed, for the journal of actions."""
+    """Return what a step changed, for the journal of actions."""
     return Change(KIND, before.name, block_side(before), _step_side(step))
 
 
 def block_side(block: Block) -> dict[str, Any] | None:
-    """What a Change says of a block; None where there is none."""
+    """Return a block as one side of a Change; None where there is none."""
     if not block.at:
         return None
     return _side(block_files.digest_of(block.text), block.fields, block.trust)
@@ -268,7 +268,7 @@ def _side(text: str, fields: Fields, trust: str) -> dict[str, Any]:
 
 
 def block_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the block as it stands, or as the next writer makes it stand where one was killed in a step."""
+    """For undo: the current block, or what the next writer will make of it after a crash during a step."""
     if (step := blocks.pending(store.layout)) is not None and step.name == change.key:
         return _step_side(step)
     return block_side(blocks.read(store.layout, change.key))

@@ -1,4 +1,4 @@
-"""More room for today: a grant in the ledger, dated and taken back by undo. Tomorrow the settings hold again."""
+"""Raise today's budget: a dated grant in the ledger, which undo revokes. Tomorrow the settings apply again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def raise_cap(
     store: Store, *, by: str, now: float, tokens: int = 0, usd: float = 0.0, minutes: float = 0.0, role: str = "",
     reason: str = "",
 ) -> Done:  # fmt: skip
-    """Add to today's cap, or to that of one role."""
+    """Raise today's cap, or that of one role."""
     if min(tokens, usd, minutes) < 0 or not (tokens or usd or minutes):
         raise ActionError("name how much more there shall be today: tokens, dollars or minutes, above 0")
     if problem := budget.out_of_range(tokens=tokens, usd=usd, minutes=minutes):
@@ -54,7 +54,7 @@ def _cap(book: Book, config: BudgetConfig, day: str, role: str) -> budget.Cap:
 
 
 def _must_bind(book: Book, config: BudgetConfig, day: str, role: str, more: Limit) -> None:
-    """Refuse to raise what has no limit: it would change nothing."""
+    """Refuse to raise a cap that has no limit: nothing would change."""
     cap = _cap(book, config, day, role)
     names = {"tokens": "tokens", "usd": "dollars", "seconds": "minutes"}
     for name, unit in names.items():
@@ -74,7 +74,7 @@ def _side(grant: Entry) -> dict[str, Any]:
 
 
 def grant_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the grant as it stands."""
+    """For undo: the current grant."""
     grant = Ledger(store.layout).refresh().grants.get(change.key)
     if grant is None:
         return None
@@ -84,12 +84,12 @@ def grant_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def _sound(side: dict[str, Any]) -> dict[str, Any]:
-    """A side as the ledger has it: a number that JSON cannot say is null in the journal, and counts as 0."""
+    """Return a side with null numbers (which JSON cannot express) as 0, as the ledger has them."""
     return {name: side[name] or 0 if name in _NUMBERS else side[name] for name in _FIELDS}
 
 
 def put_grant(store: Store, change: Change) -> None:
-    """For undo: take the grant back, or give it again."""
+    """For undo: revoke the grant, or give it again."""
     side = _sound(change.after or change.before or {})
     kind = REVOKE if change.after is None else GRANT
     Ledger(store.layout).append(Entry(id=change.key, kind=kind, at="", **side))

@@ -1,4 +1,4 @@
-"""What changed in the folder where an agent works, and why nothing is known where that is so."""
+"""What changed in the folder where an agent works, or why that is unknown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def detect(folder: str, *, base: str, without: str) -> Changes:
-    """What is different from `base` (a commit, else HEAD) in the repository around `folder`; never raises.
+    """Return what differs from `base` (a commit, else HEAD) in the repository around `folder`; never raises.
 
     git is started only where there is a repository: its start alone costs more than a checkpoint may.
     """
@@ -34,12 +34,12 @@ def _has_repository(folder: str) -> bool:
 
 
 def change_times(changes: Changes) -> dict[str, str]:
-    """What is changed, each file with when its content or its place changed last."""
+    """Return each changed file with the time of its last change, as `changed_since` compares it."""
     return {name: _changed_at(changes.root, name) for name in changes.files}
 
 
 def changed_since(changes: Changes, before: dict[str, str]) -> Changes:
-    """Without the files that are as they were then: somebody else had changed them."""
+    """Return the changes without the files that are as they were then: somebody else had changed them."""
     if changes.why or not before:
         return changes
     files = tuple([name for name in changes.files if before.get(name) != _changed_at(changes.root, name)])
@@ -47,7 +47,7 @@ def changed_since(changes: Changes, before: dict[str, str]) -> Changes:
 
 
 def _changed_at(root: str, name: str) -> str:
-    """In nanoseconds; `gone` for a file that is not there."""
+    """Return the ctime in nanoseconds, as text; `gone` for a missing file."""
     try:
         return str(os.lstat(os.path.join(root, name)).st_ctime_ns)
     except OSError:
@@ -55,7 +55,7 @@ def _changed_at(root: str, name: str) -> str:
 
 
 def checkpoint_fields(changes: Changes, diff_stat: str) -> dict[str, Any]:
-    """What git said, or what the agent says that it said, or why nothing is known, as fields of a checkpoint."""
+    """Return the changes as fields of a checkpoint; the agent's own diff stat replaces git's."""
     stat = diff_stat.strip() or changes.stat
     if changes.why:
         return {"gitDiffStat": stat} if stat else {"git": {"why": changes.why}}

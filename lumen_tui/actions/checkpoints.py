@@ -1,4 +1,4 @@
-"""Checkpoints: a saved point in the work, with what changed found out here and not asked of the agent."""
+"""Checkpoints: saved points in the work. What changed is detected here rather than asked of the agent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def save(
     store: Folder, *, by: str, now: float, note: str = "", wu_id: str = "", session: str = "", progress: str = "",
     next_steps: str = "", trigger: str = "manual", folder: str = "", git_diff_stat: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Append a checkpoint; `folder` is where changes are looked for, else the folder of the session.
+    """Append a checkpoint; changes are looked for in `folder`, else in the session's.
 
     The same `key` saves one.
     """
@@ -54,11 +54,10 @@ def keep(
     store: Folder, where: Place, texts: dict[str, str], *, by: str, now: float, note: str = "", folder: str = "",
     git_diff_stat: str = "", key: str = "", client: str = "",
 ) -> tuple[str, str, str]:  # fmt: skip
-    """The same at a known place, without loading what a `Done` needs: the id of the node, what to say, and
-    the id of the action.
+    """Save a checkpoint at a known place, without importing `Done`: return node id, summary and action id.
 
-    It counts as saved from the durable append on; the session's list of files and the archiving of older
-    checkpoints follow, and a failure there is only told.
+    It counts as saved once the append is durable; updating the session's files and archiving older checkpoints follow,
+    and a failure there is only reported.
     """
     with Trail(store.layout, (NODES,)) as trail:
         last = next(iter(trail.newest(where.wu_id, (CHECKPOINT,), 1)), None)
@@ -92,7 +91,7 @@ def keep(
 
 
 def _look(store: Folder, where: Place, folder: str, last: NodeView | None) -> Changes:
-    """What changed since the last checkpoint, or since the last commit where there is none."""
+    """Return what changed since the last checkpoint, or since the last commit where there is none."""
     session = where.session
     git = last.metadata.get("git") if last else None
     base = git.get("head", "") if isinstance(git, dict) else ""
@@ -122,13 +121,13 @@ def _decision(node: NodeView) -> dict[str, str]:
 
 
 def with_files(touched: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The files of a session with `names` added, each once, the newest last."""
+    """Return a session's files with `names` added, each once, the newest last."""
     new = dict.fromkeys(names)
     return [*(name for name in touched if name not in new), *new][-MOST_TOUCHED:]
 
 
 def _activity(session: SessionView | None, changed: Changes, now: float) -> Raw:
-    """What the checkpoint changes in its session."""
+    """Return the fields of the session that the checkpoint changes."""
     if session is None:
         return {}
     at = times.iso(now)
@@ -146,7 +145,7 @@ def _session_change(where: Place, after: Raw) -> list[Raw]:
 def _follow_up(
     store: Folder, where: Place, changed: Changes, action_id: str, *, by: str, now: float, client: str
 ) -> str:
-    """What comes after the append; returns what went wrong with it, or nothing."""
+    """Update the session and archive older checkpoints; return what went wrong, or an empty text."""
     try:
         if where.session:
             open_sessions.change(store.root, where.session_id, lambda session: _activity(session, changed, now))
@@ -157,7 +156,7 @@ def _follow_up(
 
 
 def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: float, client: str) -> None:
-    """Keep the newest `max_checkpoints` active; `node.unarchive` brings the others back."""
+    """Archive all but the newest `max_checkpoints`; `node.unarchive` brings them back."""
     with Trail(store.layout, (NODES,)) as trail:
         old = trail.ids(wu_id, CHECKPOINT, after=max(1, hook_settings.rule(str(store.root))["max_checkpoints"]))
     marks = fields.archived(_WHY, by=by, now=now)
@@ -178,7 +177,7 @@ def _archive_old(store: Folder, wu_id: str, action_id: str, *, by: str, now: flo
 
 
 def due(store: Folder, config: MemoryConfig, *, now: float) -> Sequence[SessionView]:
-    """Open sessions whose last checkpoint (or beginning) is `checkpoint_interval` minutes ago or more."""
+    """Return open sessions whose last checkpoint (or start) is at least `checkpoint_interval` minutes ago."""
     if not config.auto_checkpoint or config.checkpoint_interval <= 0:
         return ()
     latest = now - config.checkpoint_interval * times.MINUTE
@@ -190,7 +189,7 @@ def due(store: Folder, config: MemoryConfig, *, now: float) -> Sequence[SessionV
 
 
 def save_due(store: Folder, config: MemoryConfig, *, now: float) -> list[Done]:
-    """Make the checkpoints that are due, under the agent's name; a session whose files stand still gets none."""
+    """Save the checkpoints that are due, in the agent's name; none for a session without changed files."""
     from lumen_tui.actions import acting
 
     saved = []

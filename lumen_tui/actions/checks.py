@@ -1,4 +1,4 @@
-"""What the verbs share: names from outside looked up, and refusals that name the nearest thing there is."""
+"""Lookups that verbs share: ids and names from outside, with errors that suggest the nearest match."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ALIKE = 80  # percent of likeness from which an id may be meant by another
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The known words that `word` may stand for: those that it begins, and those that are nearly the same.
+    """Return known words that `word` may stand for: those it abbreviates, then those spelled nearly the same.
 
-    A long option stands for long options, and one of a letter for that letter alone.
+    A long option stands for long options, a short one for itself alone.
     """
     bare = word.lstrip("-").lower()
     alike = {name.lstrip("-").lower(): name for name in known if _dashes(name) == _dashes(word)}
@@ -37,12 +37,12 @@ def nearest(word: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
 
 
 def _dashes(word: str) -> int:
-    """0 for a word, 1 for an option of a letter, 2 for a long one, also where a dash is missing."""
+    """Return 0 for a word, 1 for a short option, 2 for a long one, even where a dash is missing."""
     return 0 if word[:1] != "-" else 1 if len(word) == 2 else 2
 
 
 def no_such(problem: str, word: str, known: Sequence[str], shown_first: Sequence[str] | None = None) -> ActionError:
-    """The refusal of a name that nothing has: with what is near, else with some of what is `there` (all known)."""
+    """Return the error for an unknown name, with near matches, else with some of `shown_first` (all known)."""
     near, shown = nearest(word, known), (known if shown_first is None else shown_first)[:_SHOWN]
     return ActionError(
         f"{problem}; there is {', '.join(shown)}" if shown and not near else problem, candidates=near, missing=True
@@ -50,7 +50,7 @@ def no_such(problem: str, word: str, known: Sequence[str], shown_first: Sequence
 
 
 def as_ids(selection: str | Iterable[str]) -> list[str]:
-    """One id or several, each once."""
+    """Return one id or several as a list without duplicates."""
     unique = list(dict.fromkeys([selection] if isinstance(selection, str) else selection))
     if not unique:
         raise ActionError("nothing is selected: name at least one id")
@@ -58,14 +58,14 @@ def as_ids(selection: str | Iterable[str]) -> list[str]:
 
 
 def reason(text: str) -> str:
-    """A reason that says something."""
+    """Return the reason stripped. ActionError where it is empty."""
     if not text.strip():
         raise ActionError("a reason is needed: say in a few words why")
     return text.strip()
 
 
 def _all_found(path: Path, selection: str | Iterable[str], kind: str, noun: str) -> dict[str, int]:
-    """Full ids and where their newest lines begin (-1 where a prefix was given)."""
+    """Return full ids and the offsets of their newest lines (-1 where a prefix was given)."""
     texts = as_ids(selection)
     whole = nodes.find(path, texts)
     return {
@@ -84,7 +84,7 @@ def _found(path: Path, text: str, kind: str, noun: str) -> str:
 
 
 def _alike(path: Path, text: str) -> tuple[str, ...]:
-    """The ids in a journal that `text` may stand for, all but a letter or two."""
+    """Return ids of a journal that differ from `text` in a letter or two."""
     from rapidfuzz import fuzz, process
 
     known = nodes.all_ids(path)
@@ -92,17 +92,17 @@ def _alike(path: Path, text: str) -> tuple[str, ...]:
 
 
 def node_ids(store: Store, selection: str | Iterable[str]) -> list[str]:
-    """The full ids of memory nodes."""
+    """Return the full ids of memory nodes."""
     return list(_all_found(store.layout.memory, selection, "mem", "node"))
 
 
 def signal_ids(store: Store, selection: str | Iterable[str]) -> dict[str, int]:
-    """The full ids of signals, each with the offset of its line where that is known."""
+    """Return the full ids of signals, each with the offset of its line where that is known."""
     return _all_found(store.layout.signals, selection, "sig", "signal")
 
 
 def task_id(store: Store, text: str) -> str:
-    """The full id of a task, live or archived."""
+    """Return the full id of a task, live or archived."""
     name = ids.check_name(text, "task id")
     if task_files.folder_of(store.layout, name):
         return name
@@ -116,12 +116,12 @@ def task_id(store: Store, text: str) -> str:
 
 
 def unit_names(layout: Layout) -> list[str]:
-    """The ids of the work units there are."""
+    """Return the ids of all work units."""
     return sorted(path.stem for path in layout.work.glob("WU-*.md"))
 
 
 def known_unit(layout: Layout, text: str) -> str:
-    """The id of a work unit that exists, or nothing where nothing was given."""
+    """Return the id of an existing work unit, or an empty text for an empty one."""
     if not text:
         return ""
     name = ids.check_wu(text.upper())
@@ -132,7 +132,7 @@ def known_unit(layout: Layout, text: str) -> str:
 
 
 def role_name(layout: Layout, text: str) -> str:
-    """The name of a role in force."""
+    """Return the name of a role in force."""
     known = [role.name for role in roles.list_roles(layout)[0]]
     if text in known:
         return text
@@ -142,12 +142,12 @@ def role_name(layout: Layout, text: str) -> str:
 
 
 def known_lanes(layout: Layout) -> list[str]:
-    """The lanes of all work units, and those that have a limit of their own in the settings."""
+    """Return the lanes of all work units, and those with a limit in the settings."""
     return sorted({*lane_names.known(layout.root), *load_config(layout)[0].lanes.limits})
 
 
 def lane(layout: Layout, text: str) -> str:
-    """A lane, new or known, in the spelling in which it is known; one that is nearly a known one is refused."""
+    """Return a lane, new or known, in its known spelling. A new one that is nearly a known one is refused."""
     name = ids.check_label(text.strip(), "lane")
     known = known_lanes(layout)
     if same := [known_lane for known_lane in known if lanes.key(known_lane) == lanes.key(name)]:

@@ -1,4 +1,4 @@
-"""Cleanup: nodes archived when their lifecycle's time is over. Nothing is deleted; active work is left alone."""
+"""Cleanup: archive nodes and signals whose retention is over. Nothing is deleted; active work is left alone."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _TOO_LARGE = f"journals of more than {cleanups.MOST_BYTES >> 20} MiB are not kep
 
 
 class CleanupOptions(NamedTuple):
-    """What one cleanup goes by. With a session id only that session's nodes are looked at, whatever their age."""
+    """Options of one cleanup. With a session id only that session's nodes count, whatever their age."""
 
     retention: Retention
     session_id: str = ""
 
 
 def cleanup_options(ttl: str = "", session_id: str = "") -> CleanupOptions:
-    """From what the operator wrote: `30d` in place of every lifecycle's own time. ValueError where it is none."""
+    """Parse options: `30d` replaces the retention of every lifecycle. ValueError where it is no duration."""
     if not ttl:
         return CleanupOptions(Retention(), session_id)
     limit = times.parse_duration(ttl)
@@ -49,7 +49,7 @@ def cleanup_options(ttl: str = "", session_id: str = "") -> CleanupOptions:
 
 
 class _Keep:
-    """What a cleanup leaves alone beside what decay protects."""
+    """What a cleanup leaves alone besides what decay protects."""
 
     def __init__(self, layout: Layout) -> None:
         units, _ = work_units.list_units(layout)
@@ -63,13 +63,13 @@ class _Keep:
 
 
 def lifecycle_of(node: Raw) -> str:
-    """The lifecycle that a node names, or that of its type."""
+    """Return the lifecycle that a node names, or that of its type."""
     named = node.get("lifecycle")
     return named if isinstance(named, str) and named else LIFECYCLE_BY_TYPE.get(str(node.get("type")), "session")
 
 
 def due(store: Store, index: AgeIndex, options: CleanupOptions, now: float) -> list[ArchiveCandidate]:
-    """What a cleanup would archive now, the longest untouched first."""
+    """Return what a cleanup would archive now, the longest untouched first."""
     keep = _Keep(store.layout)
     rows = list(index.records(index.untouched_since(math.inf)))
     last = _last_checkpoints([node for _, node in rows])
@@ -83,7 +83,7 @@ def due(store: Store, index: AgeIndex, options: CleanupOptions, now: float) -> l
 
 
 def _last_checkpoints(nodes: list[Raw]) -> set[str]:
-    """The newest checkpoint of each work unit: what a fresh agent goes on from."""
+    """Return the newest checkpoint of each work unit, from which a fresh agent continues."""
     newest: dict[Any, tuple[str, str]] = {}
     for node in nodes:
         if node.get("type") == "checkpoint":
@@ -93,7 +93,7 @@ def _last_checkpoints(nodes: list[Raw]) -> set[str]:
 
 
 def _why(node: Raw, age: float, options: CleanupOptions) -> str:
-    """Why this node goes, empty where it stays."""
+    """Return why this node is archived, empty where it stays."""
     lifecycle = lifecycle_of(node)
     if options.session_id:
         is_its_own = node.get("session_id") == options.session_id
@@ -106,7 +106,7 @@ def _why(node: Raw, age: float, options: CleanupOptions) -> str:
 
 
 def known_session(store: Store, text: str) -> str:
-    """The id of a session, by its beginning too; of an imported one, which only its nodes name."""
+    """Return the id of a session, given any beginning of it; an imported one is known from its nodes."""
     try:
         return sessions.resolve(store.layout, text)
     except Ambiguous as error:
@@ -135,9 +135,9 @@ def _close(store: Store, session_id: str, *, by: str, now: float) -> Done | None
 def nodes(
     store: Store, *, by: str, now: float, ttl: str = "", session_id: str = "", decay: bool = False, force: bool = False
 ) -> Done:
-    """Archive what its lifecycle no longer keeps; with `decay` also what has faded.
+    """Archive nodes whose retention is over; with `decay` also those that have decayed.
 
-    With a session id that session is closed, and only its own nodes are looked at.
+    With a session id that session is closed, and only its own nodes are considered.
     """
     options = cleanup_options(ttl, known_session(store, session_id) if session_id else "")
     if not force:
@@ -163,7 +163,7 @@ def nodes(
 
 
 def signal_rule(ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500) -> retention.RetentionRule:
-    """From what the operator wrote; ValueError where it is no duration or no number."""
+    """Parse a retention rule for signals; ValueError where a value is no duration or below zero."""
     if max_entries < 0:
         raise ValueError(f"--max-entries {max_entries} is below zero")
     return retention.RetentionRule(times.parse_duration(ttl), times.parse_duration(unread_ttl), max_entries)
@@ -173,12 +173,12 @@ def signal_plan(
     store: Store, *, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
     watch: Watch = unwatched,
 ) -> CleanupCounts:  # fmt: skip
-    """What a cleanup of the signals would do."""
+    """Return what a cleanup of the signals would do."""
     return compaction.plan(store.layout, signal_rule(ttl, unread_ttl, max_entries), now, watch)
 
 
 class Cleaned(Done, frozen=True, kw_only=True):
-    """A cleanup of the signals that was carried out."""
+    """The outcome of a cleanup of the signals."""
 
     counts: CleanupCounts
 
@@ -187,7 +187,7 @@ def signals(
     store: Store, *, by: str, now: float, ttl: str = "7d", unread_ttl: str = "30d", max_entries: int = 500,
     force: bool = False, watch: Watch = unwatched,
 ) -> Cleaned:  # fmt: skip
-    """Move signals whose time is over to memory/archive.jsonl, and drop receipts that belong to nothing."""
+    """Move signals whose retention is over to memory/archive.jsonl, and drop orphaned receipts."""
     if not force:
         decay_rules.refuse_after_jump(store, now)
     rule = signal_rule(ttl, unread_ttl, max_entries)
@@ -223,7 +223,7 @@ def _change(name: str, rule: retention.RetentionRule, now: float) -> Change:
 
 
 def signals_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: whether a cleanup of the signals stands. Refused where what it took out is not kept any more."""
+    """For undo: whether a cleanup of the signals is in effect. Refused where its removed lines are not kept."""
     cleanup = cleanups.read(store.layout, change.key)
     if cleanup is None:
         if change.after is None:
@@ -233,7 +233,7 @@ def signals_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def may_signals(store: Store, change: Change) -> None:
-    """For undo: cleanups go back the last one first, so that each signal has its place again."""
+    """For undo: cleanups are undone last first, so that each signal gets its place again."""
     if after := cleanups.later(store.layout, change.key):
         by = journal.last_change(store.layout, SIGNALS_KIND, after.id)
         who = f" by {by.by} (`undo {by.id}`)" if by else ""
@@ -241,7 +241,7 @@ def may_signals(store: Store, change: Change) -> None:
 
 
 def put_signals(store: Store, change: Change) -> None:
-    """For undo: bring back what a cleanup took out; redo takes out what its rule says of that moment."""
+    """For undo: bring back what a cleanup removed; redo applies its rule as of that moment."""
     if change.after is None:
         cleanups.put_back(store.layout, change.key)
         return

@@ -1,4 +1,4 @@
-"""The constitution as a person approves it; undo approves what was approved before."""
+"""Approving the constitution; undo approves what was approved before."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Side = dict[str, Any] | None
 
 
 def approve(store: Store, *, by: str, now: float) -> Done:
-    """Approve the constitution as it stands in evolved/constitution.md; the shipped one where there is none."""
+    """Approve evolved/constitution.md as it is now; the shipped constitution where there is no file."""
     layout = store.layout
     text = evolved.read_text(layout.constitution)
     _check(text, constitution.approved_text(layout))
@@ -54,19 +54,19 @@ def _side(store: Store) -> Side:
 
 
 def approved_now(store: Store, change: Change) -> Side:
-    """For undo: what is approved now. Entries of earlier versions name the text alone."""
+    """For undo: what is approved now. Older entries name the text alone."""
     side = _side(store)
     return side and {name: side[name] for name in change.after or change.before or side}
 
 
 def file_now(store: Store, _: Change) -> Side:
-    """For undo: whether the shipped text stands in the file; None where there is none."""
+    """For undo: whether the file holds the shipped text; None where there is no file."""
     text = evolved.read_text(store.layout.constitution)
     return _SHIPPED if text == DEFAULT else None if text is None else {"text": "another"}
 
 
 def put_file(store: Store, change: Change) -> None:
-    """For undo: the file goes that the approval made, and comes again."""
+    """For undo: remove the file that the approval made, or write it again."""
     if change.after is None:
         directories.remove(store.layout.constitution)
     else:

@@ -1,6 +1,6 @@
 """Blocks of text for an agent's context: what a work unit is about, and what was going on before a break.
 
-Each has a budget in characters that is never exceeded, and says what it had no room for.
+Each has a budget in characters that is never exceeded, and lists what it had no room for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BODY_SHARE = 0.4  # of the budget, at most, for the description of the work uni
 
 
 class _Builder:
-    """Lines under headings, as long as there is room."""
+    """Collects lines under headings until the budget is used up."""
 
     def __init__(self, max_size: int) -> None:
         if max_size < SMALLEST:
@@ -39,7 +39,7 @@ class _Builder:
         self.cut: list[Cut] = []
 
     def add(self, line: str) -> bool:
-        """Add a line where it fits."""
+        """Add a line if it fits; return whether it did."""
         if self.size + len(line) + 1 > self.max_size:
             return False
         self.lines.append(line)
@@ -47,7 +47,7 @@ class _Builder:
         return True
 
     def section(self, name: str, entries: Iterable[str], more: int = 0) -> None:
-        """A heading with entries, the most important first; those after the first that does not fit are cut."""
+        """Add a heading with entries, the most important first; from the first that does not fit on, all are cut."""
         waiting = list(entries)
         heading = f"## {name}"
         if waiting and self.size + len(heading) + len(waiting[0]) + 2 <= self.max_size:
@@ -60,7 +60,7 @@ class _Builder:
             self._leave_out(name, more, "over the limit of entries")
 
     def text_block(self, name: str, text: str, room: int) -> None:
-        """Prose, cut at `room` characters."""
+        """Add prose, cut at `room` characters."""
         whole = safe(text).strip()
         room = min(room, self.max_size - self.size - 1)
         if not whole or room < 1:
@@ -81,7 +81,7 @@ def context(
     store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = CONTEXT_SIZE, lane: str = "",
     max_recent_summaries: int = 5, max_project_nodes: int = 10,
 ) -> Block:  # fmt: skip
-    """The work unit, then its summaries, its open discoveries, then what holds for the whole project.
+    """Build the block: the work unit, its summaries, its open discoveries, then project-wide knowledge.
 
     `lane` keeps only the project-wide nodes that name this lane or none.
     """
@@ -110,7 +110,7 @@ def context(
 
 
 def _marks(store: Folder, shown: Iterable[NodeView], now: float) -> dict[str, str]:
-    """What goes beside the facts among these nodes that are not fresh."""
+    """Return the freshness marks of facts among these nodes that are not fresh, by id."""
     if not any("fact" in node.tags for node in shown):
         return {}
     from lumen_tui.store.memory import facts  # only here, where it is worth its import
@@ -145,7 +145,7 @@ def _node_line(node: NodeView, now: float, limit: int = _ENTRY) -> str:
 
 
 def recover(store: Folder, *, by: str, now: float, wu_id: str = "", max_size: int = RECOVERY_SIZE) -> Block:
-    """After a compaction or a crash: what was going on, the last checkpoint, the last signals, the files."""
+    """Build the block for after a compaction or crash: last checkpoint, last signals, decisions, files."""
     page = ready.page(store, by=by, now=now, wu_id=wu_id)
     builder = _Builder(max_size)
     title = f": {page.unit.title}" if page.unit else ""

@@ -1,4 +1,4 @@
-"""Decay by hand: pin a node, or touch it so that its age counts from now."""
+"""Decay: archive nodes that nobody touched for long. Pin a node to keep it, touch it to restart its age."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _event = msgspec.json.Decoder(EngineEvent)
 
 
 def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pinned: bool = True) -> Done:
-    """Pinned nodes never decay."""
+    """Pin nodes, which never decay then, or unpin them."""
 
     def decide(_: Raw) -> Fields:
         return {"metadata.pinned": True if pinned else None}
@@ -42,7 +42,7 @@ def pin(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], pin
 
 
 def touch(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
-    """Append touches; the nodes themselves stay as they are."""
+    """Append a touch of each node; the nodes themselves stay unchanged."""
     full_ids = checks.node_ids(store, node_ids)
     return add_touches(store, full_ids, "decay.touch", "{} touched", by=by, now=now)
 
@@ -59,7 +59,7 @@ def add_touches(store: Store, node_ids: Sequence[str], verb: str, template: str,
 
 
 class ArchiveCandidate(NamedTuple):
-    """A node that is to be archived. `touched` and the age count from its last touch."""
+    """A node to be archived; `touched` is when it was touched last, in seconds since 1970."""
 
     node_id: str
     touched: float
@@ -71,7 +71,7 @@ ArchivePlan = Callable[[AgeIndex], list[ArchiveCandidate]]
 
 
 def archive_candidates(store: Store, index: AgeIndex, plan: ArchivePlan, *, verb: str, by: str, now: float) -> Done:
-    """Archive what `plan` names. What was touched or changed until it is written stays."""
+    """Archive what `plan` names as one action. Nodes touched or changed before the write stay."""
     outcome = nothing = Done(summary="nothing to archive")
     waiting, revision = plan(index), index.revision
     expected: dict[str, float] = {}
@@ -113,7 +113,7 @@ def _archive_fields(leaving: ArchiveCandidate, *, by: str, now: float) -> Fields
 
 
 def refuse_after_jump(store: Store, now: float) -> None:
-    """Ages mean nothing right after the clock moved: refuse for an hour."""
+    """Refuse for an hour after a clock jump: ages mean nothing then."""
     if (moved := last_jump(store, now)) is None:
         return
     when = times.ago(abs(now - times.epoch(moved.at)))
@@ -124,7 +124,7 @@ def refuse_after_jump(store: Store, now: float) -> None:
 
 
 def last_jump(store: Store, now: float) -> EngineEvent | None:
-    """The newest clock jump within an hour of `now`, on either side of it."""
+    """Return the newest clock jump within an hour of `now`, on either side of it."""
     newest = None
     for path in (store.layout.earlier_events, store.layout.events):
         for _, line in split_lines(backwards.read_tail(path, _TAIL), 0):
@@ -142,13 +142,13 @@ def _jump(line: bytes) -> EngineEvent | None:
 
 
 def rule_of(store: Store, half_life_days: float = 0.0, threshold: float = 0.0) -> DecayRule:
-    """The rule in force, with these numbers in place of its own where they are given."""
+    """Return the decay rule in force, with these numbers replacing its own where they are given."""
     rule = load_config(store.layout)[0].memory.decay.rule
     return forecast.check_rule(half_life_days or rule.half_life_days, threshold or rule.threshold)
 
 
 def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
-    """What decay would archive at that moment, the longest untouched first."""
+    """Return what decay would archive at that moment, the longest untouched first."""
     rows = index.untouched_since(forecast.due_before(rule, at))
     fates = forecast.forecast(rows, rule, at)
     return [
@@ -159,7 +159,7 @@ def due(index: AgeIndex, rule: DecayRule, at: float) -> list[ArchiveCandidate]:
 def apply(
     store: Store, *, by: str, now: float, half_life_days: float = 0.0, threshold: float = 0.0, force: bool = False
 ) -> Done:
-    """Archive what has faded by `now`. Refuses within an hour of a clock jump unless `force`."""
+    """Archive what has decayed by `now`. Refused within an hour of a clock jump unless `force`."""
     rule = rule_of(store, half_life_days, threshold)
     if not force:
         refuse_after_jump(store, now)

@@ -1,4 +1,4 @@
-"""Changes of memory nodes that can be taken back: made under the journal's lock, recorded with both sides."""
+"""Undoable changes of memory nodes: made under the journal's lock, recorded with before and after."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ Decide = Callable[[Raw], Fields]
 
 
 def status_of(node: Raw) -> str:
-    """`open`, or what became of the node."""
+    """Return `open`, or what became of the node."""
     value = nodes.get_field(node, "metadata.status")
     return value if isinstance(value, str) and value else "open"
 
 
 def title_of(node: Raw) -> str:
-    """The first line of the content."""
+    """Return the first line of the content."""
     return str(node.get("content", "")).partition("\n")[0]
 
 
 def patch(node: Raw, fields: Fields, *, by: str, now: float) -> Change:
-    """Set the fields and say who did; returns what changed."""
+    """Set the fields and the editor; return the change."""
     before = {key: nodes.get_field(node, key) for key in fields}
     nodes.set_fields(node, {**fields, "updated_at": times.iso(now), "updated_by": by})
     return Change(kind="node", key=str(node["id"]), before=before, after=fields)
 
 
 def made_node(record: Raw) -> Change:
-    """The change that makes a node: before, it counted as deleted."""
+    """Return the change that makes a node: its `before` is the status deleted."""
     return Change("node", str(record["id"]), before={"metadata.status": "deleted"}, after={"metadata.status": None})
 
 
 def add_node(store: Store, record: Raw, action: Action, *, once: bool = False) -> bool:
-    """Append a new node with its action; with `once`, unless its id is there, which is answered with False."""
+    """Append a new node with its action. With `once`, do nothing and return False if its id exists."""
     is_new = True
 
     def edit(records: dict[str, Raw]) -> tuple[list[Raw], bytes]:
@@ -57,7 +57,7 @@ def add_node(store: Store, record: Raw, action: Action, *, once: bool = False) -
 
 
 def is_made(store: Store, record: Raw) -> bool:
-    """Whether a node of this id stands: it was made under the same key, and not taken back."""
+    """Return whether a node of this id exists: made under the same key, and not undone."""
     match = nodes.find(store.layout.memory, [str(record["id"])]).get(str(record["id"]))
     return match is not None and status_of(match[1]) != "deleted"
 
@@ -66,10 +66,11 @@ def new_action(
     verb: str, changes: Iterable[Change], *, summary: str, by: str, now: float, reason: str = "", target: str = "",
     final: str = "", apart: bool = False, again: str = "",
 ) -> Action:  # fmt: skip
-    """The record of what is being done.
+    """Return the record of an action that is about to be carried out.
 
-    `final` says why it cannot be undone and what to do instead. One that is `apart` is undone by itself, the others
-    with all that the same verb does. `again` is the id of the same action as it was prepared before, in vain.
+    `final` says why it cannot be undone and what to do instead. An action that is `apart` is undone by itself, the
+    others together with everything the same verb does. `again` is the id under which the same action was prepared in an
+    attempt that failed.
     """
     all_changes = tuple(changes)
     action_id = again or ids.new_id("act")
@@ -91,7 +92,7 @@ def edit_nodes(
     now: float,
     reason: str = "",
 ) -> Done:
-    """Give each node the fields that `decide` names for it; ActionError from there stops all of them.
+    """Set on each node the fields that `decide` returns; an ActionError from it stops all of them.
 
     The summary is `template` with `{}` replaced by what was changed.
     """
@@ -111,26 +112,26 @@ def edit_nodes(
 
 
 def node_of(records: dict[str, Raw], node_id: str) -> Raw:
-    """The node, or the refusal that it is gone."""
+    """Return the node. ActionError where it is gone."""
     if node_id not in records:
         raise ActionError(f"there is no node {node_id!r}", missing=True)
     return records[node_id]
 
 
 def named(chosen: list[Raw]) -> str:
-    """What a summary calls these nodes: the title of one, the number of several."""
+    """Return what a summary calls these nodes: the title of one, the number of several."""
     if len(chosen) == 1:
         return quoted(chosen[0])
     return f"{len(chosen)} {'discoveries' if all(node.get('type') == 'discovery' for node in chosen) else 'nodes'}"
 
 
 def quoted(node: Raw) -> str:
-    """The title of a node, short and in quotes."""
+    """Return a node's title, short and in quotes."""
     return f"“{one_line(title_of(node), 60)}”"
 
 
 def must_be_open(node: Raw) -> None:
-    """Refuse what was judged already, naming the judgement."""
+    """Refuse a node that was judged already, naming the judgement."""
     state = status_of(node)
     if state == "open":
         return
@@ -142,7 +143,7 @@ def must_be_open(node: Raw) -> None:
 
 
 def must_be_discovery(node: Raw) -> None:
-    """Refuse what triage does not judge."""
+    """Refuse a node that is no open discovery."""
     if node.get("type") != "discovery":
         raise ActionError(f"{quoted(node)} is a {node.get('type')}, not a discovery: triage judges discoveries only")
     must_be_open(node)

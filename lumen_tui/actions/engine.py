@@ -1,4 +1,4 @@
-"""What an operator asks of a running engine: appended to commands.jsonl, answered in command-receipts.jsonl."""
+"""Requests to a running engine: appended to commands.jsonl, answered in command-receipts.jsonl, taken back by undo."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ask(
     store: Store, verb: str, *, by: str, now: float, target: str = "", reason: str = "", until: str = "",
     after: str = "",
 ) -> str:  # fmt: skip
-    """Append one command; returns its id, under which the receipt comes."""
+    """Append one command; return its id, which the receipt names."""
     command = Command(
         id=ids.new_id("cmd"), at=times.iso(now), verb=verb, target=target, reason=reason, by=by, until=until,
         after=after,
@@ -37,7 +37,7 @@ def ask(
 
 
 def runs(store: Store) -> bool:
-    """Whether an engine holds the lock."""
+    """Return whether an engine holds the lock."""
     return locks.is_locked(store.layout.engine_lock)
 
 
@@ -47,14 +47,14 @@ def _must_run(store: Store) -> None:
 
 
 def beat(store: Store, *, by: str, now: float) -> Done:
-    """Ask for a beat at once."""
+    """Request a beat at once."""
     _must_run(store)
     final = "a beat that was asked for cannot be called off: `pause` keeps the next from starting anything"
     return _final(store, "engine.beat", "asked for a beat", ask(store, "beat", by=by, now=now), final, by=by, now=now)
 
 
 def _final(store: Store, verb: str, summary: str, command_id: str, final: str, *, by: str, now: float) -> Done:
-    """Note what was asked for and cannot be undone."""
+    """Record a request that cannot be undone."""
     action = edits.new_action(verb, (), summary=summary, by=by, now=now, target=command_id, final=final)
     journal.record(store.layout, action)
     return Done(summary=summary, target=command_id, action_id=action.id)
@@ -63,11 +63,11 @@ def _final(store: Store, verb: str, summary: str, command_id: str, final: str, *
 def pause(
     store: Store, *, by: str, now: float, reason: str = "", target: str = "", seconds: float = 0.0, after: str = ""
 ) -> Done:  # fmt: skip
-    """Ask for a pause: of everything, the `loop`, a `role:NAME`, or the worker of a task.
+    """Request a pause: of everything, the `loop`, a `role:NAME`, or the worker of a task.
 
-    `seconds` is how long it lasts, 0 until somebody resumes. `after` says when running workers rest: after their
-    `task` (the default for everything), their `step` (the default for one worker) or `now`.
-    Without an engine the next one begins paused.
+    `seconds` is how long it lasts, 0 until somebody resumes. `after` says when running workers rest: after their `task`
+    (the default for everything), their `step` (the default for one worker) or `now`. Without an engine the next one
+    begins paused.
     """
     scope, scope_text = _scope(store, target)
     after = _when(after, "task" if not scope else "step")
@@ -85,7 +85,7 @@ def pause(
 
 
 def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
-    """Ask to go on after a pause: of one scope, or of everything, with whatever is paused by itself."""
+    """Request the end of a pause: of one scope, or of everything including what is paused by itself."""
     if kill := read_kill(store.layout):
         raise ActionError(f"the agent is {kill.words}; `lumen-tui unkill` lifts that, a pause is not what holds it")
     scope, scope_text = _scope(store, target)
@@ -100,7 +100,7 @@ def resume(store: Store, *, by: str, now: float, target: str = "") -> Done:
 
 
 def _is_paused(store: Store, target: str, now: float) -> bool:
-    """Whether there is a pause of this one scope, or one on its way to the engine."""
+    """Return whether this one scope is paused, or a pause of it is on its way to the engine."""
     in_force = pauses.parts(store.layout)
     held = in_force.loop if target == "loop" else in_force.roles.get(target.removeprefix("role:"))
     if target != "loop" and not target.startswith("role:"):
@@ -111,19 +111,19 @@ def _is_paused(store: Store, target: str, now: float) -> bool:
 
 
 def _is_anything_paused(store: Store, now: float) -> bool:
-    """Whether there is a pause of anything, or one on its way to the engine."""
+    """Return whether anything is paused, or a pause is on its way to the engine."""
     if pauses.in_force(store.layout, now) or _on_their_way(store):
         return True
     return any(store.layout.tasks.glob(f"*/{pauses.HOLD_FILE}"))
 
 
 def _on_their_way(store: Store) -> set[str]:
-    """The targets of pauses that no engine has taken up yet."""
+    """Return the targets of pauses that no engine has picked up yet."""
     return {command.target for command in unanswered(store, "pause")}
 
 
 def _scope(store: Store, target: str) -> tuple[str, str]:
-    """What to pause, as a command names it, and in words."""
+    """Return what to pause, as a command names it, and in words."""
     if target in ("", "all"):
         return "", "everything"
     if target == "loop":
@@ -142,7 +142,7 @@ def _when(after: str, usual: str) -> str:
 
 
 def stop(store: Store, *, by: str, now: float, reason: str = "", after: str = "") -> Done:
-    """Ask the engine to end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
+    """Request the engine's end. Its workers go on (`step`), it waits for them (`task`), or they end with it (`now`)."""
     _must_run(store)
     command_id = ask(store, "stop", by=by, now=now, reason=reason, after=_when(after, "step"))
     final = "`lumen-tui --engine-only` starts an engine again, which goes on where this one stopped"
@@ -150,7 +150,7 @@ def stop(store: Store, *, by: str, now: float, reason: str = "", after: str = ""
 
 
 def _send(store: Store, command: Command, summary: str, verb: str, *, by: str, now: float) -> Done:
-    """Ask the engine for a pause or its end, as an action."""
+    """Send a pause or resume to the engine, as an action."""
     was = _all(store) if command.verb == "resume" and not command.target else [command.target]
     before = {"asked": False, "was": {scope: _paused(store, scope) for scope in was}}
     after = {"asked": True, "command": msgspec.to_builtins(command)}
@@ -162,14 +162,14 @@ def _send(store: Store, command: Command, summary: str, verb: str, *, by: str, n
 
 
 def _all(store: Store) -> list[str]:
-    """Every scope that a resume of everything ends: the names that commands have for them."""
+    """Return every scope that a resume of everything ends, as commands name them."""
     parts = pauses.parts(store.layout)
     held = [path.parent.name for path in store.layout.tasks.glob(f"*/{pauses.HOLD_FILE}")]
     return ["", *(["loop"] if parts.loop else []), *[f"role:{name}" for name in parts.roles], *held]
 
 
 def _paused(store: Store, scope: str) -> Side | None:
-    """The pause of one scope, over or not."""
+    """Return the pause of one scope, even if its time is over."""
     parts = pauses.parts(store.layout)
     if not scope:
         pause = pauses.paused(store.layout)
@@ -182,7 +182,7 @@ def _paused(store: Store, scope: str) -> Side | None:
 
 
 def unanswered(store: Store, verb: str) -> list[Command]:
-    """The commands of this verb that no engine has taken up yet."""
+    """Return the commands of this verb that no engine has picked up yet."""
     answered = {receipt.command_id for receipt in store.command_receipts.records(CommandReceipt)}
     return [
         command for command in store.commands.records(Command) if command.verb == verb and command.id not in answered
@@ -190,7 +190,7 @@ def unanswered(store: Store, verb: str) -> list[Command]:
 
 
 def take_back(store: Store, commands: list[Command]) -> None:
-    """Answer commands that no engine has taken up, so that none does them."""
+    """Answer commands that no engine has picked up, so that none carries them out."""
     for command in commands:
         text = "taken back before it was done"
         store.command_receipts.append(CommandReceipt(command_id=command.id, at=command.at, ok=False, text=text))
@@ -202,7 +202,7 @@ def _mine(store: Store, command: Command) -> list[Command]:
 
 
 def _sides(change: Change) -> tuple[Side, Side]:
-    """What was before it was asked, and what was asked for, whichever way the change leads."""
+    """Return the state before the request and the request itself, whichever way the change leads."""
     first, second = change.before or {}, change.after or {}
     return (second, first) if first.get("asked") else (first, second)
 
@@ -223,7 +223,7 @@ def pause_now(store: Store, change: Change) -> Side | None:
 
 
 def put_pause(store: Store, change: Change) -> str:
-    """For undo: take it back before the engine did it, else ask for what was before; redo asks again."""
+    """For undo: withdraw the request if the engine has not done it, else request the former state; redo asks again."""
     not_asked, asked_side = _sides(change)
     command = msgspec.convert(asked_side["command"], Command)
     if (change.after or {}).get("asked"):

@@ -1,4 +1,4 @@
-"""What a person decides about what was learnt: accept, reject, edit, go back to a version."""
+"""A person's decisions about what was learnt: accept, reject, edit, restore a version."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Known = dict[str, Observation]
 
 
 def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Done:
-    """Take proposals over into evolved/. One that contradicts another takes its place."""
+    """Accept proposals into evolved/. One that contradicts another replaces it."""
 
     def decide(observation: Observation, known: Known) -> list[Observation]:
         if observation.status is Status.ACCEPTED:
@@ -54,7 +54,7 @@ def accept(store: Store, *, by: str, now: float, ids: str | Sequence[str]) -> Do
 
 
 def reject(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason: str) -> Done:
-    """Turn proposals down, or take accepted ones out again. The same is not proposed a second time."""
+    """Reject proposals, or remove accepted ones. The same is not proposed again."""
     clean_reason = checks.reason(reason)
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
@@ -68,7 +68,7 @@ def reject(store: Store, *, by: str, now: float, ids: str | Sequence[str], reaso
 
 
 def edit(store: Store, *, by: str, now: float, ids: str | Sequence[str], text: str) -> Done:
-    """Say it in other words. The words are a person's now, and stand; the evidence stays what it was."""
+    """Reword an observation. It counts as a person's from then on; its evidence stays."""
     words = " ".join(text.split())
 
     def decide(observation: Observation, _: Known) -> list[Observation]:
@@ -84,7 +84,7 @@ def edit(store: Store, *, by: str, now: float, ids: str | Sequence[str], text: s
 
 
 def _must_pass(store: Store, observation: Observation) -> None:
-    """What must never be learnt is not learnt on a person's word either: evolved/ can be edited by hand."""
+    """Refuse what must never be learnt, even from a person: evolved/ can be edited by hand."""
     problems = gate.forbidden(observation, gate_rules(store.layout))
     if len(observation.text.split()) < 2 or len(observation.text) > gate.MOST_TEXT:
         problems = (*problems, f"a statement has 2 words to {gate.MOST_TEXT} characters")
@@ -137,7 +137,7 @@ def _ids(known: Known, selection: str | Sequence[str]) -> list[str]:
 
 
 def _whole(known: Known, name: str) -> str:
-    """The id that begins like that; the kind may be left out."""
+    """Return the id that begins like that; its prefix may be omitted."""
     matches = [known_id for known_id in known if name.strip() and known_id.startswith((name, f"evo-{name}"))]
     if name in matches or len(matches) == 1:
         return name if name in matches else matches[0]
@@ -162,7 +162,7 @@ def _side(observation: Observation) -> dict[str, Any]:
 
 
 def observation_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: what is recorded of an observation now; one that is not there counts as withdrawn."""
+    """For undo: the current record of an observation; a missing one counts as withdrawn."""
     observation = evolved.observations(store.layout).get(change.key)
     if observation is None:
         sides = (change.before or {}, change.after or {})
@@ -171,12 +171,12 @@ def observation_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def put_observation(store: Store, change: Change) -> None:
-    """For undo: bring an observation to the change's `after`, and the files with it."""
+    """For undo: bring an observation, and the files, to the change's `after`."""
     put_observations(store, [change])
 
 
 def put_observations(store: Store, changes: list[Change]) -> None:
-    """The same for several, with one version of the files."""
+    """For undo: bring several observations to their `after` with one new version of the files."""
     with locks.waiting_lock(store.layout.lock(evolved.LOCK)):
         known = evolved.observations(store.layout)
         pairs = [(known[change.key], change.after or {}) for change in changes if change.key in known]
@@ -194,8 +194,9 @@ def put_observations(store: Store, changes: list[Change]) -> None:
 def learning(
     layout: Layout, changed: Iterable[tuple[Observation | None, Observation]], *, now: float
 ) -> AbstractContextManager[None]:
-    """What a pass over sessions is about to write of observations, before and after, as an action of whoever had it
-    made. Undo withdraws what is new: what was read stays read, so that it is not learnt again.
+    """Return a context that records what a learning pass is about to write, before and after, as an action.
+
+    Undo withdraws what is new: what was read stays read, so that it is not learnt again.
     """
     changes = [
         Change(KIND, new.id, _side(old) if old else {**_side(new), "status": str(Status.WITHDRAWN)}, _side(new))
@@ -214,7 +215,7 @@ def learning(
 
 
 def restore(store: Store, *, by: str, now: float, version: int) -> Done:
-    """Put evolved/ back to a version, byte for byte. That is a new version: nothing behind it is lost."""
+    """Restore evolved/ to a version, byte for byte, as a new version: nothing is lost."""
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
         target = next((entry for entry in versions.listed(layout) if entry.version == version), None)
@@ -247,17 +248,17 @@ def _contents(store: Store, version: versions.Version) -> dict[str, bytes]:
 
 
 def files_now(store: Store, _: Change) -> dict[str, Any] | None:
-    """For undo: the hash of the files as they stand."""
+    """For undo: the hash of the current files."""
     return {"digest": versions.digest_of(versions.on_disk(store.layout))}
 
 
 def may_files(store: Store, change: Change) -> None:
-    """For undo: refuse where the files as they were then are not kept."""
+    """For undo: refuse if the files of that moment are not kept."""
     _contents(store, _version_of(store, change))
 
 
 def _version_of(store: Store, change: Change) -> versions.Version:
-    """The newest version with the hash of the change's `after`."""
+    """Return the newest version with the hash of the change's `after`."""
     digest = (change.after or {}).get("digest")
     matches = [version for version in versions.listed(store.layout) if version.digest == digest]
     if not matches:
@@ -266,7 +267,7 @@ def _version_of(store: Store, change: Change) -> versions.Version:
 
 
 def put_files(store: Store, change: Change) -> None:
-    """For undo: the newest version with the hash of the change's `after`."""
+    """For undo: restore the newest version with the hash of the change's `after`."""
     layout = store.layout
     with locks.waiting_lock(layout.lock(evolved.LOCK)):
         version = _version_of(store, change)
@@ -277,5 +278,5 @@ def put_files(store: Store, change: Change) -> None:
 
 
 def gate_rules(layout: Layout) -> Rules:
-    """The approved constitution's, and what the secrets of this process look like."""
+    """Return the rules of the learning gate: the approved constitution's, and patterns of this process's secrets."""
     return Rules(constitution.never_learn(read_standing(layout).approved), redactor(os.environ))

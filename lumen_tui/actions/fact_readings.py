@@ -1,4 +1,4 @@
-"""What probes saw of facts: recorded where it is news, and what follows where a fact drifted."""
+"""Process what probes saw of facts: record it where it is news, and react where a fact drifted."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _SETTLING = 72  # a fact that took another's place in the last 1/72 of its span 
 
 
 def _unreported(kind: str, text: str, at: float, **data: str) -> None:
-    """Only the engine writes events."""
+    """Ignore the event: only the engine writes events."""
 
 
 class Users:
-    """What is current and may rely on a fact: open work units, wake-state, CLAUDE.md, the newest capsule."""
+    """Who may currently rely on a fact: open work units, wake-state, CLAUDE.md, the newest capsule."""
 
     def __init__(self, store: Store) -> None:
         units = [unit for unit in work_units.list_units(store.layout)[0] if unit.status != "done"]
@@ -43,7 +43,7 @@ class Users:
         self._texts = [(name, plain(text)) for name, text in [*named, *kept.texts_in_use(store.layout)]]
 
     def of(self, fact: Fact) -> tuple[str, ...]:
-        """Who names the fact, by its id or in its own words, or was where it was noted."""
+        """Return who names the fact, by its id or in its own words, or is the work unit that it was noted on."""
         needles = list(filter(None, (fact.id, claim_of(fact.title))))
         names = [name for name, text in self._texts if any(needle in text for needle in needles)]
         names += [fact.wu_id] if fact.wu_id in self._units else []
@@ -51,13 +51,13 @@ class Users:
 
 
 class FactReadings:
-    """Takes in what probes saw; `report` hears of what a person should know."""
+    """Processes probe readings; `report` is called with what a person should know."""
 
     def __init__(self, store: Store, index: FactIndex, report: Report = _unreported) -> None:
         self._store, self._index, self._report = store, index, report
 
     def take(self, results: Results, at: float) -> None:
-        """Take in what was seen at a moment: record it where it is news, and follow up where a fact drifted."""
+        """Process readings of one moment: record them where they are news, and react where a fact drifted."""
         self._index.refresh()
         users = Users(self._store) if any(reading.outcome is Outcome.DRIFTED for _, reading in results) else None
         lines: list[Confirmation] = []
@@ -90,7 +90,7 @@ class FactReadings:
                 self._report("fact_drifted", text, at, fact=fact.id, superseded_by=after)
 
     def _superseded(self, fact: Fact, probe: Probe, line: Confirmation, at: float) -> str:
-        """The id of what takes the place of a fact that drifted; empty where a person has to say what is so."""
+        """Supersede a fact that drifted and return the new id; empty where a person has to say what holds now."""
         unsettled = bool(fact.supersedes) and at - fact.written < fact.span / _SETTLING
         if not line.value or not probe.expect or probe.kind not in _VALUED or unsettled:
             return ""
@@ -101,7 +101,7 @@ class FactReadings:
         return after
 
     def _follow_up(self, at: float) -> None:
-        """Say anew what relies on superseded facts that nobody dealt with: texts that were mended count no more."""
+        """Record again who relies on superseded facts that nobody dealt with; repaired texts no longer count."""
         self._index.refresh()
         drifted = [old for old in self._index.states() if old.fact.status == "superseded" and old.drifted]
         unsettled = [old for old in drifted if not old.settled]
@@ -126,7 +126,7 @@ def _line(fact: Fact, probe: Probe, reading: Reading, at: float, users: Users | 
 
 
 def check_now(store: Store, fact_ids: Sequence[str], *, now: float, config: FreshnessConfig) -> Results:
-    """Make all probes of these facts at once, and wait: for a person who asks. What they find is taken in."""
+    """Run all probes of these facts at once and wait for them, then process what they saw."""
     from lumen_tui.tools.probes import batch  # starts a process: not for every verb
 
     with closing(FactIndex(store.layout)) as index:

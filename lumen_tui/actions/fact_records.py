@@ -1,4 +1,4 @@
-"""The lines that a fact is, and what a call that was cut off left out of them: made up for by its key."""
+"""The lines that make up a fact: written, completed after an interrupted call, and superseded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lumen_tui.store.memory.nodes import Raw
 
 
 def complete(store: Store, fact_id: str, confirmation: Confirmation | None, edge: dict[str, Any] | None) -> Done:
-    """Add the person's word and the edge where the fact has none yet."""
+    """Add the person's confirmation and the edge if an interrupted call with the same key left them out."""
     if confirmation and not _mentions(store.layout.confirmations, fact_id):
         kept.record(store.layout, [confirmation])
     if edge and not _mentions(store.layout.relationships, fact_id):
@@ -28,13 +28,13 @@ def complete(store: Store, fact_id: str, confirmation: Confirmation | None, edge
 
 
 def node(claim: str, meta: dict[str, Any], *, by: str, now: float, wu_id: str = "") -> dict[str, Any]:
-    """A new line of memory.jsonl that holds a fact; it does not fade."""
+    """Return a new line of memory.jsonl that holds a fact; it does not decay."""
     record = fields.node(claim, by=by, now=now, type="note", tags=[facts.TAG], wu_id=wu_id)
     return {**record, "lifecycle": "project", "metadata": {"fact": meta}}
 
 
 def edge(start: str, finish: str, type: str, *, by: str, now: float) -> dict[str, Any]:
-    """A line of relationships.jsonl."""
+    """Return a new line of relationships.jsonl."""
     line = {"from_id": start, "to_id": finish, "type": type, "created_at": times.iso(now), "created_by": by}
     return {**line, "schema": 1}
 
@@ -44,9 +44,9 @@ def _mentions(path: Path, name: str) -> bool:
 
 
 def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float) -> str:
-    """Put what a probe saw in the place of a fact; the old one stays as it is, with a link. Returns the new id.
+    """Replace a fact with what a probe saw; the old one is kept, with a link. Return the new id.
 
-    Empty where the fact was dealt with meanwhile.
+    Empty if somebody dealt with the fact meanwhile.
     """
     probes = tuple(
         msgspec.structs.replace(old_probe, expect=value) if old_probe.id == probe.id else old_probe
@@ -76,7 +76,7 @@ def supersede(store: Store, fact: Fact, probe: Probe, value: str, *, now: float)
 
 
 def _claim(fact: Fact, probe: Probe, value: str) -> str:
-    """The claim with the value that is there now; where the claim does not name the old one, beside it."""
+    """Return the claim with the new value in place of the old one, or beside it where the claim does not name that."""
     if probe.expect and probe.expect in fact.claim:
         return fact.claim.replace(probe.expect, value)
     return f"{fact.claim}\n(seen now: {value}; was: {probe.expect or 'not said'})"

@@ -1,4 +1,4 @@
-"""Facts: claimed, confirmed by persons, given probes, retired. What an agent says of its own facts never confirms."""
+"""Facts: noted, confirmed by persons, given probes, retired. An agent cannot confirm its own facts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OF_AGENTS = ("tsk-", "loop-", "ses-", "agent-")  # how ids and names of what is
 
 
 def is_agent(layout: Layout, by: str) -> bool:
-    """Whether a name is the agent's own: its word confirms nothing."""
+    """Return whether a name belongs to the agent, its roles or tasks, whose word confirms nothing."""
     own = {
         load_config(layout)[0].agent.name.casefold(),
         *_NOT_PEOPLE,
@@ -48,7 +48,7 @@ def is_agent(layout: Layout, by: str) -> bool:
 
 
 def must_be_person(store: Store, by: str, only: str) -> None:
-    """Refuse what is not asked by a person; `only` says who may. ActionError."""
+    """Refuse a caller who is no person; `only` says who may."""
     if by == AGENT_PROGRAM:
         raise ActionError(f"an agent's own program asks (CLAUDECODE is set): {only}")
     if is_agent(store.layout, by):
@@ -61,7 +61,7 @@ def add(
 ) -> Done:  # fmt: skip
     """Note a claim with its probes, each as text. A person's claim is confirmed by that person.
 
-    The same `key` notes one; what a call that was cut off left out is made up for.
+    The same `key` notes one; what an interrupted call left out is added.
     """
     name = fields.keyed_id("mem", key, "fact") if key else ""
     source_node = checks.node_ids(store, source_id)[0] if source_id else ""
@@ -97,7 +97,7 @@ def add(
 
 
 def _must_be_new(store: Store, claim: str) -> None:
-    """The same claim twice would drift, and be confirmed, twice."""
+    """Refuse a claim that is noted already: it would drift, and be confirmed, twice."""
     words = " ".join(claim.split()).casefold()
     for state in kept.states(store.layout) if words else ():
         if state.current and " ".join(state.fact.claim.split()).casefold() == words:
@@ -109,7 +109,7 @@ def _word(fact_id: str, by: str, now: float, evidence: str) -> Confirmation:
 
 
 def known(store: Store, selection: str | Iterable[str]) -> tuple[FactIndex, list[str]]:
-    """The facts that are meant, by id or its beginning; the index follows no further."""
+    """Return a loaded index and the full ids of these facts. ActionError where one is no fact."""
     with closing(FactIndex(store.layout)) as index:
         index.refresh()
     known_ids = checks.node_ids(store, selection)
@@ -120,7 +120,7 @@ def known(store: Store, selection: str | Iterable[str]) -> tuple[FactIndex, list
 
 
 def confirm(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], note: str = "") -> Done:
-    """A person says that facts hold. Refused for the agent, and where a probe sees something else."""
+    """Confirm facts as a person. Refused for the agent, and where a probe sees something else."""
     must_be_person(store, by, "only a probe or a person confirms a fact")
     index, known_ids = known(store, fact_ids)
     for confirmed_id in known_ids:
@@ -140,7 +140,7 @@ def _recorded(
 
 
 def withdrawn(line: Confirmation) -> Confirmation:
-    """The line that takes a person's confirmation back."""
+    """Return the line that withdraws a person's confirmation."""
     return msgspec.structs.replace(line, outcome=Outcome.WITHDRAWN)
 
 
@@ -159,7 +159,7 @@ def _named(index: FactIndex, known_ids: list[str]) -> str:
 
 
 def retire(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str], reason: str = "") -> Done:
-    """Put facts away that nobody needs any more, drifted ones too."""
+    """Archive facts that nobody needs any more, drifted ones too."""
     known_ids = known(store, fact_ids)[1]
 
     def decide(record: Raw) -> Fields:
@@ -196,7 +196,7 @@ def add_probe(store: Store, *, by: str, now: float, fact_id: str, probe: str) ->
 
 
 def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
-    """The probes with what is there now as what is expected, where they name nothing; ActionError where that fails."""
+    """Fill in the expected value of probes that name none, by running them. ActionError where one fails."""
     asks = [probe for probe in probes if probe.learns]
     readings = {job.probe.id: reading for job, reading in _look(store, asks)}
     for probe in asks:
@@ -211,7 +211,7 @@ def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
 
 
 def suggested(store: Store, text: str) -> list[Probe]:
-    """Probes that a text suggests and that hold now."""
+    """Return probes that a text suggests and that hold now."""
     from lumen_tui.tools.probes.suggest import suggest
 
     probes = suggest(text)
@@ -219,7 +219,7 @@ def suggested(store: Store, text: str) -> list[Probe]:
 
 
 def doubtful(store: Store, fact_id: str, *, now: float) -> list[tuple[Probe, Reading]]:
-    """Make the probes of a new fact, for the record; returns those that do not hold, each with what it saw."""
+    """Run the probes of a new fact and record it; return those that do not hold, each with its reading."""
     from lumen_tui.actions.fact_readings import check_now
 
     results = check_now(store, [fact_id], now=now, config=load_config(store.layout)[0].freshness)
@@ -234,7 +234,7 @@ def _look(store: Store, probes: Sequence[Probe], each: float = _PATIENCE) -> lis
 
 
 def check(store: Store, *, by: str, now: float, fact_ids: str | Sequence[str]) -> Done:
-    """Make the probes of these facts now and wait for what they see."""
+    """Run the probes of these facts now and wait for the readings."""
     from lumen_tui.actions.fact_readings import check_now
 
     index, known_ids = known(store, fact_ids)
@@ -260,7 +260,7 @@ def _must_be_current(index: FactIndex, fact_id: str) -> None:
 
 
 def confirmation_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the person's word as it stands."""
+    """For undo: the person's confirmation as it is now."""
     side = change.after or change.before or {}
     with closing(FactIndex(store.layout)) as index:
         index.refresh()
@@ -268,7 +268,7 @@ def confirmation_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def put_confirmation(store: Store, change: Change) -> None:
-    """For undo: take the word back, or give it again."""
+    """For undo: withdraw the confirmation, or give it again."""
     side = change.after or change.before or {}
     line = Confirmation(
         ids.check_file_name(change.key), str(side["at"]), Outcome.HOLDS, kind="person", by=str(side["by"])

@@ -1,6 +1,6 @@
-"""The fields of a new signal, receipt or memory node, checked. Wrong input is a ValueError that says what to write.
+"""Build and check the fields of a new signal, receipt or memory node. ValueError says what to write instead.
 
-On the path of the hot verbs: no import but the ids and times of the model.
+On the path of the hot verbs: imports nothing but the ids and times of the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_TEXT = 60_000  # bytes of UTF-8; a journal line has 64 KiB
 
 
 def prose(text: str, name: str) -> str:
-    """Text that says something, and that can be written as UTF-8."""
+    """Return a text that is not empty and can be written as UTF-8."""
     scrubbed = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
     if not scrubbed.strip():
         raise ValueError(f"the {name} is empty: say it in a few words")
@@ -31,19 +31,19 @@ def prose(text: str, name: str) -> str:
 
 
 def priority(text: str) -> str:
-    """P0 to P3 in either case, or nothing."""
+    """Return P0 to P3, given in either case, or an empty text."""
     if text and text.upper() not in PRIORITIES:
         raise ValueError(f"priority {text!r} is unknown: one of {', '.join(PRIORITIES)}")
     return text.upper()
 
 
 def label(text: str, name: str) -> str:
-    """A lane, a reader or a tag on one line, or nothing."""
+    """Return a lane, reader or tag on one line, or an empty text."""
     return ids.check_label(text, name) if text else ""
 
 
 def work_unit(text: str) -> str:
-    """The id of a work unit in either case, or nothing; it need not be one of ours."""
+    """Return the id of a work unit, given in either case, or an empty text; the unit need not exist."""
     return ids.check_wu(text.upper()) if text else ""
 
 
@@ -51,7 +51,7 @@ def signal(
     message: str, *, by: str, now: float, to: str = "", wu_id: str = "", lane: str = "", priority: str = "",
     type: str = "coordination", reply_to: str = "", session_id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """A new line of signals.jsonl."""
+    """Build a new line of signals.jsonl."""
     optional = {
         "target_agent": label(to, "reader"),
         "wu_id": work_unit(wu_id),
@@ -79,7 +79,7 @@ def node(
     content: str, *, by: str, now: float, type: str = "discovery", tags: Sequence[str] = (), priority: str = "",
     wu_id: str = "", session_id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """A new line of memory.jsonl. `type` may be one of ALIASES."""
+    """Build a new line of memory.jsonl. `type` may be one of ALIASES."""
     kind = "discovery" if type in ALIASES else type
     if kind not in LIFECYCLES:
         raise ValueError(f"type {type!r} is unknown: one of {', '.join((*LIFECYCLES, *ALIASES))}")
@@ -105,7 +105,7 @@ def node(
 
 
 def said_before(node: dict[str, Any]) -> str:
-    """What is told where a new node says word for word what this one says."""
+    """Say that another node has exactly the same text."""
     meta = node.get("metadata")
     status = meta.get("status") if isinstance(meta, dict) else ""
     return f"{node['id']} says the same word for word" + (f" ({status})" if status else "")
@@ -115,18 +115,18 @@ UNDER_KEY = "was there already under this key"
 
 
 def keyed(record: dict[str, Any], key: str, verb: str = "") -> dict[str, Any]:
-    """The record under the id that an idempotency key leads to: the same key of the same verb, the same id."""
+    """Return the record with the id that an idempotency key leads to: same key and verb, same id."""
     return {**record, "id": keyed_id(str(record["id"]).partition("-")[0], key, verb)} if key else record
 
 
 def keyed_id(kind: str, key: str, verb: str = "") -> str:
-    """The id of this kind that a key leads to."""
+    """Return the id of this kind that an idempotency key leads to."""
     salted = f"{verb} {label(key, 'key')}" if verb else label(key, "key")
     return f"{kind}-{ids.short_hash(f'key {salted}')}"
 
 
 def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
-    """The fields of a node that is put away."""
+    """Return the fields of an archived node."""
     return {
         "metadata.status": "archived",
         "metadata.archive_reason": reason,
@@ -138,24 +138,24 @@ def archived(reason: str, *, by: str, now: float) -> dict[str, Any]:
 def noted(
     verb: str, target: str, summary: str, *, by: str, now: float, client: str = "", group: str = ""
 ) -> dict[str, Any]:  # fmt: skip
-    """A new line of actions.jsonl, for verbs that do without the records of the model: see `model.records.Action`."""
+    """Build a new line of actions.jsonl without `model.records.Action`, whose import hot verbs avoid."""
     at = times.iso(now)
     record = {"id": ids.new_id("act"), "at": at, "by": by, "verb": verb, "target": target, "summary": summary}
     return {**record, **({"client": client} if client else {}), **({"group": group} if group else {})}
 
 
 def made_node(record: dict[str, Any]) -> dict[str, Any]:
-    """The change that makes a node: before, it counted as deleted."""
+    """Return the change that makes a node: its `before` is the status deleted."""
     return made("node", record["id"], {"metadata.status": "deleted"}, {"metadata.status": None})
 
 
 def made(kind: str, name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, Any]:
-    """One change of such a line."""
+    """Return one change of a line of actions.jsonl."""
     return {"kind": kind, "key": name, "before": before, "after": after}
 
 
 def receipt(signal_id: str, *, reader: str, now: float, offset: int = -1, upto: bool = False) -> dict[str, Any]:
-    """A new line of signal-receipts.jsonl; `upto` covers that signal and every earlier one."""
+    """Build a new line of signal-receipts.jsonl; `upto` covers that signal and every earlier one."""
     record: dict[str, Any] = {"signal_id": signal_id, "read_at": times.iso(now), "reader": reader}
     if upto:
         record["upto"] = True

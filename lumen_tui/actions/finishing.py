@@ -1,4 +1,4 @@
-"""`wu done`: the gate, the end of sessions and the summary before it, stamp and broadcast with it, decay after it."""
+"""The verb `wu done`: it checks the gate, ends sessions, summarizes, broadcasts, and lets decay run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _NAMED = 5  # open discoveries that are named
 
 
 def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: bool = False) -> Done:
-    """Finish a work unit: its sessions end, its checkpoints are summarized, its lane becomes free, everybody is told.
+    """Finish a work unit: end its sessions, summarize its checkpoints, free its lane, and tell everybody.
 
-    What was found on it and is still open is named; decay runs where it is set to. What comes after the unit is done
-    never fails it; it is told in the summary.
+    Discoveries on it that are still open are named; decay runs where it is set to. What comes after the unit is done
+    never makes the verb fail; it is reported in the summary.
     """
     config = lanes.config_of(store)
     concluded = _conclude(store, wu_id, config, no_checkpoint_check, by=by, now=now)
@@ -57,7 +57,7 @@ def done(store: Store, *, by: str, now: float, wu_id: str, no_checkpoint_check: 
 
 
 def _conclude(store: Store, wu_id: str, config: Config, skip: bool, *, by: str, now: float) -> list[str]:
-    """What ends before the unit does, once the gate lets it: without the lock, which the memory's must not stand in."""
+    """End sessions and summarize before the unit is done; the lock `work` is not held while memory locks are."""
     unit = lanes.unit_of(store, wu_id)
     if unit.status != lanes.DONE:
         _gate(store, unit, config, skip)
@@ -71,7 +71,7 @@ def _completion(unit: Tracked, *, by: str, now: float) -> dict[str, Any]:
 
 
 def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, now: float) -> Done:
-    """Refuse, unless an earlier `done` was cut off before it told anybody, or a session was begun since."""
+    """Refuse, unless an earlier `done` was interrupted before it told anybody, or a session was started since."""
     if concluded:
         return Done(summary="; ".join([f"{unit.id} was done already", *concluded]), target=unit.id)
     signal_id = stored_lanes.read_stamp(store.layout, unit.id).get("signal_id", "")
@@ -85,7 +85,7 @@ def _done_before(store: Store, unit: Tracked, concluded: list[str], *, by: str, 
 
 
 def _gate(store: Store, unit: Tracked, config: Config, skip: bool) -> str:
-    """Refuse what is not to be finished now; a warning where a checkpoint is missing and that is allowed."""
+    """Refuse what must not be finished now; return a warning where a missing checkpoint is tolerated."""
     if unit.status == lanes.BLOCKED:
         raise ActionError(f"{unit.id} is blocked ({unit.blocked_reason}): `wu unblock {unit.id}` first")
     rule = config.memory.enforcement.require_checkpoint_for_done
@@ -99,14 +99,14 @@ def _gate(store: Store, unit: Tracked, config: Config, skip: bool) -> str:
 
 
 def _has_checkpoint(store: Store, unit: Tracked) -> bool:
-    """Whether the newest checkpoint, archived or not, belongs to this stretch of work."""
+    """Return whether the newest checkpoint, archived or not, was made since the unit was claimed."""
     with Trail(store.layout, (NODES,)) as trail:
         newest = trail.newest(unit.id, (CHECKPOINT,), 1, any_state=True)
     return bool(newest) and newest[0].created >= times.epoch(unit.claimed_at)
 
 
 def _decay(store: Store, config: Config, *, now: float) -> str:
-    """Archive what has faded. Nothing that happens here makes the work unit less done."""
+    """Archive what has decayed, and return what to report of it. Never fails."""
     if not config.memory.decay.enabled or config.memory.decay.trigger != "on_done":
         return ""
     beat = read_json(store.layout.heartbeat, Heartbeat)
@@ -124,15 +124,15 @@ def _decay(store: Store, config: Config, *, now: float) -> str:
 
 
 def end_sessions(store: Store, wu_id: str, *, by: str, now: float) -> list[str]:
-    """Close the sessions that are open on a work unit, whoever began them; what there is to say of each."""
+    """Close the open sessions on a work unit, whoever started them; return a sentence for each."""
     session_ids = [session.session_id for session in stored_sessions.live(store.layout) if session.active_wu == wu_id]
     return [sessions.end(store, by=by, now=now, session=session_id).summary for session_id in session_ids]
 
 
 def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float) -> list[str]:
-    """Close the sessions and summarize what was saved and decided; what there is to say, a part each.
+    """Close the sessions and summarize what was saved and decided; return a sentence for each.
 
-    `status` is what the unit is about to become. The summary keeps its sources; a unit without any has none.
+    `status` is what the unit is about to become. The summary keeps its sources; a unit without any gets none.
     """
     notes = end_sessions(store, wu_id, by=by, now=now)
     try:
@@ -144,7 +144,7 @@ def _conclude_unit(store: Store, wu_id: str, *, status: str, by: str, now: float
 
 
 def to_triage(store: Store, wu_id: str) -> str:
-    """What was found on the unit and waits for a judgement, in words; they stay open until somebody judges them."""
+    """Name in a sentence the open discoveries on the unit; they stay open until somebody judges them."""
     with Trail(store.layout, (NODES,)) as trail:
         count = trail.count(wu_id, (DISCOVERY,))
         discoveries = trail.ready(wu_id, (DISCOVERY,), _NAMED)

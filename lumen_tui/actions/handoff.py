@@ -1,4 +1,4 @@
-"""Hand-offs: a note for whoever goes on with a work unit, taken exactly once."""
+"""Hand-offs: notes for whoever continues a work unit, each taken exactly once."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def give(
 
 
 def take(store: Store, *, by: str, now: float, wu_id: str, session_id: str = "") -> list[str]:
-    """Take what waits for this agent on a work unit; of two takers at once each note goes to one.
+    """Take the notes that wait for this agent on a work unit; of two concurrent takers each note goes to one.
 
-    Returns the ids of the notes that are this taker's now. Its undo gives them back.
+    Returns the ids of the notes taken. Undo gives them back.
     """
     return _take(store, by=by, now=now, wu_id=wu_id, session_id=session_id)[0]
 
 
 def _take(store: Store, *, by: str, now: float, wu_id: str, session_id: str) -> tuple[list[str], str]:
-    """The same, with the id of the action."""
+    """Take the notes and return their ids with the id of the action."""
     with Trail(store.layout, (NODES,)) as trail:
         waiting = trail.newest(wu_id, (HANDOFF,), _MOST)
     offered = [node.id for node in waiting if node.metadata.get("to") in (None, "", by)]
@@ -75,7 +75,7 @@ def _waits(node: Raw) -> bool:
 
 
 def accept(store: Store, *, by: str, now: float, wu_id: str = "", session: str = "") -> Done:
-    """The same as a verb of its own, for an agent that goes on without a new session."""
+    """Take hand-offs as a verb of its own, for an agent that continues without a new session."""
     where = places.place(store, by=by, wu_id=wu_id, session=session)
     taken, action_id = _take(store, by=by, now=now, wu_id=where.wu_id, session_id=where.session_id)
     if not taken:

@@ -1,4 +1,4 @@
-"""Data of other tools taken over, as one entry that can be undone as a whole."""
+"""Import data of other tools, as one entry that can be undone as a whole."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Side = dict[str, Any] | None
 
 
 class Imported(Done, frozen=True, kw_only=True):
-    """An import that was carried out."""
+    """The outcome of an import."""
 
     report: ImportReport
 
 
 def lumenflow(store: Store, *, by: str, now: float, path: str) -> Imported:
-    """Take over a .lumenflow folder."""
+    """Import a .lumenflow folder."""
     folder = importing.lumenflow_folder(Path(path))
     if folder is None:
         raise ActionError(f"{path} neither is nor holds a .lumenflow folder with memory/ in it")
@@ -41,7 +41,7 @@ def lumenflow(store: Store, *, by: str, now: float, path: str) -> Imported:
 
 
 def issues(store: Store, *, by: str, now: float, path: str) -> Imported:
-    """Take over the issues of beads."""
+    """Import the issues of beads."""
     file = beads.issues_file(Path(path))
     if file is None:
         raise ActionError(f"{path} neither is nor holds an issues.jsonl")
@@ -51,7 +51,7 @@ def issues(store: Store, *, by: str, now: float, path: str) -> Imported:
 def _take(
     store: Store, take: Callable[[Layout, Path, str], ImportReport], path: Path, *, by: str, now: float
 ) -> Imported:
-    """Told before its first line is added. Where it is cut off, the same import goes on where it stopped."""
+    """Run an import as an action, recorded before its first line. An interrupted import resumes when repeated."""
     summary = f"import from {path}"
     action = edits.new_action("import", (), summary=summary, by=by, now=now, target=str(path))
     with journal.Transaction(store.layout) as transaction:
@@ -88,13 +88,13 @@ def _line_range(change: Change) -> LineRange:
 
 
 def lines_now(store: Store, change: Change) -> Side:
-    """For undo: whether the lines stand together as they came."""
+    """For undo: whether the imported lines are still together as they came."""
     stands = imported_lines.find(store.root / change.key, _line_range(change)) >= 0
     return (change.after or change.before) if stands else None
 
 
 def may_lines(store: Store, change: Change) -> None:
-    """For undo: refuse where something was said since of what the lines hold."""
+    """For undo: refuse if something that the lines hold was changed since."""
     if change.after is not None:
         raise ActionError(_AGAIN)
     path, lines = store.root / change.key, _line_range(change)
@@ -109,7 +109,7 @@ def _later(store: Store, path: Path, at: int, size: int) -> imported_lines.Later
 
 
 def put_lines(store: Store, change: Change) -> None:
-    """For undo: take the lines out again, unless something was said of them since."""
+    """For undo: remove the lines again, unless something they hold was changed since."""
     path, lines = store.root / change.key, _line_range(change)
     at = imported_lines.find(path, lines)
     later = _later(store, path, at, lines.size)
@@ -120,16 +120,16 @@ def put_lines(store: Store, change: Change) -> None:
 
 
 def file_now(store: Store, change: Change) -> Side:
-    """For undo: the hash of a file that came with an import."""
+    """For undo: the hash of an imported file."""
     return _hash(store.root / change.key)
 
 
 def may_file(_: Store, change: Change) -> None:
-    """For undo: refuse to bring the file again."""
+    """For undo: refuse to import the file again."""
     if change.after is not None:
         raise ActionError(_AGAIN)
 
 
 def put_file(store: Store, change: Change) -> None:
-    """For undo: take the file away; its source has it still."""
+    """For undo: remove the file; its source still has it."""
     directories.remove(store.root / change.key)

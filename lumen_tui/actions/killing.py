@@ -1,4 +1,4 @@
-"""The kill switch as an operator throws and lifts it. Neither is undone: the one is the other's way back."""
+"""The kill switch: `kill` ends every worker, `unkill` lifts it. Neither can be undone: each reverses the other."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Clock = Callable[[], float]  # running time in seconds
 
 
 def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
-    """End every worker at once and start nothing until `unkill`; this needs no engine and waits for none.
+    """End every worker at once and start nothing until `unkill`; needs no engine and waits for none.
 
-    Where it is killed already the first reason stays, and what is still alive ends.
+    If it is killed already, the first reason stays, and what is still alive ends.
     """
     earlier = read_kill(store.layout)
     kill_record = earlier or Kill(at=times.iso(now), by=by, reason=one_line(reason, 400))
@@ -57,7 +57,7 @@ def kill(store: Store, *, by: str, now: float, reason: str = "") -> Done:
 
 
 def unkill(store: Store, *, by: str, now: float) -> Done:
-    """Let the engine go on; says who had killed it, when and why."""
+    """Let the engine go on; the summary says who killed it, when and why."""
     was = read_kill(store.layout)
     if was is None:
         raise ActionError("nothing is killed here", missing=True)
@@ -68,7 +68,7 @@ def unkill(store: Store, *, by: str, now: float) -> Done:
 
 
 def _noted(store: Store, verb: str, summary: str, by: str, now: float, reason: str, final: str) -> Done:
-    """Put it in the journal; that this fails undoes nothing."""
+    """Record it in the journal; a failure to record is reported and undoes nothing."""
     action = edits.new_action(verb, (), summary=summary, by=by, now=now, reason=reason, final=final)
     try:
         journal.record(store.layout, action)
@@ -78,7 +78,7 @@ def _noted(store: Store, verb: str, summary: str, by: str, now: float, reason: s
 
 
 def end_all(layout: Layout, kill: Kill, now: float, running: Clock) -> list[str]:
-    """End every worker and settle what it had set aside; returns the tasks. Needs no engine, and waits for none."""
+    """End every worker, settle its reserved budget, and return the tasks. Needs no engine, and waits for none."""
     ended: dict[str, None] = {}
     for _ in range(_ROUNDS):
         living = list(_living(layout))
@@ -125,7 +125,7 @@ def _all_gone(living: list[Living], until: float, running: Clock) -> bool:
 
 
 def _write_exit(folder: Path, run: Run, kill: Kill, now: float) -> None:
-    """How the task ended, where its worker had no time to say so. Its folder may be archived by now."""
+    """Write how the task ended, if its worker had no time to. Its folder may be archived by now."""
     if has_worker(folder) or (folder / "exit.json").exists() or not folder.exists():
         return
     try:

@@ -1,4 +1,4 @@
-"""What undo knows of each kind of change: how the thing stands now, and how it is brought to a side of the change."""
+"""The table of change kinds for undo: how to read the present state of a thing and how to set it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _put_task(store: Store, change: Change) -> None:
 
 
 def _noted(_: Store, change: Change) -> Side:
-    """What stands in the journal of actions alone: the record of the undo is the undo."""
+    """Return the change's `before`: such a change exists in the journal of actions alone, and so does its undo."""
     return change.before
 
 
@@ -100,11 +100,11 @@ May = Callable[[Store, Change], None]
 
 
 def _always(_: Store, __: Change) -> None:
-    """What is as the change says can be put back."""
+    """Allow every change."""
 
 
 class Kind(NamedTuple):
-    """What undo knows of one kind of change."""
+    """How undo handles one kind of change."""
 
     now: Now
     put: Put
@@ -149,7 +149,7 @@ KINDS: dict[str, Kind] = {
 
 
 def side_now(store: Store, change: Change) -> Side:
-    """How the thing stands that a change is about, as one of its sides says it."""
+    """Return the present state of the thing that a change is about, in the form of the change's sides."""
     if change.kind != "node":
         return KINDS[change.kind].now(store, change)
     match = nodes.find(store.layout.memory, [change.key]).get(change.key)

@@ -1,4 +1,4 @@
-"""What the project knows: the nodes used most, and the project's own documents taken in as nodes."""
+"""Project-wide knowledge: the nodes used most, and the project's own documents indexed as nodes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LARGEST = 4 * 1024 * 1024  # bytes of a document that are read
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A node of the project's lasting knowledge and how much it was used."""
+    """A node of the project's lasting knowledge and how often it was used."""
 
     id: str
     type: str
@@ -47,7 +47,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def profile(store: Store, *, limit: int = 20, tag: str = "") -> list[Known]:
-    """Project-wide nodes, the most used first, then the newest."""
+    """Return project-wide nodes, the most used first, then the newest."""
     if limit < 1:
         raise ActionError("--limit needs a number from 1 up")
     label = fields.label(tag, "tag")
@@ -62,7 +62,7 @@ def profile(store: Store, *, limit: int = 20, tag: str = "") -> list[Known]:
 
 
 def _uses(store: Store) -> tuple[Counter[str], dict[str, str]]:
-    """How often each node was touched, and when last."""
+    """Return how often each node was touched, and when last."""
     uses: Counter[str] = Counter()
     last: dict[str, str] = {}
     for touch in store.touches.records(Touch):
@@ -97,7 +97,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def documents(store: Store, folder: str) -> list[Document]:
-    """What an index of the project in `folder` would take in; ActionError where there is nothing."""
+    """Return what an index of the project in `folder` would take in. ActionError where there is nothing."""
     place = Path(folder).resolve()
     texts = [(name, data) for name in DOCUMENTS if (data := _read(place / name)) is not None]
     if not texts:
@@ -126,7 +126,7 @@ def _document(name: str, data: bytes, node_id: str, node: Raw | None) -> Documen
 
 
 def _summary(name: str, text: str) -> str:
-    """The beginning of the document, of a package file what it says of itself; at most SIZE characters."""
+    """Return the beginning of a document, or the main fields of a package file; at most SIZE characters."""
     body = (_package(text) if name.endswith(".json") else "") or text.lstrip("\ufeff").strip() or "(empty)"
     whole = f"{name}\n{body}"
     if len(whole) <= SIZE:
@@ -156,7 +156,7 @@ def _package(text: str) -> str:
 
 
 def index(store: Store, *, by: str, now: float, folder: str) -> Done:
-    """Take the documents of a project in as project-wide summaries; one that is unchanged is left alone."""
+    """Index the documents of a project as project-wide summaries; unchanged ones are skipped."""
     to_index = [document for document in documents(store, folder) if document.state != "unchanged"]
     if not to_index:
         raise ActionError("every document is indexed as it stands", missing=True)
@@ -176,7 +176,7 @@ def index(store: Store, *, by: str, now: float, folder: str) -> Done:
 
 
 def _record(document: Document, existing: Raw | None, *, by: str, now: float) -> tuple[Raw, Change]:
-    """The node, and the change that undo turns; before it was made, it counted as deleted."""
+    """Return the node and the change that makes it; its `before` is the status deleted."""
     blank: dict[str, Any] = {
         "id": document.node_id, "type": "summary", "lifecycle": "project", "content": "", "created_at": times.iso(now),
         "created_by": by, "tags": [TAG], "metadata": {"source_file": document.name, "status": "deleted"}, "schema": 1,

@@ -1,7 +1,7 @@
-"""Work units as they move through a lane: claimed, blocked, done, and back.
+"""Work units as they move through a lane: claimed, blocked, released, done.
 
-Every change is made under the lock `work`: first the unit's own file, which is the truth, then the lane lock and
-the stamp that follow from it. Undo puts the fields back and lets the rest follow in the same way.
+Every change is made under the lock `work`: first the unit's own file, which is authoritative, then the lane lock and
+the stamp that follow from it. Undo sets the fields and lets the rest follow in the same way.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _NOT_BLOCKED: Fields = {"blocked_by": None, "blocked_at": None, "blocked_reason"
 
 
 def config_of(store: Store) -> Config:
-    """The configuration in force."""
+    """Return the configuration in force."""
     return load_config(store.layout)[0]
 
 
 def unit_of(store: Store, text: str) -> Tracked:
-    """A work unit that exists."""
+    """Return an existing work unit."""
     unit = lanes.read_unit(store.layout, checks.known_unit(store.layout, text or "?"))
     if unit is None:
         raise ActionError(f"there is no work unit {text}", missing=True)
@@ -49,7 +49,7 @@ def unit_of(store: Store, text: str) -> Tracked:
 
 
 def in_lane(store: Store, lane: str) -> list[Holder]:
-    """Who holds a place in the lane: the units that are in progress there, with what the lock says of each."""
+    """Return who occupies the lane: its units in progress, with what the lane lock says of each."""
     known = {entry.wu_id: entry for entry in lanes.holders(store.layout, lane)}
     every = lanes.list_units(store.layout)
     units = [unit for unit in every if names.key(unit.lane) == names.key(lane) and unit.status == IN_PROGRESS]
@@ -63,13 +63,13 @@ def _holder(unit: Tracked, known: Holder | None) -> Holder:
 
 
 def is_stale(store: Store, holder: Holder, rules: LanesConfig, *, now: float) -> bool:
-    """Old, and there is evidence that the holder is gone; one of both is not enough."""
+    """Return whether a holder is both old and, by evidence, gone."""
     age = now - times.epoch(holder.since, now)
     return age >= rules.stale_hours * times.HOUR and lanes.is_gone(store.layout, holder)
 
 
 def holder_text(holder: Holder, now: float) -> str:
-    """A holder in words."""
+    """Describe a holder for people."""
     since = f", for {times.span(max(0.0, now - times.epoch(holder.since, now)))}" if holder.since else ""
     where = f", process {holder.pid} on {holder.host}" if holder.pid else ""
     return f"{holder.wu_id} by {holder.by or 'somebody'}{since}{where}"
@@ -78,7 +78,7 @@ def holder_text(holder: Holder, now: float) -> str:
 def claim(
     store: Store, *, by: str, now: float, wu_id: str, lane: str = "", session: str = "", pid: int = 0
 ) -> Done:  # fmt: skip
-    """Take a work unit on, within the limit of its lane. `pid` is a process that stands for the holder."""
+    """Claim a work unit, within the limit of its lane. `pid` is a process that stands for the holder."""
     return take_on(store, wu_id, lane=lane, session=session, pid=pid, by=by, now=now)
 
 
@@ -86,7 +86,7 @@ def take_on(
     store: Store, wu_id: str, *, by: str, now: float, session: str, lane: str = "", pid: int = 0,
     verb: str = CLAIM, summary: str = "", more: Sequence[Change] = (),
 ) -> Done:  # fmt: skip
-    """The same, also as a part of another verb: its action then holds what else that verb changed."""
+    """Claim a work unit as part of another verb; its action then includes `more`, what that verb changed."""
     rules = config_of(store).lanes
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
@@ -112,7 +112,7 @@ def _session_id(store: Store, session: str, by: str, wu_id: str) -> str:
 
 
 def _may_claim(store: Store, unit: Tracked, rules: LanesConfig, *, by: str, now: float) -> str:
-    """Refuse what cannot be claimed; words about whom it was taken over from, or nothing."""
+    """Refuse what cannot be claimed; return words about whom it was taken over from, or nothing."""
     if unit.status == DONE:
         raise ActionError(f"{unit.id} is done (by {unit.done_by or 'somebody'}, {times.said(unit.done_at)})")
     if unit.status == BLOCKED:
@@ -142,7 +142,7 @@ def _lane_for(store: Store, unit: Tracked, lane: str) -> str:
 
 
 def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, *, now: float) -> None:
-    """Refuse where the lane is full, naming who holds it."""
+    """Refuse if the lane is full, naming who occupies it."""
     if not lane:
         return
     others = [other for other in in_lane(store, lane) if other.wu_id != unit.id]
@@ -155,7 +155,7 @@ def _must_have_room(store: Store, unit: Tracked, lane: str, rules: LanesConfig, 
 
 
 def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done:
-    """Stop work on a unit; its place in the lane becomes free."""
+    """Block a work unit; its place in the lane becomes free."""
     clean_reason = checks.reason(reason)
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
@@ -176,7 +176,7 @@ def block(store: Store, *, by: str, now: float, wu_id: str, reason: str) -> Done
 
 
 def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
-    """Make a blocked unit ready again; it must be claimed anew, its place may be taken."""
+    """Make a blocked unit ready again; it must be claimed again, as its place may be taken."""
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         if unit.status != BLOCKED:
@@ -187,7 +187,7 @@ def unblock(store: Store, *, by: str, now: float, wu_id: str) -> Done:
 
 
 def release(store: Store, *, by: str, now: float, wu_id: str, reason: str = "") -> Done:
-    """Give a claimed unit back; anybody may, it says from whom."""
+    """Release a claimed unit. Anybody may; the summary says whose it was."""
     with locks.waiting_lock(store.layout.lock("work")):
         unit = unit_of(store, wu_id)
         if unit.status != IN_PROGRESS:
@@ -202,9 +202,9 @@ def change_unit(
     store: Store, wu_id: str, fields: Fields, *, verb: str, summary: str, by: str, now: float, reason: str = "",
     holder: Holder | None = None, stamp: dict[str, str] | None = None, more: Sequence[Change] = (),
 ) -> Done:  # fmt: skip
-    """Set fields of a unit with all that follows, and record it; nothing stays changed where that fails.
+    """Set fields of a unit with all that follows, and record it; a failure leaves nothing changed.
 
-    `more` is what the caller changed beside it: one action, so that one undo takes all of it back.
+    `more` is what the caller changed besides: one action, so that one undo takes all of it back.
     """
     before = lanes.fields_of(store.layout, wu_id, list(fields))
     change = Change(kind="unit", key=wu_id, before=before, after=fields)
@@ -222,7 +222,7 @@ def change_unit(
 def put(
     store: Store, wu_id: str, fields: Fields, holder: Holder | None = None, stamp: dict[str, str] | None = None
 ) -> None:
-    """Write the fields, then the lane lock and the stamp as they follow from the unit. Under the lock `work`."""
+    """Write the fields, then the lane lock and the stamp that follow from the unit. Needs the lock `work`."""
     layout = store.layout
     earlier = lanes.read_unit(layout, wu_id)
     lanes.set_fields(layout, wu_id, fields)
@@ -245,7 +245,7 @@ def unit_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def may_unit(store: Store, change: Change) -> None:
-    """Refuse where the place in the lane was taken meanwhile."""
+    """For undo: refuse if the place in the lane was taken meanwhile."""
     after = change.after or {}
     if after.get("status") == IN_PROGRESS:
         unit, age = unit_of(store, change.key), times.epoch(str(after.get("claimed_at") or ""))
@@ -253,7 +253,7 @@ def may_unit(store: Store, change: Change) -> None:
 
 
 def put_unit(store: Store, change: Change) -> None:
-    """One step of undo or redo; refused where the place in the lane was taken meanwhile."""
+    """For undo: set the unit's fields; refused if the place in the lane was taken meanwhile."""
     with locks.waiting_lock(store.layout.lock("work")):
         if unit_now(store, change) != change.before:
             raise ActionError(f"{change.key} was changed at this moment: nothing was done")
@@ -266,7 +266,7 @@ def stamp_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def put_stamp(store: Store, change: Change) -> None:
-    """The stamp as it was: the unit alone does not say who was told."""
+    """For undo: restore the stamp, since the unit alone does not say who was told."""
     if change.after is None:
         lanes.remove_stamp(store.layout, change.key)
     else:
@@ -274,7 +274,7 @@ def put_stamp(store: Store, change: Change) -> None:
 
 
 def signal_due_before_done(store: Store, unit: Tracked) -> str:
-    """What is missing where a work unit is about to be finished without a word since it was claimed."""
+    """Return a reminder if no progress signal was sent since the unit was claimed."""
     rule = load_config(store.layout)[0].memory.progress_signals
     if not rule.enabled or not rule.before_gates:
         return ""
@@ -285,7 +285,7 @@ def signal_due_before_done(store: Store, unit: Tracked) -> str:
 
 
 def _signal_due_at_block(store: Store, wu_id: str) -> str:
-    """What is due now that a work unit is blocked."""
+    """Return a reminder to signal that a work unit is blocked."""
     rule = load_config(store.layout)[0].memory.progress_signals
     return _progress_signal(wu_id, progresswords.BLOCKED) if rule.enabled and rule.on_blocked else ""
 

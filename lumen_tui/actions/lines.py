@@ -1,4 +1,4 @@
-"""Lines that an action adds to a journal in which no line replaces another: undo takes them out again."""
+"""Undo for lines appended to a journal in which no line replaces another: undo removes them again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _decode = msgspec.json.Decoder(Raw).decode
 
 
 def changes_of(kind: str, lines: Sequence[Raw]) -> list[Change]:
-    """The changes that add these lines, of which there may be none."""
+    """Return the changes that append these lines, none for no lines."""
     parts = [lines[at : at + _EACH] for at in range(0, len(lines), _EACH)]
     return [Change(kind, _key(part), before={"lines": []}, after={"lines": list(part)}) for part in parts]
 
@@ -31,7 +31,7 @@ def _key(part: Sequence[Raw]) -> str:
 
 
 def sides(path: Callable[[Any], Path]) -> tuple[Callable[[Any, Change], Any], Callable[[Any, Change], None]]:
-    """For undo: which of a change's lines stand in the journal at `path(store)`, and how they come and go."""
+    """Return the two undo functions for lines of the journal at `path(store)`: read which are present, and set them."""
 
     def now(store: Any, change: Change) -> Raw:
         present = {_mark(line) for line in Journal(path(store)).records(Raw)}
@@ -57,7 +57,7 @@ def _all(change: Change) -> list[Raw]:
 
 
 def _mark(line: Raw) -> tuple[object, ...]:
-    """What makes a line this one; where its signal begins moves when signals are cleaned up."""
+    """Return what identifies a line: the offset of its signal moves when signals are cleaned up."""
     return tuple(str(line.get(name)) for name in ("signal_id", "node_id", "reader", "by", "read_at", "at", "upto"))
 
 

@@ -1,4 +1,4 @@
-"""Memory nodes: made, archived, brought back."""
+"""Memory nodes: create, archive, restore, delete, and promote to lasting knowledge."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def create(
     store: Store, *, by: str, now: float, content: str, type: str = "discovery", tags: Sequence[str] = (),
     priority: str = "", wu_id: str = "", discovered_from: str = "", session_id: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Append a node; with `discovered_from` the link to the node on the way from which it was noticed.
+    """Append a node; `discovered_from` links it to the node that was being worked on when it was noticed.
 
-    The same `key` gives the same node, however often it is asked for. A work unit that is not there is made.
+    The same `key` gives the same node. A missing work unit is made.
     """
     source = checks.node_ids(store, discovered_from)[0] if discovered_from else ""
     record = fields.node(
@@ -63,13 +63,13 @@ def create(
 
 
 def _linked(store: Store, start: str, finish: str) -> bool:
-    """Whether the link stands: a call that was cut off may have left the node alone."""
+    """Return whether the link exists: an interrupted call may have left the node alone."""
     words = (f'"{start}"'.encode(), f'"{finish}"'.encode())
     return any(all(end in line for end in words) for line in store.relationships.lines())
 
 
 def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], reason: str) -> Done:
-    """Put nodes of any type away; `unarchive` brings them back."""
+    """Archive nodes of any type; `unarchive` brings them back."""
     clean_reason = checks.reason(reason)
 
     def decide(node: Raw) -> Fields:
@@ -83,7 +83,7 @@ def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str],
 
 
 def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str]) -> Done:
-    """Bring archived nodes back; their age counts from now, or decay would put them away again at once."""
+    """Restore archived nodes; their age counts from now, or decay would archive them again at once."""
 
     def decide(node: Raw) -> Fields:
         if edits.status_of(node) != "archived":
@@ -101,9 +101,9 @@ def unarchive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str
 def plan_delete(
     store: Store, *, now: float, node_ids: str | Sequence[str] = (), tag: str = "", older_than: str = ""
 ) -> tuple[list[Raw], int]:
-    """What a delete would take, and how many it leaves because they are protected.
+    """Return what a delete would mark, and how many nodes it spares because they are protected.
 
-    Ids are taken as named. A tag or an age (both must fit where both are given) leaves alone what decay protects.
+    Named ids are always taken. A tag or an age (both must match if both are given) spares what decay protects.
     """
     if node_ids:
         if tag or older_than:
@@ -135,7 +135,7 @@ def _chosen(store: Store, tag: str, before: float | None) -> tuple[list[Raw], in
 def delete(
     store: Store, *, by: str, now: float, node_ids: str | Sequence[str] = (), tag: str = "", older_than: str = ""
 ) -> Done:
-    """Mark nodes as deleted."""
+    """Mark nodes as deleted: they leave every list; the records stay, and undo brings them back."""
     chosen, _ = plan_delete(store, now=now, node_ids=node_ids, tag=tag, older_than=older_than)
     if not chosen:
         raise ActionError("there is nothing to delete", missing=True)
@@ -151,7 +151,7 @@ def delete(
 
 
 def check_tag(tag: str) -> str:
-    """One of TAGS, or the refusal with the nearest."""
+    """Return the tag. ActionError where it is not one of TAGS."""
     if tag not in TAGS:
         problem = f"tag {tag!r} is unknown: one of {', '.join(TAGS)}"
         raise ActionError(problem, candidates=checks.nearest(tag, TAGS))
@@ -159,7 +159,7 @@ def check_tag(tag: str) -> str:
 
 
 def sources(store: Store, node_ids: str | Sequence[str] = (), wu_id: str = "") -> list[str]:
-    """The nodes that a promote would copy: those named, or the summaries of a work unit."""
+    """Return the ids of the nodes that a promote would copy: those named, or the summaries of a work unit."""
     if bool(node_ids) == bool(wu_id):
         raise ActionError("name nodes or a work unit, one of both")
     if node_ids:
@@ -181,7 +181,7 @@ def sources(store: Store, node_ids: str | Sequence[str] = (), wu_id: str = "") -
 def promote(
     store: Store, *, by: str, now: float, tag: str, node_ids: str | Sequence[str] = (), wu_id: str = ""
 ) -> Done:
-    """Copy nodes to the project's lasting knowledge; what was copied under this tag before is found, not repeated."""
+    """Copy nodes to the project's lasting knowledge under a tag, each linked to its original and only once."""
     check_tag(tag)
     chosen = sources(store, node_ids, wu_id)
     copies = {node_id: f"mem-{short_hash(f'promote {node_id} {tag}')}" for node_id in chosen}
@@ -214,7 +214,7 @@ def _is_open(node: Raw | None) -> bool:
 
 
 def _copy(node: Raw, existing: Raw | None, copy_id: str, tag: str, by: str, now: float) -> tuple[Raw, Change]:
-    """The copy, and the change that undo turns: before, it counted as deleted."""
+    """Return the copy and the change that makes it; its `before` is the status deleted."""
     if edits.status_of(node) == "deleted":
         raise ActionError(f"{edits.quoted(node)} is deleted: undo that first")
     at = times.iso(now)
@@ -234,7 +234,7 @@ def _copy(node: Raw, existing: Raw | None, copy_id: str, tag: str, by: str, now:
 
 
 def _answered(node: Raw, tag: str) -> dict[str, str]:
-    """Question and answer of a decision; what is kept as a decision is one, and must not look like a question."""
+    """Return question and answer of a decision; a node promoted as a decision counts as answered."""
     known = {key: nodes.get_field(node, f"metadata.{key}") for key in ("question", "answer", "answered_at")}
     answers = {key: value for key, value in known.items() if isinstance(value, str) and value}
     return {"answer": edits.title_of(node), **answers} if tag == "decision" else answers

@@ -1,4 +1,4 @@
-"""How an action ends."""
+"""The outcome of an action that succeeded; `ActionError` is that of one that failed."""
 
 from __future__ import annotations
 

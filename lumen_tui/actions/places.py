@@ -1,7 +1,7 @@
 """Where a record of the memory belongs: the work unit and the session that an agent means.
 
-Which session an agent means, where it names none: the one it started last that is still open. Two agents under
-one name must name theirs (`--session`, or `$LUMEN_SESSION` on the command line).
+An agent that names no session means the open one that it started last. Two agents under one name must name theirs
+(`--session`, or `$LUMEN_SESSION` on the command line).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NONE = ("", "none")  # how somebody says that there is no work unit
 
 
 class Place(Plain):
-    """Where a record of the memory belongs; the session is None where the agent has none open there."""
+    """A work unit and a session; the session is None where the agent has none open there."""
 
     wu_id: str = ""
     session: SessionView | None = None
@@ -35,12 +35,12 @@ class Place(Plain):
 
 
 def known_work(store: Folder, text: str) -> str:
-    """The id of a work unit that exists, or that at least records are about; ActionError with the nearest."""
+    """Return the id of a work unit that exists or that records are about. ActionError names the nearest."""
     return work_at(store.root, text)
 
 
 def work_at(root: StrPath, text: str) -> str:
-    """The same in the state folder `root`; quick where the work unit exists."""
+    """Return the same as `known_work`, given the state folder; quick where the work unit exists."""
     name = ids.check_wu(text.upper())
     if os.path.exists(f"{root}/work/{name}.md"):
         return name
@@ -59,7 +59,7 @@ def work_at(root: StrPath, text: str) -> str:
 
 
 def work_to_be(root: StrPath, text: str) -> str:
-    """The id of a work unit that a verb writes about, there or not; ActionError where it is another's spelling."""
+    """Return the id of a work unit, existing or not. ActionError where it is a misspelling of another."""
     name = ids.check_wu(text.upper())
     if os.path.exists(f"{root}/work/{name}.md"):
         return name
@@ -69,7 +69,7 @@ def work_to_be(root: StrPath, text: str) -> str:
 
 
 def make_sure(root: StrPath, wu_id: str, *, by: str, now: float, client: str = "") -> str:
-    """Make the work unit that a verb writes about where it is not there; returns what to say of that, or nothing."""
+    """Make the work unit if it is missing; return what to say of that, or nothing."""
     if not wu_id or os.path.exists(f"{root}/work/{wu_id}.md"):
         return ""
     from lumen_tui.actions import work
@@ -78,7 +78,7 @@ def make_sure(root: StrPath, wu_id: str, *, by: str, now: float, client: str = "
 
 
 def lane_of(root: StrPath, wu_id: str) -> str:
-    """The lane of a work unit; nothing where it has none, is not there, or its file must be mended."""
+    """Return the lane of a work unit; empty where it has none, is missing, or its file is broken."""
     try:
         unit = unit_views.read(root, wu_id) if wu_id else None
     except (ValueError, OSError, StoreError):
@@ -87,7 +87,7 @@ def lane_of(root: StrPath, wu_id: str) -> str:
 
 
 def lane_at(root: StrPath, text: str) -> str:
-    """A lane, known or new; one that differs from a known one by a slip is refused. Nothing stays nothing."""
+    """Return a lane, known or new; a misspelling of a known one is refused. An empty text stays empty."""
     if not text:
         return ""
     if lane_names.knows(root, text):
@@ -101,12 +101,12 @@ def lane_at(root: StrPath, text: str) -> str:
 
 
 def named(store: Folder, text: str) -> SessionView:
-    """The session with this id or beginning of one."""
+    """Return the session with this id or unique beginning of one."""
     return session_at(store.root, text)
 
 
 def session_at(root: StrPath, text: str) -> SessionView:
-    """The same in the state folder `root`."""
+    """Return the same as `named`, given the state folder."""
     try:
         session = open_sessions.read(root, open_sessions.resolve(root, text))
     except ids.Ambiguous as error:
@@ -122,9 +122,9 @@ def session_at(root: StrPath, text: str) -> SessionView:
 
 
 def place(store: Folder, *, by: str, wu_id: str = "", session: str = "", writes: bool = False) -> Place:
-    """Where a record goes that names a work unit, a session, both, or leaves it to the session that is open.
+    """Return where a record belongs that names a work unit, a session, both, or leaves it to the open session.
 
-    With `writes` the work unit need not be there: `make_sure` makes it once the record can be written.
+    With `writes` the work unit may be missing: `make_sure` makes it once the record can be written.
     """
     if not session and not wu_id and open_sessions.newest(store.root, by) is None:
         raise ActionError(f"{by} has no open session: name the work unit (--wu WU-042) or begin with `start --wu`")
@@ -135,9 +135,9 @@ def place(store: Folder, *, by: str, wu_id: str = "", session: str = "", writes:
 
 
 def of_note(root: StrPath, *, by: str, wu_id: str | None, session: str = "", writes: bool = True) -> Place:
-    """Where something noticed goes: as `place`, but it may belong to no work unit.
+    """Return where something noticed belongs: as `place`, but it may belong to no work unit.
 
-    `wu_id` is None where nothing was said of it, and one of NONE where there is none.
+    `wu_id` is None if nothing was said of it, and one of NONE if there is none.
     """
     if session:
         return _of_session(root, session_at(root, session), wu_id)

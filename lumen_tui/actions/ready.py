@@ -1,4 +1,4 @@
-"""`ready`: the page from which a fresh agent can go on. It reads; it changes nothing."""
+"""The page of `ready`, from which a fresh agent can continue, and what blocks a work unit. It only reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TEXT = 2000  # characters of one entry
 
 
 def page(store: Folder, *, by: str, now: float, wu_id: str = "", type: str = "") -> Page:
-    """Everything about a work unit; `type` picks which kind of open nodes `items` lists."""
+    """Return everything about a work unit; `type` selects which kind of open nodes `items` lists."""
     where = places.place(store, by=by, wu_id=wu_id)
     with Trail(store.layout) as trail:
         return _page(store, trail, where.wu_id, (type,) if type else (DISCOVERY, NOTE, PENDING), now)
@@ -60,19 +60,19 @@ def _page(store: Folder, trail: Trail, wu_id: str, kinds: tuple[str, ...], now: 
 
 
 def cleaned(record: Record) -> Record:
-    """The same record with every text in it made safe."""
+    """Return the same record with every text in it made safe for a terminal."""
     fields = {name: safe_all(getattr(record, name)) for name in type(record).__annotations__}
     return type(record)(**fields)
 
 
 def _holders(store: Folder, unit: UnitView | None) -> tuple[HolderView, ...]:
-    """Who holds a place in the lane, as far as its lock knows."""
+    """Return who occupies the lane, as far as its lock knows."""
     entered = lane_locks.holders(store.layout, unit.lane) if unit and unit.lane else []
     return tuple([cleaned(holder) for holder in entered if _in_progress(store, holder.wu_id)])
 
 
 def _in_progress(store: Folder, wu_id: str) -> bool:
-    """Whether the unit's own file says so; False where it cannot be read."""
+    """Return whether the unit's own file says so; False where it cannot be read."""
     try:
         unit = unit_views.read(store.root, wu_id)
     except (ValueError, OSError, files.StoreError):
@@ -86,7 +86,7 @@ def _left_out(trail: Trail, wu_id: str) -> dict[str, int]:
 
 
 def _age(at: str, now: float) -> float:
-    """Never below zero: clocks move."""
+    """Return the age in seconds, never below zero: clocks move."""
     return max(0.0, now - times.epoch(at, now))
 
 
@@ -95,7 +95,7 @@ def _entries(nodes: Iterable[NodeView], now: float) -> tuple[Entry, ...]:
 
 
 def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[Entry, ...]:
-    """As `_entries`; facts that are not fresh say so."""
+    """Return the nodes as entries; facts that are not fresh carry a mark."""
     entries = _entries(nodes, now)
     if not any("fact" in node.tags for node in nodes):
         return entries
@@ -109,7 +109,7 @@ def _marked(store: Folder, nodes: list[NodeView], now: float) -> tuple[Entry, ..
 
 
 def against(store: Folder, wu_id: str, now: float) -> tuple[str, ...]:
-    """Facts that the work unit relies on and that are not so any more, each with what is so now."""
+    """Return facts that the work unit relies on and that no longer hold, each with what holds now."""
     if wu_id.encode() not in (files.read(store.layout.confirmations) or b""):
         return ()
     from lumen_tui.store.memory import facts  # only here, where it is worth its import
@@ -124,7 +124,7 @@ _EXTRA = (
 
 
 def entry(node: NodeView, now: float) -> Entry:
-    """A node as a line of the page."""
+    """Return a node as an entry of the page."""
     extra = {key: value[:_TEXT] for key in _EXTRA if isinstance(value := node.metadata.get(key), str) and value}
     if node.session_id:
         extra["session_id"] = node.session_id
@@ -138,7 +138,7 @@ def entry(node: NodeView, now: float) -> Entry:
 
 
 def signal_entry(signal: SignalView, now: float) -> Entry:
-    """A signal as a line of the page."""
+    """Return a signal as an entry of the page."""
     named = {"to": signal.target_agent, "priority": signal.priority, "lane": signal.lane, "type": signal.type}
     extra = {key: value for key, value in named.items() if value}
     age = _age(signal.created_at, now)
@@ -149,7 +149,7 @@ def signal_entry(signal: SignalView, now: float) -> Entry:
 
 
 def _files(session: SessionView | None, last: NodeView | None) -> tuple[str, ...]:
-    """The newest files of the session and of the last checkpoint, each once."""
+    """Return the newest files of the session and of the last checkpoint, each once."""
     listed = last.metadata.get("files") if last else None
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, (list, tuple)) else []
     every = dict.fromkeys([*(session.files_touched if session else ()), *names])
@@ -157,7 +157,7 @@ def _files(session: SessionView | None, last: NodeView | None) -> tuple[str, ...
 
 
 def lines(page: Page) -> list[str]:
-    """The page for people and agents: who and how old beside everything."""
+    """Return the page as lines of text, with author and age beside everything."""
     parts = [*_unit_lines(page), *_session_lines(page)]
     for note in page.handoffs:
         by = note.extra.get("taken_by", "")
@@ -178,7 +178,7 @@ def lines(page: Page) -> list[str]:
 
 
 def _summary_lines(page: Page) -> list[str]:
-    """What was summarized is told nowhere else on the page: its decisions are not open any more."""
+    """Return the summary in full: its decisions are closed, and nothing else on the page mentions them."""
     summary = page.summary
     if summary is None:
         return []
@@ -193,7 +193,7 @@ def _prefix(item: Entry) -> str:
 
 
 def entry_text(item: Entry) -> str:
-    """The text of an entry on one line, with its author and age."""
+    """Return an entry on one line, with its author and age."""
     to = f" to {item.extra['to']}" if item.kind == "signal" and "to" in item.extra else ""
     mark = f" {item.extra['mark']}" if "mark" in item.extra else ""
     return f"{one_line(item.text, 600)}{mark}  — {item.by}{to}, {times.ago(item.age_seconds)} ({item.id})"
@@ -242,13 +242,13 @@ def _checkpoint_lines(page: Page) -> list[str]:
 
 
 def blockers(store: Folder, trail: Trail, identifier: str, *, now: float) -> list[Blocker]:
-    """What is still open of that which blocks a work unit or a node."""
+    """Return what is still open among the things that block a work unit or a node."""
     known = [_blocker(store, trail, source, now) for source in trail.sources_of(identifier, BLOCKS)]
     return [blocker for blocker in known if blocker is not None]
 
 
 def _blocker(store: Folder, trail: Trail, identifier: str, now: float) -> Blocker | None:
-    """A thing that blocks, None where it is closed or gone."""
+    """Return one blocking thing, None where it is closed or gone."""
     if not identifier.startswith("WU-"):
         node = trail.node(identifier) if trail.is_open(identifier) else None
         return _blocker_of(node.id, node.title, node.status, node.created_by, node.created_at, now) if node else None

@@ -1,4 +1,4 @@
-"""Why an action was not carried out. Apart from `outcome`, so that it can be raised without loading a library."""
+"""The error of an action that was not carried out. Apart from `outcome`, so that raising it imports no library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class ActionError(Exception):
-    """An action that could not be carried out; the text says why and what to do next. Nothing was written."""
+    """An action that was not carried out; the text says why and what to do next. Nothing was written."""
 
     def __init__(self, text: str, *, candidates: tuple[str, ...] = (), missing: bool = False) -> None:
         super().__init__(text)
@@ -17,6 +17,6 @@ class ActionError(Exception):
 
 
 def ambiguous(text: str, candidates: Iterable[str], noun: str = "ids") -> ActionError:
-    """What was named is the beginning of several; the first of them are named."""
+    """Return the error for a prefix of several ids, naming the first of them."""
     message = f"{text!r} is the beginning of several {noun}: give more of it"
     return ActionError(message, candidates=tuple(candidates)[:8])

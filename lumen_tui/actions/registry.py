@@ -143,12 +143,12 @@ VERBS: dict[str, Verb] = {
 def perform(
     store: Store, verb: str, arguments: Mapping[str, Any], *, by: str, now: float, client: str = ""
 ) -> Done:  # fmt: skip
-    """Carry out one verb durably, as one entry of the journal of actions, from which undo takes it back.
+    """Carry out one verb durably, as one entry of the journal of actions, which undo can take back.
 
-    ActionError or StoreError where it could not be carried out, and nothing was written then. `client` is where the
-    operator gave the word: see `actions.acting`.
+    ActionError or StoreError where it could not be carried out; nothing was written then. `client` is where the
+    operator gave the command: see `actions.acting`.
 
-    Its words are without secrets from here on, so that whatever it writes, counts or compares is.
+    Secrets are removed from the arguments first, so that nothing the verb writes, counts or compares contains one.
     """
     function = VERBS.get(verb)
     if function is None:

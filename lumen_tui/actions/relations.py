@@ -1,4 +1,4 @@
-"""Relations between nodes and work units; what `blocks` something is open until it is closed."""
+"""Relations between nodes and work units; what `blocks` something counts until it is closed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KIND = "edge"  # of a change
 
 
 def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
-    """Draw an edge; both ends must exist, and no circle of `blocks` is made."""
+    """Add an edge; both ends must exist, and `blocks` must not form a cycle."""
     start, finish = _ends(store, from_id, to_id, type)
     with Trail(store.layout, (NODES, EDGES)) as trail:
         if start in trail.sources_of(finish, type):
@@ -31,7 +31,7 @@ def add(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: st
 
 
 def remove(store: Store, *, by: str, now: float, from_id: str, to_id: str, type: str) -> Done:
-    """Take an edge away: a line that says so, the earlier one stays."""
+    """Remove an edge by appending a line that says so; the earlier line stays."""
     start, finish = _ends(store, from_id, to_id, type)
     with Trail(store.layout, (NODES, EDGES)) as trail:
         if start not in trail.sources_of(finish, type):
@@ -52,25 +52,25 @@ def _append(store: Store, start: str, finish: str, type: str, *, removed: bool, 
 
 
 def change_of(edge: Edge, *, by: str, now: float) -> Change:
-    """What drawing an edge changes."""
+    """Return the change of adding an edge."""
     return Change(KIND, " ".join(edge), None, {"at": times.iso(now), "by": by})
 
 
 def _taken_away(store: Store, edge: Edge, *, by: str, now: float) -> Change:
-    """What taking an edge away changes: undo draws it as it was drawn, by whoever did."""
+    """Return the change of removing an edge: undo adds it again with its author and time."""
     at, drawn_by = edges.drawn(store.layout, edge)
     side = {"at": at, "by": drawn_by, "removed_at": times.iso(now), "removed_by": by}
     return Change(KIND, " ".join(edge), side, None)
 
 
 def edge_now(store: Store, change: Change) -> dict[str, object] | None:
-    """For undo: whether the edge stands, as the one of the sides of the change that says so."""
+    """For undo: the side of the change that is true now."""
     edge = Edge(*change.key.split(" ", 2))
     return (change.after or change.before) if edge in edges.in_force(store.layout) else None
 
 
 def put_edge(store: Store, change: Change) -> None:
-    """Draw the edge, or take it away, as the change leads to."""
+    """Add or remove the edge, as the change's `after` says."""
     side = change.after or change.before or {}
     removed = change.after is None
     when, who = ("removed_at", "removed_by") if removed and "removed_at" in side else ("at", "by")
@@ -79,7 +79,7 @@ def put_edge(store: Store, change: Change) -> None:
 
 
 def _called(store: Store, name: str) -> str:
-    """A node by its title, a work unit by its id."""
+    """Return the title of a node, or the id of a work unit."""
     if name.startswith("WU-"):
         return name
     matches = nodes.find(store.layout.memory, [name])
@@ -99,14 +99,14 @@ def _ends(store: Store, from_id: str, to_id: str, type: str) -> tuple[str, str]:
 
 
 def _one(store: Store, text: str) -> str:
-    """The id of a work unit or of a node."""
+    """Return the id of a work unit or of a node."""
     if text.upper().startswith("WU-"):
         return checks.known_unit(store.layout, text)
     return checks.node_ids(store, text)[0]
 
 
 def _all_blockers(trail: Trail, identifier: str) -> Iterator[str]:
-    """Whatever blocks it, and whatever blocks that."""
+    """Yield whatever blocks it, directly or through others."""
     known, waiting = set(), [identifier]
     while waiting:
         for blocker in trail.sources_of(waiting.pop(), BLOCKS):

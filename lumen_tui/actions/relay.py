@@ -1,4 +1,4 @@
-"""Relays: a text submitted on what its contributor has seen; what was held is released or dropped by a person."""
+"""Relays: submit a text based on what its author has seen; a person releases or drops what was held."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Changed = list[tuple[Submission | None, Submission]]
 
 
 class Submitted(Done, frozen=True):
-    """The whole answer beside the sentence."""
+    """The outcome of a submission, with the relay's full answer."""
 
     answer: Answer | None = None
 
 
 def submit(store: Store, *, by: str, now: float, relay_name: str, text: str, base: int, key: str = "") -> Submitted:
-    """Put a text into a relay, or have it held: the answer says what moved since. The same `key` makes one."""
+    """Submit a text to a relay, which may hold it; the answer says what moved since. The same `key` submits once."""
     words = fields.prose(text, "text")
     recorded: list[str] = []
 
@@ -65,12 +65,12 @@ def _side(status: Status) -> dict[str, Any]:
 
 
 def release(store: Store, *, by: str, now: float, ids: str | Sequence[str], note: str = "") -> Done:
-    """Let held texts in, behind everything that is there."""
+    """Release held texts, after everything that is there."""
     return _decide(store, ids, Status.SENT, "relay.release", "released", by=by, now=now, note=note)
 
 
 def drop(store: Store, *, by: str, now: float, ids: str | Sequence[str], reason: str = "") -> Done:
-    """Decide against held texts; undo brings them back to be decided again."""
+    """Drop held texts; undo puts them back to be decided again."""
     return _decide(store, ids, Status.DROPPED, "relay.drop", "dropped", by=by, now=now, note=reason)
 
 
@@ -114,7 +114,7 @@ def _decide(
 
 
 def _found(store: Store, selection: str | Sequence[str]) -> tuple[list[str], list[str]]:
-    """The relays and the whole ids of what is meant; the beginning of an id will do."""
+    """Return the relays and full ids of these submissions, each named by any unique beginning."""
     known = {submission.id: name for name, submission in kept.everything(store.layout)}
     submission_ids = []
     for text in checks.as_ids(selection):
@@ -144,7 +144,7 @@ def _place(change: Change) -> tuple[str, str]:
 
 
 def relay_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: the status of a submission; one that is not there counts as withdrawn."""
+    """For undo: the status of a submission; a missing one counts as withdrawn."""
     name, submission_id = _place(change)
     box = kept.read(store.layout, name)
     submission = box.by_id.get(submission_id) if box else None
@@ -152,7 +152,7 @@ def relay_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def put_relay(store: Store, change: Change) -> None:
-    """For undo: give it the status of the change's `after`. One that goes in again goes in behind everything."""
+    """For undo: set the status of the change's `after`. A text that is sent again goes to the end."""
     name, submission_id = _place(change)
     status = Status((change.after or {})["status"])
 

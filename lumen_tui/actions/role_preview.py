@@ -1,4 +1,4 @@
-"""What hiring, adjusting or firing a role brings with it, said beforehand."""
+"""Preview what hiring, adjusting or firing a role would mean."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NONE = Spec(id="", objective="")
 
 
 class PreviewContext(Struct, frozen=True):
-    """What the consequences follow from, besides the role itself."""
+    """What the consequences depend on besides the role itself."""
 
     config: Config
     sandbox: str = ""  # the tier in force, as the heartbeat tells it
@@ -40,14 +40,14 @@ class PreviewContext(Struct, frozen=True):
 
 
 def preview_context(picture: Snapshot, stats: Stats | None, now: float) -> PreviewContext:
-    """What surrounds a role in a picture of the state folder."""
+    """Return the context of a role, taken from a snapshot of the state folder."""
     beat = picture.engine.heartbeat
     tier, brain = (beat.sandbox, beat.brain) if beat else ("", "")
     return PreviewContext(picture.config, tier, brain, stats, unended(picture.tasks), now)
 
 
 def consequences(role: Role, context: PreviewContext) -> tuple[Line, ...]:
-    """What will be true of the role's tasks once it is in force."""
+    """Return what will be true of the role's tasks once it is in force."""
     try:
         rules = derive(role, _NONE, context.config)
     except BadRules as error:
@@ -69,7 +69,7 @@ def consequences(role: Role, context: PreviewContext) -> tuple[Line, ...]:
 
 
 def changed(before: Role, after: Role, context: PreviewContext) -> tuple[Line, ...]:
-    """Those of the consequences that are others than now, with what they are now."""
+    """Return the consequences that differ from now, each with its present value."""
     old, new = dict(consequences(before, context)), consequences(after, context)
     other_model = old.get("model") != dict(new).get("model") and context.stats is not None
     lines = []
@@ -82,7 +82,7 @@ def changed(before: Role, after: Role, context: PreviewContext) -> tuple[Line, .
 
 
 def model_words(role: Role, config: Config, brain: str = "") -> str:
-    """Which model its tasks are given to, and by which setting; `brain` is the engine's, as its heartbeat tells it."""
+    """Say which model its tasks get, and by which setting; `brain` is what the engine's heartbeat reports."""
     by = "[models.roles]" if role.name in config.models.roles else f"its tier {role.tier}"
     try:
         first, *others = targets(config.models, role, _NONE, _keys(brain))
@@ -94,14 +94,14 @@ def model_words(role: Role, config: Config, brain: str = "") -> str:
 
 
 def _keys(brain: str) -> Mapping[str, str]:
-    """The environment that decides between a model and none: the engine's, not ours, where it has told of it."""
+    """Return the environment that selects a provider: the engine's, as its heartbeat reports it, else ours."""
     if not brain:
         return os.environ
     return {"ANTHROPIC_API_KEY": "the engine's"} if brain == "anthropic" else {}
 
 
 def cost_words(stats: Stats | None) -> str:
-    """What a task of a role cost so far."""
+    """Say what a task of a role has cost so far."""
     if stats is None or not stats.done + stats.failed:
         return "no history yet"
     tokens = stats.tokens // max(1, stats.tasks)
@@ -112,7 +112,7 @@ def cost_words(stats: Stats | None) -> str:
 
 
 def until_words(role: Role, now: float) -> str:
-    """How long a temporary role stays; empty for one that stays."""
+    """Say how long a temporary role stays; empty for a permanent one."""
     if not role.until:
         return ""
     seconds_left = times.epoch(role.until) - now
@@ -132,7 +132,7 @@ def _tools(role: Role, rules: TaskRules) -> str:
 
 
 def useless(role: Role, config: Config) -> str:
-    """The tools of a role that it cannot use, each with what it lacks; empty where there are none."""
+    """Return the tools of a role that it cannot use, each with what it lacks; empty where there are none."""
     try:
         rules = derive(role, _NONE, config)
     except BadRules:
@@ -167,7 +167,7 @@ def _writable(role: Role, rules: TaskRules, config: Config) -> str:
 
 
 def _asks(rules: TaskRules, context: PreviewContext) -> str:
-    """The calls that wait for a person's word."""
+    """Return the calls that wait for a person's approval."""
     asks = [_named(rule.tool, rule.pattern) for rule in rules.tool_rules if rule.kind == "requires_approval"]
     asks += [group for group in rules.asks if _can_come(group, rules)]
     if context.sandbox == "ask" and rules.shell == "any":
@@ -178,7 +178,7 @@ def _asks(rules: TaskRules, context: PreviewContext) -> str:
 
 
 def _can_come(group: str, rules: TaskRules) -> bool:
-    """Whether a call of this group can come at all."""
+    """Return whether a call of this group can occur at all."""
     if group == "custom":
         return True
     if group == "custom:high":
@@ -197,7 +197,7 @@ def _has_own_tools(rules: TaskRules) -> bool:
 
 
 def in_flight(name: str, tasks: Iterable[TaskView]) -> tuple[list[TaskView], list[TaskView]]:
-    """The live and the queued tasks of a role."""
+    """Return the live and the queued tasks of a role."""
     own = [task for task in tasks if task.spec.role == name]
     live = [task for task in own if task.status.alive]
     queued = [task for task in own if task.status is Status.QUEUED]
@@ -205,7 +205,7 @@ def in_flight(name: str, tasks: Iterable[TaskView]) -> tuple[list[TaskView], lis
 
 
 def unended(tasks: Sequence[TaskView]) -> tuple[TaskView, ...]:
-    """Those that live or wait. Tasks stand live, queued, ended: the first that was done ends the search."""
+    """Return the tasks that live or wait. They are sorted live, queued, ended: the first ended one stops the search."""
     open_tasks = []
     for task in tasks:
         if task.status in (Status.DONE, Status.CANCELLED):
@@ -223,7 +223,7 @@ def _meets(name: str, tasks: Sequence[TaskView]) -> str:
 
 
 def firing(name: str, tasks: Sequence[TaskView], config: Config, stats: Stats | None = None) -> tuple[str, ...]:
-    """What firing a role means for what is there, in plain lines."""
+    """Return what firing a role means, in plain lines."""
     live, queued = in_flight(name, tasks)
     lines = [*_WITHOUT_MAIN] if name == agent.ROLE else []
     lines += [] if live or queued else ["No task of this role is running or queued."]
@@ -237,7 +237,7 @@ def firing(name: str, tasks: Sequence[TaskView], config: Config, stats: Stats | 
 
 
 def _orphans(name: str, queued: Sequence[TaskView], tasks: Sequence[TaskView], config: Config) -> Iterator[str]:
-    """What would wait for, or be about, a role that is not there."""
+    """Yield what would wait for, or refer to, a role that is gone."""
     held = {task.id for task in queued}
     behind = [task for task in tasks if task.spec.role != name and held & set(task.spec.depends_on)]
     if behind:

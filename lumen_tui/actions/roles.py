@@ -1,4 +1,4 @@
-"""Roles: hire, adjust, fire, rehire. Every change is journalled in personnel.jsonl and can be undone."""
+"""Roles: hire, adjust, fire, rehire. Every change is recorded in personnel.jsonl and can be undone."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fire(store: Store, *, by: str, now: float, name: str, reason: str) -> Done:
 
 
 def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
-    """Bring a retired role back as it was."""
+    """Restore a retired role as it was."""
     with locks.waiting_lock(store.layout.lock("roles")):
         retired = role_files.texts(store.layout, ids.check_name(name, "role"))["retired"]
         if retired is None or name in _in_force(store):
@@ -74,7 +74,7 @@ def rehire(store: Store, *, by: str, now: float, name: str) -> Done:
 
 
 def _without_past(name: str, text: str, now: float) -> str:
-    """The role file without an end that is over: it would be fired again at once."""
+    """Return the role file without an expiry that has passed: the role would be fired again at once."""
     try:
         until = times.epoch(roles.parse_role(name, text, "hired").until)
     except BadFile:
@@ -87,7 +87,7 @@ def _without_past(name: str, text: str, now: float) -> str:
 
 
 def _besides(store: Store, role: Role) -> str:
-    """Where its tools are others than its file says, as the end of a sentence: some it cannot use, one it keeps."""
+    """Return as the end of a sentence which tools it cannot use and which it keeps against its file."""
     from lumen_tui.actions import role_preview  # what it knows of models and tools is needed here alone
 
     lost = role_preview.useless(role, load_config(store.layout)[0])
@@ -111,7 +111,7 @@ def _checked(name: str, text: str) -> Role:
 
 
 def _in_force(store: Store) -> list[str]:
-    """Names in force, and those whose file must be mended first."""
+    """Return the names in force, and those whose file must be repaired first."""
     return [
         *[role.name for role in roles.list_roles(store.layout)[0]],
         *[path.stem for path in store.layout.roles.glob("*.md")],
@@ -127,7 +127,7 @@ def _change(
     store: Store, name: str, after: Texts, *, verb: str, summary: str, by: str, now: float, reason: str = "",
     key: str = "",
 ) -> Done:  # fmt: skip
-    """Put the files in place and record it; where it cannot be recorded, everything goes back."""
+    """Write the files and record the change; if it cannot be recorded, everything is restored."""
     before = role_files.texts(store.layout, name)
     change = Change(kind="role", key=name, before=dict(before), after=dict(after))
     action = edits.new_action(verb, [change], summary=summary, by=by, now=now, reason=reason)
@@ -142,7 +142,7 @@ def _change(
 
 
 def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
-    """Both files, or as they were."""
+    """Write both files, or restore them."""
     try:
         role_files.put(store.layout, name, after)
     except files.StoreError:
@@ -153,6 +153,6 @@ def _put(store: Store, name: str, before: Texts, after: Texts) -> None:
 def note(
     store: Store, name: str, verb: str, summary: str, *, by: str, now: float, reason: str = "", key: str = ""
 ) -> None:  # fmt: skip
-    """A line of personnel.jsonl."""
+    """Append a line to personnel.jsonl."""
     entry = PersonnelEntry(at=times.iso(now), verb=verb, role=name, by=by, reason=reason, summary=summary, key=key)
     store.personnel.append(entry)

@@ -1,4 +1,4 @@
-"""Sessions: started on a work unit, closed by id. Decisions are noted beside them."""
+"""Sessions: started on a work unit, ended by id; decisions are recorded with them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def start(
     store: Store, *, by: str, now: float, wu_id: str, agent_type: str = "unknown", context_tier: str = "full",
     folder: str = "", started_below: Sequence[str] = (), key: str = "",
 ) -> Done:  # fmt: skip
-    """Begin a session on a work unit, which is in progress then, and take what was handed over for it.
+    """Start a session on a work unit, put that in progress, and take what was handed over for it.
 
-    The same `key` begins one.
+    The same `key` starts one.
     """
     if context_tier not in TIERS:
         raise ActionError(
@@ -68,7 +68,7 @@ def start(
 
 
 def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float) -> str:
-    """Write the session, its node, and from where it reads, as one action; returns its id."""
+    """Write the session, its node and its read position as one action; return its id."""
     receipts = []
     if before := takeover.read_before(store.layout, by):
         receipts.append(fields.receipt(before, reader=session.session_id, now=now, upto=True))
@@ -85,7 +85,7 @@ def _begin(store: Store, session: WorkSession, node: Raw, *, by: str, now: float
 
 
 def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
-    """Put the work unit in progress; why it stays as it is, or nothing."""
+    """Put the work unit in progress; return why it was not, or nothing."""
     summary = f"{session.active_wu} is in progress"
     try:
         lanes.take_on(
@@ -99,7 +99,7 @@ def _take_on(store: Store, session: WorkSession, *, by: str, now: float) -> str:
 
 
 def end(store: Store, *, by: str, now: float, session: str = "") -> Done:
-    """Close a session: the named one, else the one this agent started last."""
+    """End a session: the named one, else the one this agent started last."""
     open_session = places.named(store, session) if session else stored.newest(store.layout, by)
     if open_session is None:
         raise ActionError(f"{by} has no open session", missing=True)
@@ -136,7 +136,7 @@ def _change(session_id: str, after: dict[str, str], *, before: dict[str, str]) -
 
 
 def _ended(change: Change) -> Fields:
-    """The fields of the session's node."""
+    """Return the fields of the session's node."""
     return {f"metadata.{name}": value for name, value in (change.after or {}).items()}
 
 
@@ -144,7 +144,7 @@ def decide(
     store: Store, *, by: str, now: float, question: str, answer: str = "", wu_id: str = "", session: str = "",
     priority: str = "", key: str = "",
 ) -> Done:  # fmt: skip
-    """Note a question with its answer, or as pending: `ready` lists it until it is answered. The same `key`: one."""
+    """Note a question with its answer, or as pending, which `ready` lists until answered. The same `key` notes one."""
     where = places.place(store, by=by, wu_id=wu_id, session=session, writes=True)
     clean_question = fields.prose(question, "question").strip()
     text = with_answer(clean_question, answer)
@@ -166,7 +166,7 @@ def decide(
 
 
 def with_answer(question: str, answer: str) -> str:
-    """What a decision says: the question, and below it the answer once there is one."""
+    """Return the text of a decision: the question, and below it the answer once there is one."""
     return f"{question}\nAnswer: {answer.strip()}" if answer.strip() else question
 
 
@@ -177,7 +177,7 @@ def _answer(answer: str, by: str, now: float) -> dict[str, str]:
 
 
 def answer(store: Store, *, by: str, now: float, node_id: str, answer: str, key: str = "") -> Done:
-    """Answer a pending decision. The same `key` again finds it answered, and that is all."""
+    """Answer a pending decision. The same `key` again finds it answered and changes nothing."""
     clean_answer = fields.prose(answer, "answer").strip()
     full_ids = checks.node_ids(store, node_id)
     answered: list[tuple[str, str]] = []
@@ -215,7 +215,7 @@ def _answered_under(store: Store, node_id: str, key: str) -> bool:
 
 
 def _note_in_session(store: Store, session_id: str, decision: Decision, now: float) -> list[Change]:
-    """What the decision changes in the session's own list, which is a copy: nothing where that cannot be read."""
+    """Return the change of the session's own list of decisions; nothing where the session cannot be read."""
 
     def edit(session: WorkSession) -> WorkSession:
         decisions = with_decision(session, decision)
@@ -225,7 +225,7 @@ def _note_in_session(store: Store, session_id: str, decision: Decision, now: flo
 
 
 def _start_changes(store: Store, session: WorkSession) -> list[Change]:
-    """The changes that begin a session: its own file, and the copy that names the current one."""
+    """Return the changes that start a session: its own file, and the copy that names the current one."""
     before, side = stored.current(store.layout), _plainly(session)
     if len(msgspec.json.encode(side)) > _LARGEST:
         del side["dirty_at_start"]  # the rest has room, and redo begins with a clean tree
@@ -236,7 +236,7 @@ def _start_changes(store: Store, session: WorkSession) -> list[Change]:
 
 
 def _edit_changes(store: Store, session_id: str, edit: Callable[[WorkSession], WorkSession]) -> list[Change]:
-    """What an edit would change in a session; nothing where there is none, or where it is too much to be kept."""
+    """Return what an edit would change in a session; nothing where it is missing or the change is too large."""
     try:
         session = stored.read(store.layout, session_id) if session_id else None
     except (ids.BadId, files.StoreError, OSError):
@@ -252,13 +252,13 @@ def _edit_changes(store: Store, session_id: str, edit: Callable[[WorkSession], W
 
 
 def _plainly(session: WorkSession) -> dict[str, Any]:
-    """As it comes back from the journal."""
+    """Return the session as plain JSON values, as it comes back from the journal."""
     table: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(session))
     return table
 
 
 def put_copies(store: Store, changes: list[Change]) -> None:
-    """Carry these out as far as possible: what stands in a session is a copy of what stands elsewhere."""
+    """Carry out these changes as far as possible: sessions only copy what is recorded elsewhere."""
     for change in changes:
         with contextlib.suppress(files.StoreError, ids.BadId, OSError, ActionError):
             put_session(store, change)
@@ -272,7 +272,7 @@ def session_now(store: Store, change: Change) -> Side:
 
 
 def put_session(store: Store, change: Change) -> None:
-    """For undo: bring a session to the change's `after`; one that was not there goes, and comes again."""
+    """For undo: bring a session to the change's `after`, which removes or restores a whole one."""
     if change.after is None:
         directories.remove(stored.path(store.layout, change.key))
     elif change.before is None:
@@ -289,5 +289,5 @@ def current_now(store: Store, _: Change) -> Side:
 
 
 def put_current(store: Store, change: Change) -> None:
-    """For undo: name another session as the current one, or none."""
+    """For undo: make another session the current one, or none."""
     stored.put_current(store.layout, change.after)

@@ -1,4 +1,4 @@
-"""Settings changed from a menu or a command: written to operator.toml, recorded with both sides."""
+"""Change settings: they are written to operator.toml, recorded with both sides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MISSING = object()
 
 
 def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> Done:
-    """Set dotted keys such as `memory.decay.threshold`; None takes one back to what lumen.toml says."""
+    """Set dotted keys such as `memory.decay.threshold`; None restores what lumen.toml says."""
     if not changes:
         raise ActionError("nothing is set: name at least one setting")
     before = load_config(store.layout)[0]
@@ -39,7 +39,7 @@ def change(store: Store, *, by: str, now: float, changes: Mapping[str, Any]) -> 
 
 
 def _check(config: Config, changes: Mapping[str, Any]) -> None:
-    """Refuse what is no setting, a value of another type than the setting's own, and numbers that make no rule."""
+    """Refuse unknown settings, values of the wrong type, and numbers that make no valid decay rule."""
     table: dict[str, Any] = msgspec.to_builtins(config)
     known = set(_keys(msgspec.to_builtins(Config())))
     for key, value in changes.items():
@@ -87,7 +87,7 @@ def _side_of(store: Store, key: str, value: Any) -> Change:
 
 
 def side(store: Store, key: str) -> dict[str, Any] | None:
-    """What operator.toml says of a setting; None where it is silent."""
+    """Return what operator.toml says of a setting; None where it says nothing."""
     text = (files.read(store.layout.operator) or b"").decode()
     value = _look(frontmatter.parse_toml(text), key)
     return None if value is _MISSING else {"value": value}
@@ -98,7 +98,7 @@ def _value(known: dict[str, Any] | None) -> Any:
 
 
 def setting_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: what stands there now."""
+    """For undo: what operator.toml says now."""
     return side(store, change.key)
 
 

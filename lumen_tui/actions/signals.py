@@ -1,4 +1,4 @@
-"""Signals: sent for good, read by receipts of one reader each."""
+"""Signals: sent permanently, marked as read by receipts, one reader each."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def send(
     store: Store, *, by: str, now: float, message: str, to: str = "", wu_id: str = "", lane: str = "",
     priority: str = "", type: str = "coordination", reply_to: str = "", key: str = "", session_id: str = "",
 ) -> Done:  # fmt: skip
-    """Append a signal. `to` names the agent meant; everybody can read it. The same `key` sends one.
+    """Append a signal. `to` names the intended agent; everybody can read it. The same `key` sends one.
 
-    Its lane is that of its work unit where none is given; a work unit that is not there is made.
+    The lane defaults to that of its work unit; a missing work unit is made.
     """
     answered = next(iter(checks.signal_ids(store, reply_to))) if reply_to else ""
     unit = places.work_to_be(store.root, wu_id) if wu_id else ""
@@ -57,7 +57,7 @@ def _send(store: Store, record: dict[str, Any], aside: str, *, by: str, now: flo
 
 
 def _send_once(store: Store, record: dict[str, Any], aside: str, *, by: str, now: float) -> Done:
-    """A signal that cleanup has put into the archive was sent as well."""
+    """Send the signal unless it is there under its key already, in the journal or in the archive."""
     name = record["id"]
     if any(nodes.find(path, [name]) for path in (store.layout.signals, archive_path(store.layout))):
         return Done(summary=_THERE, target=name)
@@ -65,7 +65,7 @@ def _send_once(store: Store, record: dict[str, Any], aside: str, *, by: str, now
 
 
 def announce(store: Store, record: dict[str, Any], verb: str, *, by: str, now: float) -> None:
-    """Send a signal that belongs to an action: undo of that takes it back, and leaves it where it was read."""
+    """Send a signal that belongs to an action: undoing that takes it back, unless somebody has read it."""
     change = Change(TOLD_KIND, str(record["id"]), before=None, after={"sent": True})
     action = edits.new_action(verb, [change], summary="the others were told", by=by, now=now)
     with journal.carrying_out(store.layout, action):
@@ -73,7 +73,7 @@ def announce(store: Store, record: dict[str, Any], verb: str, *, by: str, now: f
 
 
 def put_told(store: Store, change: Change) -> str:
-    """For undo: as `put_sent`, and what was read stays."""
+    """For undo: as `put_sent`, but a signal that was read stays."""
     try:
         put_sent(store, change)
     except ActionError:
@@ -82,12 +82,12 @@ def put_told(store: Store, change: Change) -> str:
 
 
 def sent_change(signal_id: str) -> Change:
-    """What sending a signal changes."""
+    """Return the change of sending a signal."""
     return Change(SENT_KIND, signal_id, before=None, after={"sent": True})
 
 
 def sent_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: whether the signal stands among those that can be read."""
+    """For undo: whether the signal can be read now."""
     return {"sent": True} if withdrawal.is_there(store.layout, change.key) else None
 
 
@@ -102,7 +102,7 @@ def may_send(store: Store, change: Change) -> None:
 
 
 def put_sent(store: Store, change: Change) -> None:
-    """For undo: take a signal back that nobody has read yet, or send it again."""
+    """For undo: take back a signal that nobody has read yet, or send it again."""
     if change.after is not None:
         withdrawal.bring_back(store.layout, change.key)
         return

@@ -1,4 +1,4 @@
-"""Summaries of work units: written once for the same sources, linked to them both ways, taken back by undo."""
+"""Summaries of work units: written once for the same sources, linked both ways, undoable."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from lumen_tui.store.work import work_units
 
 
 def plan(store: Store, wu_id: str, status: str = "") -> Draft:
-    """What a summary of this work unit would say. ActionError where there is nothing to say.
+    """Return what a summary of this work unit would say. ActionError where there is nothing to say.
 
-    `status` is what the unit is about to become, where it is not yet so.
+    `status` is what the unit is about to become, if that is not yet so.
     """
     subject = _subject(store, wu_id)
     subject = subject._replace(status=status) if status else subject
@@ -49,7 +49,7 @@ def _subject(store: Store, wu_id: str) -> Subject:
 
 
 def make(store: Store, *, by: str, now: float, wu_id: str, status: str = "") -> Done:
-    """Write the summary and mark what it stands for. Where the same summary is there, that one is the answer."""
+    """Write the summary and mark its sources. If the same summary exists, that one is returned."""
     drafted = plan(store, wu_id, status)
     name = ids.check_wu(wu_id.upper())
     actions: list[Action] = []
@@ -77,7 +77,7 @@ def _may_be_taken(node: Raw) -> bool:
 
 
 def _record(draft: Draft, existing: Raw | None, wu_id: str, *, by: str, now: float) -> tuple[Raw, Change]:
-    """The node of the summary, and the change that undo turns: before, it counted as deleted."""
+    """Return the node of the summary and the change that makes it; its `before` is the status deleted."""
     at = times.iso(now)
     record: Raw = existing or {
         "id": draft.node_id, "type": "summary", "lifecycle": "project", "content": draft.content, "created_at": at,
@@ -94,6 +94,6 @@ def _record(draft: Draft, existing: Raw | None, wu_id: str, *, by: str, now: flo
 
 
 def to_json(draft: Draft) -> dict[str, object]:
-    """The draft as `--json` shows it."""
+    """Return the draft as `--json` shows it."""
     fields: dict[str, object] = msgspec.to_builtins(draft)
     return fields

@@ -1,4 +1,4 @@
-"""Tasks as an operator makes, stops, repeats and edits them. None of it needs a running engine."""
+"""Tasks: queue, cancel, retry and edit them. None of it needs a running engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def new(
     timeout_seconds: float = 0.0, depends_on: Iterable[str] = (), id: str = "", key: str = "",
     budget: Mapping[str, Any] | Budget | None = None,
 ) -> Done:  # fmt: skip
-    """Queue a task. The same `key` gives the same task, however often it is asked for."""
+    """Queue a task. The same `key` gives the same task."""
     task_id = ids.check_name(id, "task id") if id else ""
     if agent.loop_of(task_id):
         raise ActionError(f"{task_id!r} is how the engine names a loop of the main agent: choose another id")
@@ -81,7 +81,7 @@ def _queue(store: Store, spec: Spec, *, by: str, now: float, verb: str = "task.n
 
 
 def queued_now(store: Store, change: Change) -> dict[str, Any] | None:
-    """For undo: whether the task is there and was not cancelled."""
+    """For undo: whether the task exists and was not cancelled."""
     folder = task_files.folder_of(store.layout, change.key)
     if folder is None:
         return None
@@ -90,7 +90,7 @@ def queued_now(store: Store, change: Change) -> dict[str, Any] | None:
 
 
 def may_queue(store: Store, change: Change) -> None:
-    """Refuse to take back a task that has ended, and to queue one again that had begun."""
+    """For undo: refuse to take back a task that has ended, or to queue one again that had begun."""
     folder = task_files.folder_of(store.layout, change.key)
     if change.after is not None:
         if folder is not None:
@@ -106,7 +106,7 @@ def _had_begun(task_id: str) -> ActionError:
 
 
 def put_queued(store: Store, change: Change) -> str:
-    """For undo: take a task out of the queue; one that has begun is cancelled. Redo puts it back where it waited."""
+    """For undo: remove a task from the queue; one that has begun is cancelled. Redo puts it back in its place."""
     if change.after is not None:
         if not task_files.bring_back(store.layout, change.key):
             raise _had_begun(change.key)
@@ -120,7 +120,7 @@ def put_queued(store: Store, change: Change) -> str:
 
 
 def _checked(store: Store, spec: Spec) -> Spec:
-    """The spec with every field looked at; ActionError or ValueError for the first that will not do."""
+    """Return the spec with every field checked; ActionError or ValueError for the first invalid one."""
     if len(spec.constraints) > _MOST_CONSTRAINTS:
         raise ActionError(f"{len(spec.constraints)} constraints are too many: {_MOST_CONSTRAINTS} at most")
     if not 0 <= spec.timeout_seconds <= 7 * times.DAY:
@@ -140,7 +140,7 @@ def _checked(store: Store, spec: Spec) -> Spec:
 
 
 def _lane(store: Store, spec: Spec) -> str:
-    """The lane that is named, else that of the work unit."""
+    """Return the lane that is named, else that of the work unit."""
     if not spec.lane.strip():
         return places.lane_of(store.root, spec.wu_id.upper())
     return checks.lane(store.layout, spec.lane)
@@ -163,7 +163,7 @@ def _spec(store: Store, task_id: str, *, missing_ok: bool = False) -> Spec | Non
 
 
 def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "", after: str = "") -> Done:
-    """Ask the engine to stop a task, or not to begin it. `after="step"` lets the tool call end that runs now."""
+    """Ask the engine to stop a task, or not to begin it. `after="step"` lets the running tool call end."""
     full_id = checks.task_id(store, task_id)
     folder = task_files.folder_of(store.layout, full_id)
     status = task_files.status_of(folder) if folder else Status.LOST
@@ -180,8 +180,9 @@ def cancel(store: Store, *, by: str, now: float, task_id: str, reason: str = "",
 
 
 def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[str, Any] | None = None) -> Done:
-    """Queue a new task with the spec of one that ended, with these caps instead of its own where any are given. That it
-    had failed needs nobody any more.
+    """Queue a new task with the spec of one that ended; `budget` replaces caps of the old one.
+
+    The old failure leaves the attention queue.
     """
     full_id = checks.task_id(store, task_id)
     folder = task_files.folder_of(store.layout, full_id)
@@ -201,7 +202,7 @@ def retry(store: Store, *, by: str, now: float, task_id: str, budget: Mapping[st
 
 
 def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[str, Any]) -> Done:
-    """Change a task that still waits."""
+    """Change a task that is still queued."""
     full_id = checks.task_id(store, task_id)
     if not changes or (wrong := [name for name in changes if name not in EDITABLE]):
         problem = f"{wrong[0]!r} cannot be edited" if changes else "there is nothing to change"
@@ -221,7 +222,7 @@ def edit(store: Store, *, by: str, now: float, task_id: str, changes: Mapping[st
 
 
 def _whole(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes, with a budget of which only some caps are given in full; an empty priority is the usual one."""
+    """Return the changes, with the old caps added to a partial budget."""
     whole = dict(changes)
     if isinstance(caps := whole.get("budget"), Mapping):
         whole["budget"] = {**msgspec.structs.asdict(spec.budget), **caps}
@@ -229,24 +230,24 @@ def _whole(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def some_fields(spec: Spec, names: Iterable[str]) -> dict[str, Any]:
-    """These fields of a spec as they stand in JSON."""
+    """Return these fields of a spec as JSON values."""
     values: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: getattr(spec, name) for name in names}))
     return values
 
 
 def with_fields(spec: Spec, values: Mapping[str, Any]) -> Spec:
-    """The spec with these fields changed. ValidationError where one does not fit."""
+    """Return the spec with these fields changed. ValidationError where one does not fit."""
     return msgspec.convert({**msgspec.structs.asdict(spec), **values}, Spec)
 
 
 def must_wait(store: Store, task_id: str) -> None:
-    """ActionError where a task waits no longer."""
+    """Refuse if the task is no longer queued."""
     if task_files.status_of(store.layout.task(task_id)) is not Status.QUEUED:
         raise _begun(task_id)
 
 
 def put(store: Store, spec: Spec, instead_of: Spec) -> None:
-    """Replace the spec of a waiting task; ActionError where it waits no longer."""
+    """Replace the spec of a queued task; ActionError if it is no longer queued."""
     try:
         task_files.edit_queued(store.layout, spec, instead_of)
     except task_files.NotQueued:
@@ -258,18 +259,18 @@ def _begun(task_id: str) -> ActionError:
 
 
 class _Stop(Struct):
-    """What counts of stop.json here."""
+    """The fields of stop.json that matter here."""
 
     status: str = ""
 
 
 def cancel_change(task_id: str) -> Change:
-    """What a cancel changes."""
+    """Return the change of cancelling a task."""
     return Change(kind=CANCEL_KIND, key=task_id, before={"cancelled": False}, after={"cancelled": True})
 
 
 def cancelled_now(store: Store, change: Change) -> Side:
-    """Whether the task is cancelled, or an engine will do it as soon as one runs."""
+    """For undo: whether the task is cancelled, or an engine will do it as soon as one runs."""
     folder = task_files.folder_of(store.layout, change.key)
     if folder is None:
         raise ActionError(f"task {change.key} is no longer there")
@@ -284,13 +285,13 @@ def _unanswered(store: Store, task_id: str) -> list[Command]:
 
 
 def _is_ending(folder: Path) -> bool:
-    """Whether the engine has told the worker to end, as cancelled."""
+    """Return whether the engine has told the worker to end as cancelled."""
     stop = read_json(folder / "stop.json", _Stop)
     return stop is not None and stop.status == Status.CANCELLED
 
 
 def may_cancel(store: Store, change: Change) -> None:
-    """Refuse where the task cannot wait again, and to cancel one again: that is asked for anew."""
+    """For undo: refuse if the task cannot be queued again; a cancel is not repeated by redo."""
     if (change.after or {}).get("cancelled"):
         raise ActionError(f"a cancel is not repeated by redo: `task cancel {change.key}` asks for it")
     folder = task_files.folder_of(store.layout, change.key)
@@ -303,7 +304,7 @@ def _still_ending(task_id: str) -> ActionError:
 
 
 def put_cancel(store: Store, change: Change) -> None:
-    """Make the task wait again."""
+    """For undo: queue the task again as before; an interrupted attempt is kept beside the next."""
     engine.take_back(store, _unanswered(store, change.key))
     folder = task_files.folder_of(store.layout, change.key)
     if folder is None:
@@ -320,7 +321,7 @@ def put_cancel(store: Store, change: Change) -> None:
 
 
 def _queue_again(store: Store, task_id: str, folder: Path) -> None:
-    """The exit goes before the folder comes back: the engine never sees an ended task there."""
+    """Put the task back into the queue. The exit is removed first: the engine never sees an ended task there."""
     for name in ("stop.json", "hold.json", "collected.json"):
         directories.remove(folder / name)
     if run := read_json(folder / "run.json", Run):

@@ -1,4 +1,4 @@
-"""Triage: what becomes of a discovery. Promoting really makes the work unit."""
+"""Triage: promote, archive, postpone or merge discoveries. Promoting makes a work unit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def promote(
 ) -> Done:
     """Make a work unit of each discovery, linked both ways, and close the discovery.
 
-    The unit is made before the node is closed; where only the first happened, the next promote finishes it.
+    The unit is made before the node is closed; if only the first happened, the next promote finishes it.
     """
     discovery_ids = checks.node_ids(store, node_ids)
     if len(discovery_ids) > 1 and (title or wu_id):
@@ -79,7 +79,7 @@ def promote(
 def _promotion(
     store: Store, chosen: list[Raw], units: dict[str, WorkUnit], fresh: set[str], lane: str, *, by: str, now: float
 ) -> Action:
-    """The action, and the nodes changed as it says. A unit that is not written yet is taken as it will stand."""
+    """Return the action, and change the nodes as it says. Units not written yet are taken as they will be."""
     changes: list[Change] = []
     for node in chosen:
         unit = units[node["id"]]
@@ -100,7 +100,7 @@ def _promoted(unit_id: str, now: float) -> Fields:
 
 
 def _made_before(layout: Layout, node_ids: Iterable[str]) -> dict[str, WorkUnit]:
-    """Work units that name one of these open nodes: an earlier promote was cut off behind them."""
+    """Return work units that name one of these open nodes: an earlier promote was interrupted after making them."""
     names = {node_id.encode() for node_id in node_ids}
     units = {}
     for path in layout.work.glob("WU-*.md"):
@@ -155,7 +155,7 @@ def archive(store: Store, *, by: str, now: float, node_ids: str | Sequence[str],
 
 
 def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], days: float = 7) -> Done:
-    """Put the judgement off: the discovery stays open and is not listed for that many days."""
+    """Postpone the judgement: the discovery stays open and is not listed for that many days."""
     if not 0 < days <= 3650:
         raise ActionError(f"{days:g} days cannot be kept: give a number above 0 and up to 3650")
     until = times.iso(now + days * times.DAY)
@@ -170,10 +170,7 @@ def keep(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], da
 
 
 def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], into: str) -> Done:
-    """Close duplicates in favour of one discovery, which gets the highest priority and all they were tied to.
-
-    That is their tags, their work units and their relationships.
-    """
+    """Close duplicates in favour of one discovery, which gets their tags, units, relations and highest priority."""
     target = checks.node_ids(store, into)[0]
     others = [node_id for node_id in checks.node_ids(store, node_ids) if node_id != target]
     if not others:
@@ -207,7 +204,7 @@ def merge(store: Store, *, by: str, now: float, node_ids: str | Sequence[str], i
 
 
 def _gains(target: Raw, closed: Sequence[Raw], others: list[str]) -> tuple[Fields, tuple[str, ...]]:
-    """The fields that change in the one that stays, and the further work units that it is tied to."""
+    """Return the changed fields of the target, and the further work units that it is linked to."""
     node, *other_nodes = (decode_node(msgspec.json.encode(raw)) for raw in (target, *closed))
     after = merged(node, other_nodes)
     earlier = nodes.get_field(target, "metadata.merged_from") or []
@@ -220,7 +217,7 @@ def _gains(target: Raw, closed: Sequence[Raw], others: list[str]) -> tuple[Field
 
 
 def _taken_over(store: Store, target: str, others: list[str], units: Sequence[str]) -> Iterator[Edge]:
-    """The edges that the one that stays gets: those of the others, and one to each further work unit."""
+    """Yield the edges that the target gets: those of the others, and one to each further work unit."""
     standing, closed = list(edges.in_force(store.layout)), {*others}
     drawn = set(standing)
 

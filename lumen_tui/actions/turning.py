@@ -1,6 +1,6 @@
-"""Changes turned: each thing brought from one side of a change to the other, after a look at all of them.
+"""Apply changes for undo and redo: bring each thing to the other side of a change, after checking all of them.
 
-Nothing that somebody changed since is overwritten: the refusal says who did, and when, before anything is written.
+Nothing that somebody changed since is overwritten: the error says who did, and when, before anything is written.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from lumen_tui.store.memory.nodes import Raw
 
 
 def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> list[str]:
-    """Carry out changes under the record that tells of them; what a person should know beside that, in words.
+    """Apply changes under the record that announces them; return what a person should know besides, in words.
 
-    All are looked at before the first is carried out. Where one fails all the same, those before it stand, and the next
-    try goes on from there.
+    All are checked before the first is applied. If one fails even so, those before it stay applied, and the next
+    attempt continues from there.
     """
     folded = _folded(changes)
     others = [change for change in folded if change.kind != "node"]
@@ -45,7 +45,7 @@ def turn(store: Store, changes: list[Change], record: Action, *, now: float) -> 
 
 
 def must_be_possible(store: Store, changes: list[Change], *, now: float) -> None:
-    """Look as `turn` does before it begins, and write nothing. ActionError where it would refuse."""
+    """Check as `turn` does before it begins, and write nothing. ActionError where it would refuse."""
     folded = _folded(changes)
     records = nodes.find(store.layout.memory, [change.key for change in folded if change.kind == "node"])
     _check(store, folded, {name: record for name, (_, record) in records.items()}, now)
@@ -60,7 +60,7 @@ def _check(store: Store, changes: list[Change], records: dict[str, Raw], now: fl
 
 
 def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> None:
-    """Carry out changes of an action of which only a part stands. What is as it should be stays."""
+    """Apply changes of an action of which only a part took effect. What is as it should be stays."""
     node_changes = [change for change in changes if change.kind == "node"]
     _put(store, [change for change in changes if change.kind != "node"])
 
@@ -86,7 +86,7 @@ def _put(store: Store, changes: list[Change]) -> list[str]:
 
 
 def _folded(changes: list[Change]) -> list[Change]:
-    """Each thing once, from its first `before` to its last `after`."""
+    """Return one change for each thing, from its first `before` to its last `after`."""
     folded: dict[tuple[str, str], Change] = {}
     for change in changes:
         earlier = folded.get((change.kind, change.key))
@@ -101,7 +101,7 @@ def _joined(first: Change, then: Change) -> Change:
 
 
 def _turned(records: dict[str, Raw], changes: list[Change], by: str, now: float) -> list[Raw]:
-    """The nodes that are there, each at the other side of its change."""
+    """Return the nodes that exist, each brought to the `after` of its change."""
     present = [change for change in changes if change.key in records]
     for change in present:
         edits.patch(records[change.key], change.after or {}, by=by, now=now)
@@ -130,7 +130,7 @@ def _check_other(store: Store, change: Change, now: float) -> None:
 
 
 def _last_hand(store: Store, change: Change) -> tuple[str, str]:
-    """(who, when) wrote a block last: edits by hand are no actions."""
+    """Return (who, when) wrote a block last: edits by hand are no actions."""
     if change.kind != blocks.KIND:
         return "", ""
     block = read_block(store.layout, change.key)
@@ -147,6 +147,6 @@ def _changed_since(store: Store, change: Change, now: float, who: str = "", when
 
 
 def _called(store: Store, change: Change) -> str:
-    """The title of a node; of anything else its own name."""
+    """Return the title of a node; of anything else its own name."""
     matches = nodes.find(store.layout.memory, [change.key]) if change.kind == "node" else {}
     return edits.quoted(matches[change.key][1]) if change.key in matches else change.key

@@ -1,4 +1,4 @@
-"""Undo and redo: each side of a change is in actions.jsonl, so both survive a restart."""
+"""Undo and redo: both sides of each change are in actions.jsonl, so both survive a restart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOKED_AT = 20  # entries before a refused one, for one that can be undone
 
 
 def undo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
-    """Take back what the operator did last in this client, or the named action of theirs. Never more than that."""
+    """Undo what the operator did last in this client, or the named action of theirs, and nothing more."""
     entry = _pick(store, journal.in_effect(store.layout, _whose(by, action_id)), action_id, "undo", by)
     try:
         _must_be_possible(entry)
@@ -40,7 +40,7 @@ def _turned(entry: JournalEntry) -> list[Change]:
 
 
 def _whose(by: str, action_id: str) -> journal.IsMine:
-    """The operator's own in this client; by its id, one from anywhere, and what the engine learnt by itself."""
+    """Return the test for undoable actions: by this client, or with an id, by any client and the engine's learning."""
     return (
         (lambda action: acting.may_undo_by_id(action.by, action.client, by))
         if action_id
@@ -58,7 +58,7 @@ def _must_be_possible(entry: JournalEntry) -> None:
 
 
 def _way_on(store: Store, entry: JournalEntry, by: str, now: float) -> str:
-    """What can be undone instead of a refused one."""
+    """Suggest what can be undone instead of a refused action."""
     before = _behind(journal.in_effect(store.layout, acting.undo_filter(by, acting.caller().client)), entry.first.id)
     looked_at = list(itertools.islice(before, _LOOKED_AT))
     other = next((earlier.first for earlier in looked_at if _is_possible(store, earlier, now)), None)
@@ -69,7 +69,7 @@ def _way_on(store: Store, entry: JournalEntry, by: str, now: float) -> str:
 
 
 def newest_possible(store: Store, *, by: str, client: str, now: float) -> str:
-    """The id of the newest entry of an operator in a client that undo would take back; nothing where there is none."""
+    """Return the id of the newest entry that undo would take back for this operator and client; or nothing."""
     entries = itertools.islice(journal.in_effect(store.layout, acting.undo_filter(by, client)), _LOOKED_AT + 1)
     return next((entry.first.id for entry in entries if _is_possible(store, entry, now)), "")
 
@@ -95,7 +95,7 @@ def _named(action: Action) -> str:
 
 
 def redo(store: Store, *, by: str, now: float, action_id: str = "") -> Done:
-    """Do again what was undone last, unless something else was done since."""
+    """Redo what was undone last, unless something else was done since."""
     entry = _pick(store, iter(journal.undone(store.layout, _whose(by, action_id))), action_id, "redo", by)
     changes = [change for action in entry.actions for change in action.changes]
     return _apply(store, entry, changes, outcome="done again", by=by, now=now, redoes=entry.first.id)
@@ -124,7 +124,7 @@ def _pick(store: Store, entries: Iterator[JournalEntry], action_id: str, verb: s
 
 
 def _elsewhere(store: Store, verb: str, by: str) -> str:
-    """What the operator did last in another client, which is taken back by its id."""
+    """Say what the operator did last in another client, which can be undone by its id."""
 
     def mine(action: Action) -> bool:
         return action.by == by
@@ -141,7 +141,7 @@ def _apply(
     store: Store, entry: JournalEntry, changes: list[Change], *, outcome: str, by: str, now: float, undoes: str = "",
     redoes: str = "",
 ) -> Done:  # fmt: skip
-    """Bring everything from each change's `before` to its `after`, after a look at all of them."""
+    """Bring everything from each change's `before` to its `after`, after checking all of them."""
     summary = f"{outcome}: {'; '.join(dict.fromkeys(action.summary for action in entry.actions if action.summary))}"
     verb = "undo" if undoes else "redo"
     record = edits.new_action(verb, changes, summary=summary, by=by, now=now, apart=True)

@@ -1,4 +1,4 @@
-"""Work units made by hand."""
+"""Work units: made by hand, or by a verb that names one which does not exist yet."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TITLE = "Untitled"
 
 
 def unit_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
-    """What a Change says of a work unit: the hash of its file, so that a later edit is noticed. None for no file."""
+    """Return a work unit as a side of a Change: the hash of its file, which reveals later edits. None for no file."""
     return _side(layout.work_unit(wu_id))
 
 
 def retired_side(layout: Layout, wu_id: str) -> dict[str, Any] | None:
-    """The same of the file that was taken out of the list."""
+    """Return the same of the file in work/retired/."""
     return _side(_retired(layout, wu_id))
 
 
@@ -42,7 +42,7 @@ def _retired(layout: Layout, wu_id: str) -> Path:
 
 
 def bring_back(layout: Layout, wu_id: str) -> None:
-    """Put a retired work unit back into the list."""
+    """Restore a retired work unit."""
     directories.move(_retired(layout, wu_id), layout.work_unit(wu_id))
 
 
@@ -82,20 +82,20 @@ def new(
 
 
 def made_change(unit: WorkUnit) -> Change:
-    """What a new unit changes, before it is written."""
+    """Return the change of making a unit, before it is written."""
     digest = hashlib.sha256(work_units.render_unit(unit).encode()).hexdigest()
     return Change(kind="work", key=unit.id, before=None, after={"sha256": digest})
 
 
 def must_be_unused(store: Store, wu_id: str) -> None:
-    """Refuse to take a unit away under somebody who works on it."""
+    """Refuse to remove a unit on which a session is open."""
     for session in open_sessions.live(store.root):
         if session.active_wu == wu_id:
             raise ActionError(f"session {session.session_id} of {session.agent} is open on {wu_id}: end that first")
 
 
 def may_be_new(root: files.StrPath, name: str) -> str:
-    """The id, unless it is nearly that of a unit there is: ActionError with that one then."""
+    """Return the id. ActionError where it is a likely misspelling of an existing unit."""
     near = tuple(known for known in checks.unit_names(Layout(Path(root))) if is_slip(name, known))
     if near:
         hint = f"if it is another one, `wu new TITLE --id {name}` makes it"
@@ -104,9 +104,9 @@ def may_be_new(root: files.StrPath, name: str) -> str:
 
 
 def is_slip(name: str, known: str) -> bool:
-    """Whether two ids differ by zeros in front or by two digits that changed places.
+    """Return whether two ids differ only by leading zeros or by two swapped neighbouring digits.
 
-    Other digits make another unit: WU-100 and WU-101 are worked on side by side.
+    Other digits mean another unit: WU-100 and WU-101 are worked on side by side.
     """
     first, second = name.partition("-")[2], known.partition("-")[2]
     if not second.isdigit() or int(first) == int(second):
@@ -119,10 +119,10 @@ def is_slip(name: str, known: str) -> bool:
 
 
 def make_missing(root: files.StrPath, name: str, *, by: str, now: float, client: str = "") -> str:
-    """Make the work unit; returns what to say of it, nothing where it was known after all.
+    """Make the work unit; return what to say of it, or nothing if it was known after all.
 
-    One that has a stamp, or that somebody took back, is known: it comes back by nobody's mere mention. To make it is an
-    entry of its own, so that undo takes back the verb that mentioned it first, and then the unit.
+    A unit that has a stamp or was retired is known: mentioning it does not bring it back. Making it is an action of its
+    own, so that undo first takes back the verb that mentioned it, and then the unit.
     """
     store = Store(Path(root))
     retired = store.layout.work / "retired" / f"{name}.md"
