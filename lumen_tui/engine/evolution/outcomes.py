@@ -21,8 +21,7 @@ _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)*)")
 _PORT_WORDS = ("isten", "unning", "erving", "tarted", "vailable", "ocal:")
 _PORT = re.compile(
     r"(?:listening (?:on|at)|running (?:on|at)|serving (?:on|at|http on)|started (?:on|at)"
-    r"|available (?:on|at)|local:)[^\n]{0,"
-    r"40}?(?:port |:)(\d{2,5})\b",
+    r"|available (?:on|at)|local:)[^\n]{0,40}?(?:port |:)(\d{2,5})\b",
     re.I,
 )
 

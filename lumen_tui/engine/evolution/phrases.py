@@ -12,46 +12,40 @@ from lumen_tui.model.text import one_line
 
 _NAME = r"`?[A-Za-z][\w.+@/-]{0,40}`?"
 _ASKED = re.compile(
-    r"\?\s*$|^(?:if|should|could|can|would|shall|maybe|perhaps|what if|why|how|is|are|do|does|did|when|which|who)\b(?!"
-    r"n't)(?! not\b)",
+    r"\?\s*$|^(?:if|should|could|can|would|shall|maybe|perhaps|what if|why|how|is|are|do|does|did|when"
+    r"|which|who)\b(?!n't)(?! not\b)",
     re.I,
 )
 _DO_NOT = re.compile(r"^(?:please[, ]+)?(?:do not|don't|dont|stop|never again)\s+\w+", re.I)
 _DECISION = re.compile(
     r"\b(?:we(?:'ve| have)?|i(?:'ve| have)?|it (?:was|is)) (?:now )?(?:decided|agreed|settled|chosen"
-    r"|chose)\b|^decision: "
-    r"|^(?:ok(?:ay)?,? |yes,? |so,? )?(?:let's|let us) (?:use|go with|keep|stick (?:to|with)|switch to"
-    r"|drop|not|move to|m"
-    r"ake|put|call|stay with)\b|\bwe(?:'ll| will) (?:use|go with|keep|stick|stay|switch|move|drop|not)\b"
-    r"|^(?:go|going) wi"
-    r"th \S+|\bthe decision is\b",
+    r"|chose)\b|^decision: |^(?:ok(?:ay)?,? |yes,? |so,? )?(?:let's|let us) (?:use|go with|keep"
+    r"|stick (?:to|with)|switch to|drop|not|move to|make|put|call|stay with)\b|\bwe(?:'ll"
+    r"| will) (?:use|go with|keep|stick|stay|switch|move|drop|not)\b|^(?:go|going) with \S+"
+    r"|\bthe decision is\b",
     re.I,
 )
 _SETTLED = re.compile(r"\b(?:decided|agreed|settled on|chose)\b|^decision: ", re.I)
 _CHOICE = re.compile(
-    rf"\b(?:use|using|prefer|go with|take|choose|pick|want"
-    rf"|switch to)\s+(?P<new>{_NAME})(?P<what>(?: \w+){{0,2}}?),?\s+(?:i"
-    rf"nstead of|rather than|over|and not|not)\s+(?P<old>{_NAME})",
+    r"\b(?:use|using|prefer|go with|take|choose|pick|want"
+    rf"|switch to)\s+(?P<new>{_NAME})(?P<what>(?: \w+){{0,2}}?),?\s+(?:instead of|rather than|over"
+    rf"|and not|not)\s+(?P<old>{_NAME})",
     re.I,
 )
 _CORRECTION = re.compile(
     r"^(?:no|nope|nah|wrong|stop|actually|wait|hm+)\b[,.:;!—– -]+\s*\S|^(?:that(?:'s| is)"
-    r"|this is) (?:wrong|not (?:right|corr"
-    r"ect|what))\b|^not (?:quite|like that|that)\b|^you (?:should have|shouldn't have|forgot|must not"
-    r"|broke|missed)\b|^i (?:"
-    r"said|told you|asked (?:you )?(?:for|to)|meant)\b|^instead,? ",
+    r"|this is) (?:wrong|not (?:right|correct|what))\b|^not (?:quite|like that|that)\b"
+    r"|^you (?:should have|shouldn't have|forgot|must not|broke|missed)\b|^i (?:said|told you"
+    r"|asked (?:you )?(?:for|to)|meant)\b|^instead,? ",
     re.I,
 )
 _RULE = re.compile(
     r"^(?:please[, ]+|and |but |also,? |remember:? |note:? )*(?:always|never)\s+\w+|\b(?:you|we"
-    r"|i) (?:should |must )?(?:alwa"
-    r"ys|never)\s+\w+|\bfrom now on\b|\bin (?:the )?future\b,? |^(?:please[, ]+)?(?:make sure|be sure"
-    r"|remember) (?:to|that)"
-    r"\b|^(?:i|we) (?:prefer|like|want|expect|insist)\b|^(?:please )?prefer \S+|\b(?:must"
-    r"|should) (?:always|never|not)\b|^e"
-    r"very (?:time|commit|change|file|test|answer|function)\b|^(?:answer|reply|respond|write"
-    r"|speak) (?:me )?(?:in|with|brie"
-    r"fly|short)\b|\beach time\b|\bas a rule\b",
+    r"|i) (?:should |must )?(?:always|never)\s+\w+|\bfrom now on\b|\bin (?:the )?future\b,? "
+    r"|^(?:please[, ]+)?(?:make sure|be sure|remember) (?:to|that)\b|^(?:i|we) (?:prefer|like|want"
+    r"|expect|insist)\b|^(?:please )?prefer \S+|\b(?:must|should) (?:always|never|not)\b"
+    r"|^every (?:time|commit|change|file|test|answer|function)\b|^(?:answer|reply|respond|write"
+    r"|speak) (?:me )?(?:in|with|briefly|short)\b|\beach time\b|\bas a rule\b",
     re.I,
 )
 _LEAD = re.compile(
@@ -59,9 +53,8 @@ _LEAD = re.compile(
 )
 _STYLE = re.compile(
     r"\b(?:answers?|repl(?:y|ies)|responses?|respond|tone|concise|brief|short|language|english|german"
-    r"|french|spanish|polit"
-    r"e|emoji|emojis|explain|explanations?|summar(?:y|ies|ise|ize)|greet|speak|words|humou?r|verbose"
-    r"|apologi[sz]e)\b",
+    r"|french|spanish|polite|emoji|emojis|explain|explanations?|summar(?:y|ies|ise|ize)|greet|speak"
+    r"|words|humou?r|verbose|apologi[sz]e)\b",
     re.I,
 )
 _TOOLISH = re.compile(
@@ -70,14 +63,12 @@ _TOOLISH = re.compile(
 )
 _FACTS = re.compile(
     rf"(?P<what>(?:the |our |my )?[\w`./ -]{{2,50}}?) (?:(?:is|are|lives?|stands?|stays?|sits?|resides?"
-    rf"|is stored|is kept|a"
-    rf"re stored) (?:now )?(?:in|at|under|on) (?P<path>`?(?:~|\.{{1,2}})?/?[\w.-]+/[\w./-]+`?)|(?:runs?"
-    rf"|listens?|is listen"
-    rf"ing|is running|is|serves?|is served) (?:now )?on (?:port )?(?P<port>`?(?:localhost:|127\.0\.0\.1:"
-    rf"|port )?\d{{2,5}}`"
-    rf"?)(?!\d|\.\d)|(?:is|runs?|uses?|needs?|requires?|is on|is pinned to|are on) (?:on "
-    rf"|at )?(?:version )?(?P<version>`?(?"
-    rf":{_NAME} )?v?\d+\.\d+(?:\.\d+)*`?)|(?:is|are) called (?P<name>`?[\w./-]{{2,40}}`?))",
+    r"|is stored|is kept|are stored) (?:now )?(?:in|at|under|on) (?P<path>`?(?:~"
+    rf"|\.{{1,2}})?/?[\w.-]+/[\w./-]+`?)|(?:runs?|listens?|is listening|is running|is|serves?"
+    r"|is served) (?:now )?on (?:port )?(?P<port>`?(?:localhost:|127\.0\.0\.1:"
+    rf"|port )?\d{{2,5}}`?)(?!\d|\.\d)|(?:is|runs?|uses?|needs?|requires?|is on|is pinned to"
+    rf"|are on) (?:on |at )?(?:version )?(?P<version>`?(?:{_NAME} )?v?\d+\.\d+(?:\.\d+)*`?)|(?:is"
+    rf"|are) called (?P<name>`?[\w./-]{{2,40}}`?))",
     re.I,
 )
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)

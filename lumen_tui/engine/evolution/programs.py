@@ -25,24 +25,22 @@ _SORTS = (
         "tests",
         re.compile(
             r"\b(?:pytest|tox|nox|unittest|(?:npm|pnpm|yarn|bun)(?: run)? test|cargo (?:nextest|test)|go test"
-            r"|make (?:test|chec"
-            r"k)\w*|jest|vitest|mvn test|gradle test|rspec|ctest|phpunit|dotnet test|mix test|just test)\b"
+            r"|make (?:test|check)\w*|jest|vitest|mvn test|gradle test|rspec|ctest|phpunit|dotnet test"
+            r"|mix test|just test)\b"
         ),
     ),
     (
         "the build",
         re.compile(
             r"\b(?:(?:npm|pnpm|yarn|bun) run build|cargo build|go build|make(?: all| build)?$|mvn package"
-            r"|gradle build|docker b"
-            r"uild|uv build|python -m build|cmake --build|tsc\b|dotnet build|just build)"
+            r"|gradle build|docker build|uv build|python -m build|cmake --build|tsc\b|dotnet build|just build)"
         ),
     ),
     (
         "the linter",
         re.compile(
-            r"\b(?:ruff check|ruff format|eslint|flake8|pylint|mypy|pyright|cargo clippy|golangci-lint|prettier"
-            r"|black|npm run li"
-            r"nt|make lint)\b"
+            r"\b(?:ruff check|ruff format|eslint|flake8|pylint|mypy|pyright|cargo clippy|golangci-lint"
+            r"|prettier|black|npm run lint|make lint)\b"
         ),
     ),
     (
@@ -52,12 +50,10 @@ _SORTS = (
 )
 _INSTALL = re.compile(
     r"\b(?:pip3? install|uv (?:add|sync|pip install)|poetry (?:add|install)|npm (?:ci|i|install)"
-    r"|pnpm (?:add|install|i)|yarn"
-    r"(?: add| install)?$|apt(?:-get)? install|brew install|cargo (?:add|install)|go (?:get|mod tidy)"
-    r"|bundle install|composer"
-    r" install|mkdir|chmod|export \w+=|systemctl (?:start|restart)|docker (?:compose up|start)"
-    r"|git (?:init|pull|fetch|stash|s"
-    r"ubmodule)|createdb|touch|ln -s|source|cp)\b"
+    r"|pnpm (?:add|install|i)|yarn(?: add| install)?$|apt(?:-get)? install|brew install|cargo (?:add"
+    r"|install)|go (?:get|mod tidy)|bundle install|composer install|mkdir|chmod|export \w+="
+    r"|systemctl (?:start|restart)|docker (?:compose up|start)|git (?:init|pull|fetch|stash|submodule)"
+    r"|createdb|touch|ln -s|source|cp)\b"
 )
 _WHY = (
     re.compile(r"ModuleNotFoundError: No module named '[\w.]{1,40}'"),
@@ -65,20 +61,18 @@ _WHY = (
     re.compile(r"\b(?:[A-Z]\w{2,30}(?:Error|Exception))\b"),
     re.compile(
         r"command not found|[Nn]o such file or directory|[Pp]ermission denied|[Cc]onnection refused"
-        r"|[Aa]ddress already in"
-        r" use|[Tt]imed out|[Nn]ot a git repository|unrecognized arguments?|unknown option|[Ii]nvalid option"
-        r"|[Mm]erge confl"
-        r"ict|externally-managed-environment|[Nn]o tests ran|[Mm]issing script|[Uu]nable to resolve"
-        r"|[Cc]annot find module|"
-        r"[Nn]o space left on device|[Ss]yntax error|is not installed|[Oo]ut of memory|ENOENT|EADDRINUSE|ERESOLVE"
+        r"|[Aa]ddress already in use|[Tt]imed out|[Nn]ot a git repository|unrecognized arguments?"
+        r"|unknown option|[Ii]nvalid option|[Mm]erge conflict|externally-managed-environment"
+        r"|[Nn]o tests ran|[Mm]issing script|[Uu]nable to resolve|[Cc]annot find module"
+        r"|[Nn]o space left on device|[Ss]yntax error|is not installed|[Oo]ut of memory|ENOENT|EADDRINUSE"
+        r"|ERESOLVE"
     ),
     re.compile(r"\b\d+ failed\b"),
     re.compile(r"[Ee]xit code:? \d{1,3}"),
 )
 _FAILED = re.compile(
     r"^(?:Error: )?Exit code:? [1-9]\d{0,2}\b|\(exit code [1-9]\d{0,2}\)|^exit code [1-9]"
-    r"|\bcommand not found$|^Traceback \(m"
-    r"ost recent call last\)",
+    r"|\bcommand not found$|^Traceback \(most recent call last\)",
     re.M,
 )
 
