@@ -27,9 +27,9 @@ import asyncio, sys, time
 from pathlib import Path
 from lumen_tui.engine.engine import Engine
 class Timed(Engine):
-    def _rouse(self):  # behind the workers, who are adopted by now
+    def _load_loops(self):  # behind the workers, who are adopted by now
         print(time.perf_counter() - began)
-        super()._rouse()
+        super()._load_loops()
 engine = Timed(Path(sys.argv[1]))
 began = time.perf_counter()
 engine.open()

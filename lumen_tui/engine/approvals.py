@@ -16,7 +16,7 @@ from lumen_tui.store.approvals import approvals
 
 _ENDED = "the task ended before anybody answered"
 _REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
-_TOLD = re.compile(rb'"kind":"approval_expired".*?"approval":"([a-z0-9-]+)"')
+_EXPIRED_EVENT = re.compile(rb'"kind":"approval_expired".*?"approval":"([a-z0-9-]+)"')
 Find = Callable[[str], TaskView | None]
 
 
@@ -32,9 +32,9 @@ class ApprovalMonitor:
     def poll(self, now: float) -> None:
         """A pass where the folder changed since the last one."""
         if stamp(self._layout.approvals) != self._stamp:
-            self.tend(now)
+            self.check_all(now)
 
-    def tend(self, now: float) -> None:
+    def check_all(self, now: float) -> None:
         """One pass."""
         self._stamp = stamp(self._layout.approvals)
         for approval_id in approvals.half_archived(self._layout):
@@ -53,9 +53,9 @@ class ApprovalMonitor:
         answer = approvals.decision(self._layout, request.id)
         if answer is None and now >= request.expires:
             answer = approvals.expire(self._layout, request, now)
-        self._tell(request, answer, now)
+        self._report(request, answer, now)
 
-    def _tell(self, request: Approval, answer: Decision | None, now: float) -> None:
+    def _report(self, request: Approval, answer: Decision | None, now: float) -> None:
         if answer is None or answer.ended != EXPIRED:
             return
         if self._told is None:
@@ -75,11 +75,11 @@ class ApprovalMonitor:
             approvals.decide(self._layout, request, withdrawn, now)
             self._log.add("approval_withdrawn", f"{request.role}: {request.summary}", now, task_id=request.task_id)
         except approvals.Answered as error:
-            self._tell(request, error.decision, now)
+            self._report(request, error.decision, now)
         approvals.archive(self._layout, request.id)
 
 
 def _told(layout: Layout) -> set[str]:
     """The questions of which the newest part of events.jsonl tells that they expired."""
     tails = (backwards.read_tail(path, _REMEMBERED) for path in (layout.earlier_events, layout.events))
-    return {match.decode() for tail in tails for match in _TOLD.findall(tail)}
+    return {match.decode() for tail in tails for match in _EXPIRED_EVENT.findall(tail)}

@@ -17,7 +17,7 @@ class BeatLog:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._skipped = self._failed = ""  # the reasons that were told last
-        self._untold = ""  # a failure that the disk would not take
+        self._unwritten = ""  # a failure that the disk would not take
 
     def missed(self, late: float, every: float, reason: str, now: float) -> None:
         """A beat comes `late` seconds after its time; nothing is told of less than a whole interval of `every`."""
@@ -29,9 +29,9 @@ class BeatLog:
     def ran(self, loop: int, skipped: str, now: float) -> None:
         """A beat was carried out: with loop number `loop`, or without one, and why (`skipped`)."""
         self._failed = ""
-        if self._untold:
-            self._log.add("beat_failed", self._untold, now)
-            self._untold = ""
+        if self._unwritten:
+            self._log.add("beat_failed", self._unwritten, now)
+            self._unwritten = ""
         if loop:
             self._skipped = ""
         elif skipped not in ("", IDLE, self._skipped):
@@ -42,7 +42,7 @@ class BeatLog:
         """A beat was cut off. Where not even that can be written, it is told with the next beat that can."""
         if reason == self._failed:
             return
-        self._failed = self._untold = reason
+        self._failed = self._unwritten = reason
         with contextlib.suppress(StoreError, OSError):
             self._log.add("beat_failed", reason, now)
-            self._untold = ""
+            self._unwritten = ""

@@ -29,12 +29,12 @@ class Budgets:
         """Take in what is new and tell of it. `costs` says whether tasks that start now use a model."""
         self._config, self._day, self._costs = config, budget.day_of(now, config.day_starts), costs
         for hold in self._ledger.give_up_dead(now):
-            self._tell_dead(hold, now)
+            self._report_dead(hold, now)
         self.view = budget.view(self._ledger.book, config, now)
         self._warn(now)
-        self._tell_full(now)
+        self._report_full(now)
 
-    def _tell_dead(self, hold: Entry, now: float) -> None:
+    def _report_dead(self, hold: Entry, now: float) -> None:
         """What became of the money that a dead worker had set aside."""
         amount = f"{hold.tokens:,} tokens, ${hold.usd:.4f}"
         if hold.unsent:
@@ -44,7 +44,7 @@ class Budgets:
         words = f"{amount} count in full: the worker ended before it told the cost"
         self._log.add("spend_unknown", words, now, task_id=hold.task, call=hold.id)
 
-    def why_not(self, role: str) -> str:
+    def refusal(self, role: str) -> str:
         """Why no task of a role may start now; the empty string where one may."""
         if not self._costs:
             return ""
@@ -69,7 +69,7 @@ class Budgets:
             if self._ledger.once(Entry(name, NOTICE, times.iso(now), day=self._day, text=words)):
                 self._log.add("budget_warning", words, now)
 
-    def _tell_full(self, now: float) -> None:
+    def _report_full(self, now: float) -> None:
         before, day = self._reached, self.view.full
         self._reached = {"": day} if day else dict(self.view.full_roles)
         for name in self._reached.keys() - before.keys():

@@ -62,15 +62,15 @@ class CommandInbox:
         StoreError where an answer cannot be written: that command and those behind it wait for the next call, and so
         does what the ones before it asked for.
         """
-        self.pauses.end_those_over(now)
-        self._take_new()
+        self.pauses.end_expired(now)
+        self._read_new()
         while self._unanswered:
-            self._one(self._unanswered[0], now)
+            self._answer(self._unanswered[0], now)
             self._unanswered.popleft()
         requests, self._requests = self._requests, PendingRequests()
         return requests
 
-    def _take_new(self) -> None:
+    def _read_new(self) -> None:
         """A file that is read from its first line may hold what was answered long ago: the receipts tell."""
         answered: Collection[str] = self._answered
         for offset, data in self._follower.pieces():
@@ -95,15 +95,15 @@ class CommandInbox:
         self._answered.extend(answered)
         return set(answered)
 
-    def _one(self, command: Command, now: float) -> None:
-        ok, text = self._tried(command, now)
+    def _answer(self, command: Command, now: float) -> None:
+        ok, text = self._execute(command, now)
         receipt = CommandReceipt(command_id=command.id, at=times.iso(now), ok=ok, text=text)
         self._store.command_receipts.append(receipt)
         self._answered.append(command.id)
         self._log.add("command", f"{command.by}: {command.verb} {command.target} → {text}", now, ok=ok)
         self._requests.carried_out += 1
 
-    def _tried(self, command: Command, now: float) -> tuple[bool, str]:
+    def _execute(self, command: Command, now: float) -> tuple[bool, str]:
         handler = getattr(self, f"_do_{command.verb}", None)
         if handler is None:
             return False, f"unknown command {command.verb!r}"

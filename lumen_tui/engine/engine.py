@@ -18,7 +18,7 @@ from lumen_tui.engine.budgets import Budgets
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
 from lumen_tui.engine.events import EventLog, Listener
 from lumen_tui.engine.hooks.outcome import HookNews
-from lumen_tui.engine.sandboxing import Sandboxing
+from lumen_tui.engine.sandboxing import SandboxMonitor
 from lumen_tui.engine.settings import Settings
 from lumen_tui.engine.supervisor.pauses import KillSwitch
 from lumen_tui.engine.supervisor.role_expiry import RoleExpiry
@@ -75,7 +75,7 @@ class Engine:
     ) -> None:
         """`loops` is whether the main agent gets its turns; else tasks alone are driven."""
         self.store, self._loops, self._listeners = Store(root), loops, listeners
-        self.trouble, self.said = "", ("", "")  # why the last beat or poll was cut off; see `rest`
+        self.trouble, self.announced = "", ("", "")  # why the last beat or poll was cut off; see `idle_phase`
         self.clock = clock or SystemClock()
         self._lease: Lease | None = None
         self.settings = Settings(self.store.layout)
@@ -110,22 +110,24 @@ class Engine:
         self._started_at, self._last = times.iso(now), (now, self.clock.running())
         self.log = EventLog(self.store, self._listeners)
         self.beat_log = BeatLog(self.log)
-        self.sandbox = Sandboxing(layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier))
+        self.sandbox = SandboxMonitor(
+            layout, lambda tier, text: self.log.add("sandbox", text, self.clock.now(), tier=tier)
+        )
         self.supervisor = TaskSupervisor(self.store, self.log, epoch=self._lease.info.epoch, clock=self.clock)
         self.approvals = ApprovalMonitor(layout, self.log, self.supervisor.index.find)
         self.commands = CommandInbox(self.store, self.log, self.supervisor)
         self.budgets = Budgets(self.store, self.log)
         self.switch = KillSwitch(self.store, self.log, self.clock.running)
-        self.supervisor.dispatcher.held_back = self.budgets.why_not
+        self.supervisor.dispatcher.held_back = self.budgets.refusal
         self._damage = DamageScan(layout)
         self.role_expiry = RoleExpiry(self.store, self.log)
         self._hook_news = HookNews(self.store, self.log, now)
         self._sweeper = Sweeper(layout)
         self._sweeper.sweep(now)
-        self._say("starting", now)
+        self._write_heartbeat("starting", now)
         self.log.add("engine_started", f"pid {os.getpid()}, epoch {self._lease.info.epoch}", now)
         adopted = self.supervisor.recover(now)
-        self._rouse()
+        self._load_loops()
         self.settings.refresh(self.log, now)
         completed = self.loop.recover(self.config)
         if adopted or completed:
@@ -135,7 +137,7 @@ class Engine:
             late = now - times.epoch(before.next_at, now)
             self.beat_log.missed(late, before.every_seconds, beatlog.NO_ENGINE, now)
 
-    def _rouse(self) -> None:
+    def _load_loops(self) -> None:
         """What loops, learns and probes: 70 ms of imports, behind the workers, who must not wait for them."""
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
@@ -154,7 +156,7 @@ class Engine:
         try:
             self.freshness.finish(now, cut=reason not in ("done", "idle"))
             self.log.add("engine_stopped", reason, now)
-            self._say("stopped", now, note=reason)
+            self._write_heartbeat("stopped", now, note=reason)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
         self.supervisor.dispatcher.close()
@@ -197,12 +199,12 @@ class Engine:
         """One pass: commands, tasks, rules, and a loop of the main agent only if there is something for it."""
         self.beats += 1
         report = BeatReport(beat=self.beats, reason=reason)
-        self._say("beating", now)
+        self._write_heartbeat("beating", now)
         self.notice_jump(now)
         report.requests, report.supervised = self.poll()
-        self._keep_damage(now)
+        self._quarantine_damage(now)
         self._sweeper.sweep(now)
-        self.approvals.tend(now)
+        self.approvals.check_all(now)
         self._save_checkpoints(now)
         if self.beats > self._jumped_in + 1:
             self.role_expiry.beat(now)
@@ -229,7 +231,7 @@ class Engine:
 
     def _run_loop(self, report: BeatReport, now: float) -> None:
         def begins() -> float:
-            self._say("loop", now)
+            self._write_heartbeat("loop", now)
             return self.clock.now()
 
         turn = self.loop.turn(self.config, now, asked=report.reason == "asked", begins=begins)
@@ -245,7 +247,7 @@ class Engine:
             self._jumped_in = self.beats
         return abs(jump) > _JUMP
 
-    def _keep_damage(self, now: float) -> None:
+    def _quarantine_damage(self, now: float) -> None:
         """Copy damaged lines of the shared journals to quarantine, once each."""
         if new := self._damage.scan(times.iso(now)):
             self.log.add("quarantined", f"{new} damaged line{'s' if new > 1 else ''} copied to quarantine", now)
@@ -270,17 +272,17 @@ class Engine:
         """Record that the engine waits, and for how long."""
         self.next_due = until
         self.sandbox.refresh(self.config.sandbox, self.clock.running())
-        self.said = phase, note = self.rest()
-        self._say(phase, now, next_at=until, note=note)
+        self.announced = phase, note = self.idle_phase()
+        self._write_heartbeat(phase, now, next_at=until, note=note)
 
-    def rest(self) -> tuple[str, str]:
-        """Phase and note of an engine that waits; `said` is what it said last."""
+    def idle_phase(self) -> tuple[str, str]:
+        """Phase and note of an engine that waits; `announced` is what it wrote last."""
         kill, pause = self.switch.kill, self.commands.paused()
         reasons = (("degraded", self.trouble), ("killed", kill and kill.words), ("paused", pause and pause.words))
         calm = ("asleep", self.commands.stops_after_tasks or self.budgets.view.full)
         return next(((phase, note) for phase, note in reasons if note), calm)
 
-    def _say(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
+    def _write_heartbeat(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
         assert self._lease is not None  # noqa: S101 - only called while it is held
         lease = self._lease.info
         record = Heartbeat(
@@ -301,6 +303,6 @@ class Engine:
             every_seconds=self.config.heartbeat.every_minutes * 60,
             note=note,
             brain=provider_name(self.config.models, os.environ),
-            sandbox=self.sandbox.word,
+            sandbox=self.sandbox.tier,
         )
         files.replace(self.store.layout.heartbeat, msgspec.json.encode(record))

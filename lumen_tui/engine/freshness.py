@@ -40,7 +40,7 @@ class Freshness:
         self._waiter: threading.Thread | None = None
         self._results: Results | None = None
         self._began, self._cut = 0.0, False
-        self._trouble = self._told = ""  # why no probe could be made: now, and as it was told
+        self._trouble = self._reported = ""  # why no probe could be made: now, and as it was told
 
     def close(self) -> None:
         """Let go of the journals of facts."""
@@ -83,9 +83,9 @@ class Freshness:
         if self._waiter is None or self._waiter.is_alive():
             return
         results, self._results, self._waiter, self._batch = self._results or (), None, None, None
-        if self._trouble and self._trouble != self._told:
+        if self._trouble and self._trouble != self._reported:
             self._log.add("probes_failed", f"no probe could be made: {self._trouble}", now)
-        self._told = self._trouble
+        self._reported = self._trouble
         if results and not self._cut:
             self._turns.update(((job.fact_id, job.probe.id), self._began) for job, _ in results)
             self._readings.take(results, self._began)

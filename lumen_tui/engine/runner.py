@@ -55,7 +55,7 @@ class Runner:
         """Beat until the end; returns the exit code: 128 + n after a signal, 1 where the folder or the program is not
         the one any more that this began with, or where the beats asked for were cut off.
         """
-        codes = self._hear_signals() if self.options.signals else {}
+        codes = self._handle_signals() if self.options.signals else {}
         try:
             await self._beats()
             await self.engine.supervisor.wait_for_endings()
@@ -77,7 +77,7 @@ class Runner:
             self.request_stop(reason)
         return bool(reason)
 
-    def _hear_signals(self) -> dict[str, int]:
+    def _handle_signals(self) -> dict[str, int]:
         """Let each ending signal stop this; returns their exit codes by name."""
         loop = asyncio.get_running_loop()
         for number in ENDING:
@@ -115,12 +115,12 @@ class Runner:
             self.engine.trouble = one_line(str(error))
             self.engine.beat_log.failed(self.engine.trouble, now)
             report = BeatReport(beat=self.engine.beats, reason=reason, skipped=f"degraded: {error}")
-        self._note(report.requests.stop)
+        self._stop_if_asked(report.requests.stop)
         for listener in self.options.listeners:
             listener(report)
         return report
 
-    def _note(self, stop: str) -> None:
+    def _stop_if_asked(self, stop: str) -> None:
         if stop:
             self.request_stop(stop)
 
@@ -134,12 +134,12 @@ class Runner:
         slept = watched = clock.running()
         asleep = slept - clock.awake()
         while not self.stop_reason:
-            await self._stirred(min(self._longest(), max(0.0, due - clock.running())))
+            await self._wait_for_wakeup(min(self._longest(), max(0.0, due - clock.running())))
             running = clock.running()
             if running >= due:
                 self._note_late(running - due, running - clock.awake() - asleep)
                 return "timer"
-            self._look_at_clocks(due, running - slept)
+            self._check_clocks(due, running - slept)
             if not (self._something_happened() or running - watched > _WATCH):
                 continue
             watched = running
@@ -164,7 +164,7 @@ class Runner:
             return 0.0
         return _POLL if supervisor.dispatcher.wakeups.deaf else _TICK
 
-    def _look_at_clocks(self, due: float, slept: float) -> None:
+    def _check_clocks(self, due: float, slept: float) -> None:
         """Tell the right time of the next beat after the wall clock was moved; have a zygote made in quiet times."""
         clock = self.engine.clock
         if self.engine.notice_jump(clock.now()):
@@ -179,7 +179,7 @@ class Runner:
         self._announce(now + due - running)
         return due
 
-    async def _stirred(self, seconds: float) -> None:
+    async def _wait_for_wakeup(self, seconds: float) -> None:
         """Return when something happened that wakes the engine, or after that time."""
         wakeups = self.engine.supervisor.dispatcher.wakeups
         loop = asyncio.get_running_loop()
@@ -219,8 +219,8 @@ class Runner:
             arrived = self.engine.arrivals.poll(self.engine.config)
         except (files.StoreError, OSError):
             return False
-        self._note(requests.stop)
+        self._stop_if_asked(requests.stop)
         self._soon = self._soon or arrived or bool(supervised.collected)
-        if requests.carried_out or self.engine.rest() != self.engine.said:
+        if requests.carried_out or self.engine.idle_phase() != self.engine.announced:
             self._announce(self.engine.next_due)
         return requests.beat

@@ -16,17 +16,17 @@ from lumen_tui.tools.sandbox.tiers import TierChoice
 _EVERY = 3600.0  # seconds between two tests while nothing changes
 
 
-class Sandboxing:
+class SandboxMonitor:
     """The tier in force. `tell` gets a sentence whenever it becomes another one."""
 
     def __init__(self, layout: Layout, tell: Callable[[str, str], object]) -> None:
-        self._layout, self._tell = layout, tell
+        self._layout, self._notify = layout, tell
         self._tested = 0.0
         self._settings: SandboxConfig | None = None
         self.choice = TierChoice("")
 
     @property
-    def word(self) -> str:
+    def tier(self) -> str:
         """`bubblewrap`, `landlock`, `ask` or `refused`; empty before the first test."""
         return self.choice.tier
 
@@ -41,7 +41,7 @@ class Sandboxing:
         results = tiers.test_all(self._layout.index, os.environ.get("PATH", os.defpath), settings)
         choice = tiers.choose(settings, results)
         if choice != self.choice:
-            self._tell(choice.tier, words(choice))
+            self._notify(choice.tier, sentence_on(choice))
         self.choice = choice
 
 
@@ -61,10 +61,10 @@ def examined(layout: Layout, *, now: bool) -> tuple[str, str, tuple[TierTest, ..
     if results is None:
         return "", "", ()
     choice = tiers.choose(settings, results)
-    return choice.tier, f"sandbox: {words(choice)}", results.tested
+    return choice.tier, f"sandbox: {sentence_on(choice)}", results.tested
 
 
-def words(choice: TierChoice) -> str:
+def sentence_on(choice: TierChoice) -> str:
     """The tier in a sentence."""
     if choice.tier == tiers.REFUSED:
         return choice.reason

@@ -18,7 +18,7 @@ from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.tools.policy.redaction import redactor
 
 EVENT = "settings"  # the kind of the engine's event
-_MENDED = "all settings, roles and tools are in force again"
+_REPAIRED = "all settings, roles and tools are in force again"
 
 
 class Settings:
@@ -28,7 +28,7 @@ class Settings:
         self._read: Stamped[tuple[Config, list[str]]] = Stamped(
             lambda: list(_files(layout)), lambda: _words(layout, load_and_keep)
         )
-        self._told: list[str] = []
+        self._reported: list[str] = []
 
     @property
     def config(self) -> Config:
@@ -39,12 +39,12 @@ class Settings:
         """Take in what changed, and make an event of each thing that is wrong and was not told yet."""
         self._read.refresh()
         wrong = self._read.value[1]
-        if wrong == self._told:
+        if wrong == self._reported:
             return
-        news = [text for text in wrong if text not in self._told] if wrong else [_MENDED]
+        news = [text for text in wrong if text not in self._reported] if wrong else [_REPAIRED]
         for text in news:
             log.add(EVENT, text, now)
-        self._told = wrong
+        self._reported = wrong
 
 
 def not_in_force(layout: Layout) -> list[str]:

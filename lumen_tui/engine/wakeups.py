@@ -68,10 +68,10 @@ class Wakeups:
         """Whether anything happened since the last call."""
         woken = False
         for fd, _ in self._epoll.poll(0):
-            woken |= self._tells(fd)
+            woken |= self._is_news(fd)
         return woken
 
-    def _tells(self, fd: int) -> bool:
+    def _is_news(self, fd: int) -> bool:
         if self._notices is not None and fd == self._notices.fileno():
             return bool(self._notices.names() - _OURS)
         for task_id, watched in self._processes.items():

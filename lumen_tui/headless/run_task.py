@@ -87,7 +87,7 @@ async def _follow(port: RemotePort, task_id: str, stop: _StopSignals, running: a
     shown = waited = 0
     while True:
         detail = await asyncio.to_thread(port.task_detail, task_id)
-        shown = _tell(detail.events, shown)
+        shown = _print_events(detail.events, shown)
         if detail.view.finished:
             break
         if running is not None and running.done():
@@ -116,7 +116,7 @@ def _cancel(port: RemotePort, task_id: str) -> None:
         pass  # it has just ended by itself
 
 
-def _tell(events: tuple[TaskEvent, ...], shown: int) -> int:
+def _print_events(events: tuple[TaskEvent, ...], shown: int) -> int:
     for event in events[shown:]:
         if event.text:
             print(f"  {event.kind:<8} {one_line(event.text, 120)}", file=sys.stderr)

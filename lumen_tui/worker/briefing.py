@@ -68,7 +68,7 @@ def _may(rules: TaskRules, group: str) -> bool:
     return name == "custom" or name in rules.tools
 
 
-def told_rules(rules: TaskRules) -> list[str]:
+def rules_for_record(rules: TaskRules) -> list[str]:
     """For the record: which constraints are held, by which rules, and which are only advice."""
     return [
         *[f"enforced: {text}" for text in rules.enforced],

@@ -58,11 +58,11 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
         raise ProviderError(str(error)) from error
     if tier_choice.tier == REFUSED:
         raise ProviderError(tier_choice.reason)
-    context.progress(f"{os.path.basename(argv[0])} runs {_told(tier_choice.tier)}")
+    context.progress(f"{os.path.basename(argv[0])} runs {_sandbox_words(tier_choice.tier)}")
     try:
         if context.rules.write:
             context.begins(os.path.basename(argv[0]))
-        walls = _walls(context, cwd, argv[0], own)
+        walls = _program_policy(context, cwd, argv[0], own)
         with context.guard():
             if tier_choice.tier != sandboxed_command.ASK:
                 protected_paths.command_begins(context)
@@ -75,7 +75,7 @@ def launch(context: Context, argv: list[str], env: dict[str, str], own: str) -> 
         raise not_started(argv[0], error) from error
 
 
-def _told(tier: str) -> str:
+def _sandbox_words(tier: str) -> str:
     return (
         "without walls; its calls are judged all the same" if tier == sandboxed_command.ASK else f"within walls: {tier}"
     )
@@ -90,7 +90,7 @@ def _start(
     )
 
 
-def _walls(context: Context, cwd: str, program: str, own: str) -> Policy:
+def _program_policy(context: Context, cwd: str, program: str, own: str) -> Policy:
     """The task's policy; beyond it the program reaches its model, and what is its own."""
     base = policy(context, settings(context), cwd)
     caps = msgspec.structs.replace(base.caps, memory=_MEMORY, cpu_seconds=_CPU_SECONDS, file_size=_FILE_SIZE)

@@ -136,7 +136,7 @@ class Spending:
         """
         world = self._world
         began = driven = world.monotonic()
-        self._tell(reason, call)
+        self._record_wait(reason, call)
         with world.stopper.untimed():
             while True:
                 self._sleep_until_news()
@@ -152,7 +152,7 @@ class Spending:
         self._mark()
         self._events.event("note", f"goes on after {span(waited)}: there is room again. It had waited because {reason}")
 
-    def _tell(self, reason: str, call: Reserve) -> None:
+    def _record_wait(self, reason: str, call: Reserve) -> None:
         """What it waits for at least, so that nobody is asked for room that is not needed."""
         self._events.event("waiting", reason, budget=True)
         try:

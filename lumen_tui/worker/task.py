@@ -47,7 +47,7 @@ from lumen_tui.tools.policy.rules import BadRules
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import StepLimit, Toolbox
 from lumen_tui.worker.asking import ApprovalClient
-from lumen_tui.worker.briefing import system_prompt, told_rules
+from lumen_tui.worker.briefing import rules_for_record, system_prompt
 from lumen_tui.worker.record import Recorder, calls_made
 from lumen_tui.worker.sandboxed_backend import launch
 from lumen_tui.worker.spending import Spending
@@ -146,10 +146,10 @@ class Task:
     def run(self) -> Outcome:
         """Work. Raises Stopped; everything else that goes wrong becomes a failed outcome."""
         began = f"role {self._role.name}: {one_line(self.spec.objective, 200)}"
-        self._events.event("started", began, session=self._tally.session, sandbox=self._walls())
+        self._events.event("started", began, session=self._tally.session, sandbox=self._sandbox())
         for problem in self._problems:
             self._events.event("note", f"{problem.where}: {problem.what}")
-        for text in told_rules(self._toolbox.rules):
+        for text in rules_for_record(self._toolbox.rules):
             self._events.event("note", text)
         try:
             outcome = self._converse()
@@ -159,7 +159,7 @@ class Task:
             self._toolbox.close()
         return self._settle(outcome)
 
-    def _walls(self) -> str:
+    def _sandbox(self) -> str:
         """The sandbox tier of its commands. CannotBegin where it needs some and none is run."""
         try:
             return tier_in_force(self._context, self._toolbox.rules.shell)

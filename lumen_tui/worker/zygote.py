@@ -51,7 +51,7 @@ class ZygoteServer:
             if self._woken in ready:
                 os.read(self._woken, 4096)
                 self._reap()
-            if self._channel.fileno() in ready and not self._obey():
+            if self._channel.fileno() in ready and not self._handle_order():
                 return
             if not ready and not self._children:
                 return
@@ -62,9 +62,9 @@ class ZygoteServer:
             if not pid:
                 return
             self._children.discard(pid)
-            tell(self._channel, spawning.Ended(pid, os.waitstatus_to_exitcode(status)))
+            send(self._channel, spawning.Ended(pid, os.waitstatus_to_exitcode(status)))
 
-    def _obey(self) -> bool:
+    def _handle_order(self) -> bool:
         """Carry out one order; False where the engine has gone."""
         try:
             data, fds, _, _ = socket.recv_fds(self._channel, spawning.MOST, _FDS, socket.MSG_CMSG_CLOEXEC)
@@ -85,16 +85,16 @@ class ZygoteServer:
             pid = os.fork()
         except OSError as error:
             pid = -1
-            tell(self._channel, spawning.Born(order.number, why=f"no process could be made: {error.strerror}"))
+            send(self._channel, spawning.Born(order.number, why=f"no process could be made: {error.strerror}"))
         if pid == 0:
-            become(order.folder, fds)
+            become_worker(order.folder, fds)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
         if pid > 0:
             self._children.add(pid)
-            tell(self._channel, spawning.Born(order.number, pid, process.start_ticks(pid)))
+            send(self._channel, spawning.Born(order.number, pid, process.start_ticks(pid)))
 
 
-def tell(channel: socket.socket, record: msgspec.Struct) -> None:
+def send(channel: socket.socket, record: msgspec.Struct) -> None:
     """Send one record; that the engine has gone is seen at the next read."""
     try:
         channel.send(msgspec.json.encode(record))
@@ -102,7 +102,7 @@ def tell(channel: socket.socket, record: msgspec.Struct) -> None:
         return
 
 
-def become(folder: str, fds: list[int]) -> NoReturn:
+def become_worker(folder: str, fds: list[int]) -> NoReturn:
     """From here on this process is a worker like one that was started cold; it does not come back."""
     code = 1
     try:
@@ -112,7 +112,7 @@ def become(folder: str, fds: list[int]) -> NoReturn:
         lock = _take_over(*fds)
         os.chdir(folder)
         os.environ[worker.LOCK_VARIABLE] = str(lock)
-        _named("lumen-worker")
+        _set_name("lumen-worker")
         gc.unfreeze()
         code = worker.main([folder])
         sys.stdout.flush()
@@ -136,7 +136,7 @@ def _take_over(lock: int, log: int, secrets: int) -> int:
     return lock
 
 
-def _named(name: str) -> None:
+def _set_name(name: str) -> None:
     """The name that ps shows."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
@@ -167,7 +167,7 @@ def main(arguments: list[str]) -> int:
     number, kind, idle = arguments
     channel = socket.socket(fileno=int(number))
     channel.set_inheritable(False)
-    _named("lumen-zygote")
+    _set_name("lumen-zygote")
     preload(kind)
     if threading.active_count() > 1:
         return 1  # a fork would take one thread along and leave the locks of the others held
@@ -175,7 +175,7 @@ def main(arguments: list[str]) -> int:
     gc.freeze()
     weight = _weight()
     _closed_to_others()
-    tell(channel, spawning.Ready(pss=weight))
+    send(channel, spawning.Ready(pss=weight))
     ZygoteServer(channel, float(idle)).serve()
     return 0
 

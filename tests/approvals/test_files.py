@@ -136,7 +136,7 @@ def test_the_engine_expires_withdraws_and_puts_away(store, ask):
     views = {"tsk-lives": view(store, "tsk-lives"), "tsk-done": view(store, "tsk-done", finished=NOW + 1)}
     approvals.decide(store.layout, ended, answer(ended), NOW + 1)
     for _ in range(2):  # the second pass finds nothing more to do
-        ApprovalMonitor(store.layout, log, views.get).tend(NOW + 3600)
+        ApprovalMonitor(store.layout, log, views.get).check_all(NOW + 3600)
     decided = {one.id: approvals.decision(store.layout, one.id) for one in (late, orphan, ended)}
     assert [found.ended for found in decided.values() if found] == ["expired", "withdrawn", ""]
     assert {one.id for one in approvals.undecided(store.layout)} == {open_one.id, unread.id}
@@ -166,11 +166,11 @@ def test_what_a_worker_let_expire_is_told_once_and_needs_somebody_until_it_is_pu
 
 def test_what_expired_is_still_there_after_the_events_made_way_for_new_ones(store, ask):
     request, log = ask(), EventLog(store)
-    ApprovalMonitor(store.layout, log, lambda _: view(store, "tsk-one")).tend(NOW + 3600)
+    ApprovalMonitor(store.layout, log, lambda _: view(store, "tsk-one")).check_all(NOW + 3600)
     store.layout.events.rename(store.layout.earlier_events)
     log.add("beat", "another", NOW + 3700)
     assert [need.target for need in SnapshotReader(store.root).snapshot(NOW + 3700).attention] == [request.id]
-    ApprovalMonitor(store.layout, log, lambda _: view(store, "tsk-one")).tend(NOW + 3800)
+    ApprovalMonitor(store.layout, log, lambda _: view(store, "tsk-one")).check_all(NOW + 3800)
     assert [event.kind for event in recent_events(store, 9)] == ["beat"]
 
 
@@ -180,7 +180,7 @@ def test_a_kill_while_a_question_is_put_away_leaves_no_open_one(store, ask):
     os.rename(store.layout.approval(request.id), store.layout.done_approvals / f"{request.id}.json")
     assert approvals.undecided(store.layout) == []
     assert approvals.decision(store.layout, request.id)
-    ApprovalMonitor(store.layout, EventLog(store), lambda _: None).tend(NOW)
+    ApprovalMonitor(store.layout, EventLog(store), lambda _: None).check_all(NOW)
     assert os.listdir(store.layout.approvals) == ["done"]
 
 

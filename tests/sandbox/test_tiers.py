@@ -11,7 +11,7 @@ import lumen_bare
 import msgspec
 import pytest
 
-from lumen_tui.engine.sandboxing import Sandboxing, words
+from lumen_tui.engine.sandboxing import SandboxMonitor, sentence_on
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage import files
 from lumen_tui.tools.base import ApprovalReply
@@ -47,7 +47,7 @@ NONE = SelfTestResults(
 def test_the_tier_in_force_is_never_weaker_than_what_was_asked_for(settings, results, tier):
     found = choose(SandboxConfig(**settings), results)
     assert found.tier == tier
-    assert words(found)
+    assert sentence_on(found)
     if tier == REFUSED:
         assert "no command is run" in found.reason
     if results is WEAK and tier == "landlock" and not settings:
@@ -158,14 +158,14 @@ def test_the_engine_tests_at_the_start_after_a_change_and_once_an_hour(tmp_path,
     layout.create()
     monkeypatch.setenv("PATH", fake_bwrap(tmp_path / "bin", "exit 1"))
     told: list[str] = []
-    engine = Sandboxing(layout, lambda tier, text: told.append(tier))
-    assert engine.word == ""
+    engine = SandboxMonitor(layout, lambda tier, text: told.append(tier))
+    assert engine.tier == ""
     only = SandboxConfig(tier="bubblewrap")
     engine.refresh(only, 100.0)
-    assert (engine.word, told) == (REFUSED, [REFUSED])
+    assert (engine.tier, told) == (REFUSED, [REFUSED])
     engine.refresh(only, 200.0)
     engine.refresh(SandboxConfig(tier="ask"), 300.0)
-    assert (engine.word, told) == ("ask", [REFUSED, "ask"])
+    assert (engine.tier, told) == ("ask", [REFUSED, "ask"])
     first = (layout.index / tiers.RESULTS).stat().st_ino
     engine.refresh(SandboxConfig(tier="ask"), 5000.0)
     assert (layout.index / tiers.RESULTS).stat().st_ino == first, "nothing new is not written again"

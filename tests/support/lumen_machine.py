@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import lumen_sweeps
 import pytest
 
-from lumen_tui.engine.sandboxing import words
+from lumen_tui.engine.sandboxing import sentence_on
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.tools.sandbox import tiers
 
@@ -52,4 +52,4 @@ def told() -> list[str]:
         f"{name} ({what})" for name, what in OPTIONAL.items() if not shutil.which(named.get(name, name), path=there)
     ]
     tier = choice()
-    return [f"sandbox tier: {tier.tier} ({words(tier)})", f"not installed: {', '.join(missing) or 'nothing'}"]
+    return [f"sandbox tier: {tier.tier} ({sentence_on(tier)})", f"not installed: {', '.join(missing) or 'nothing'}"]

@@ -96,7 +96,7 @@ def run(session: Session, args: Namespace) -> int:
     before: set[str] = set()
     while True:
         linked = ""
-        paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.known_as(path)]
+        paths = [path for path in _paths(session, args, config) if args.dry_run or not evolving.is_unchanged(path)]
         with session.as_one_action() as word:
             done = evolve.evolve(session.layout, evolving, paths, now=session.now)
             if not args.dry_run:

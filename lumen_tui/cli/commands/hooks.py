@@ -90,7 +90,7 @@ def run_uninstall(session: Session, args: Namespace) -> int:
 
 
 def run_status(session: Session, args: Namespace) -> int:
-    installed = settings.look(_path(args))
+    installed = settings.installed(_path(args))
     hooks = HookEvents(session.layout)
     while hooks.refresh():
         pass

@@ -269,7 +269,7 @@ def _report_due(root: str, record: Raw, rule: Raw) -> None:
     """Report a progress signal that is due to the agent's program, and on standard error."""
     from lumen_tui.engine.hooks import due
 
-    if text := due.said(root, record, rule):
+    if text := due.due_text(root, record, rule):
         print(f"lumen-tui hook: {text}", file=sys.stderr)
         _print_for_agent(record["event"], text)
 

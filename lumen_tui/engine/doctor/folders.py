@@ -42,7 +42,7 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             continue
         if str(path) in elsewhere:
             continue
-        yield from _look(layout, path, status, fix, shared)
+        yield from _check_path(layout, path, status, fix, shared)
 
 
 def _everything(root: Path) -> Iterator[Path]:
@@ -56,7 +56,9 @@ def _everything(root: Path) -> Iterator[Path]:
             folders.remove(OWN_FILES)
 
 
-def _look(layout: Layout, path: Path, status: os.stat_result, fix: bool, shared: frozenset[Path]) -> Iterator[Finding]:
+def _check_path(
+    layout: Layout, path: Path, status: os.stat_result, fix: bool, shared: frozenset[Path]
+) -> Iterator[Finding]:
     where = str(path.relative_to(layout.root)) if path != layout.root else "."
     if status.st_uid != os.geteuid():
         hint = "give it to the user who runs the agent, or move it away"

@@ -63,21 +63,21 @@ def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         summary = one_line(entry.first.summary or entry.first.verb, 80)
         fault = f"an action of {one_line(entry.first.by, 40)} was cut off: {summary}"
         hint = f"`undo {entry.first.id}` takes back what stands of it, doctor --fix finishes or clears it"
-        mended = _mend(store, entry, now) if fix else ""
+        mended = _repair(store, entry, now) if fix else ""
         yield Finding("unfinished actions", "actions.jsonl", fault, hint, mendable=True, mended=mended)
 
 
-def _mend(store: Store, entry: JournalEntry, now: float) -> str:
+def _repair(store: Store, entry: JournalEntry, now: float) -> str:
     """What was done about it; nothing where that cannot be."""
     begun = [action for action in entry.actions if action.stage == Stage.BEGUN]
     try:
         with locks.waiting_lock(store.layout.lock("roles")):
-            return "; ".join(dict.fromkeys([_mend_one(store, action, now) for action in reversed(begun)]))
+            return "; ".join(dict.fromkeys([_repair_one(store, action, now) for action in reversed(begun)]))
     except (ActionError, files.StoreError, OSError, LookupError):
         return ""
 
 
-def _mend_one(store: Store, action: Action, now: float) -> str:
+def _repair_one(store: Store, action: Action, now: float) -> str:
     lines = journal.begun_lines(action)
     stands = [_stands(store, change) for change in action.changes]
     if stands and all(stands):

@@ -23,7 +23,7 @@ _LOOK = 0.1
 _T = TypeVar("_T", Answer, Judgement)
 
 
-def asked(module: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
+def ask_process(module: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
     """What `python -m module` answers to `order`; `problem` says why there is nothing. It is ended by `over`."""
     models = config.models
     keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")

@@ -27,7 +27,7 @@ class Extractor:
         if entry.kind == "said":
             yield from learn_said(entry)
         elif entry.kind == "call":
-            outcomes.begun(entry, self.held)
+            outcomes.note_call(entry, self.held)
         else:
             yield from self._result(entry)
 
@@ -36,7 +36,7 @@ class Extractor:
         if call is None:
             return
         if not is_question(call.tool):
-            yield from outcomes.ended(entry, call, self.held)
+            yield from outcomes.learn_from_result(entry, call, self.held)
         elif call.trust is Trust.AGENT and entry.ok:
             yield from _answers(entry)
 

@@ -63,7 +63,7 @@ class CandidateGate:
         changed: dict[str, Observation] = {}
         before: dict[str, Observation | None] = {}
         for candidate in candidates:
-            observation = self._one(candidate, run)
+            observation = self._judge_one(candidate, run)
             if observation is not None:
                 before.setdefault(observation.id, self._known.by_id.get(observation.id))
                 self._known.add(observation)
@@ -85,7 +85,7 @@ class CandidateGate:
             self._known = KnownObservations(evolved.observations(self._layout).values(), self._config.merge_at)
             self._stamp = current
 
-    def _one(self, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
+    def _judge_one(self, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
         """The record to write for one candidate; None where there is nothing to write."""
         held, report = run.held, run.report
         if held.new >= self._config.per_session:
@@ -94,7 +94,7 @@ class CandidateGate:
         else:
             known = self._known.same(candidate)
         if known is not None or held.new >= self._config.per_session:
-            return self._again(known, candidate, run) if known else None
+            return self._merged(known, candidate, run) if known else None
         other = self._known.contrary(candidate)
         observation = _record(candidate, iso(run.now), other.id if other else "")
         verdict = gate.judge(observation, candidate.evidence, run.rules)
@@ -121,7 +121,7 @@ class CandidateGate:
         self._turn_away(observation, reasons, run)
         return observation
 
-    def _again(self, known: Observation, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
+    def _merged(self, known: Observation, candidate: LearningCandidate, run: _GateRun) -> Observation | None:
         merged = merge.joined(known, candidate, iso(run.now))
         if merged is None:
             if objected(known):  # a kill may have come between the two files

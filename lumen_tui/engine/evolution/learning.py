@@ -56,8 +56,8 @@ class Learning:
         self._seen: object = None  # what `_looks` gave when the last pass began
         self._store, self._tried = Store(layout.root), set[str]()
         self._ended: _Pass | None = None
-        self._told = ""  # the constitution's fault that was told
-        self._models_told: dict[str, str] = {}  # the last word about each
+        self._reported_fault = ""  # the constitution's fault that was told
+        self._reported_models: dict[str, str] = {}  # the last word about each
         paths = [layout.constitution, layout.approved_constitution]
         self._standing = Stamped(lambda: paths, lambda: read_standing(layout))
 
@@ -68,28 +68,28 @@ class Learning:
 
     def beat(self, config: EvolutionConfig, now: float) -> None:
         """One look: tell what the last pass brought, check the constitution, begin the next pass if there is cause."""
-        self._tell(now)
+        self._report(now)
         self._standing.refresh()
         if not self._constitution_holds(now) or not config.enabled or self._job is not None:
             return
-        looks = self._looks(now)
+        looks = self._inputs_stamp(now)
         if looks == self._seen:
             return
         self._seen = looks
         self._job = asyncio.get_running_loop().create_task(self._run(config, now))
 
-    def _looks(self, now: float) -> object:
+    def _inputs_stamp(self, now: float) -> object:
         """Differs where there may be something to do: sessions, observations, what probes found, and once an hour."""
         layout = self._layout
         return (*map(stamp, (layout.transcripts, layout.observations, layout.confirmations)), now // 3600)
 
     def _constitution_holds(self, now: float) -> bool:
         fault = self._standing.value.why
-        if fault and fault != self._told:
+        if fault and fault != self._reported_fault:
             self._log.add("constitution", f"{fault}: nothing is learnt until it is approved", now)
-        elif self._told and not fault:
+        elif self._reported_fault and not fault:
             self._log.add("constitution", "the constitution is approved: learning goes on", now)
-        self._told = fault
+        self._reported_fault = fault
         return not fault
 
     async def _run(self, config: EvolutionConfig, now: float) -> None:
@@ -116,12 +116,12 @@ class Learning:
         judge = self._judge(config)
         evolving = pipeline.EvolutionPipeline(self._layout, config, stop=over, judge=judge)
         try:
-            paths = [path for path in own_sessions(self._layout) if not evolving.known_as(path)]
+            paths = [path for path in own_sessions(self._layout) if not evolving.is_unchanged(path)]
             in_time = itertools.takewhile(lambda _: not over(), paths)
             outcome = evolve.evolve(self._layout, evolving, in_time, now=now)
-            if _matters(outcome):
+            if _has_results(outcome):
                 evolve.write(self._layout, outcome, config, now=now, by=acting.LEARNING)
-            ended = _Pass(outcome.summary, _matters(outcome))
+            ended = _Pass(outcome.summary, _has_results(outcome))
             if len(outcome.reports) < len(paths) or not all(report.finished for report in outcome.reports):
                 ended.again = True
             else:
@@ -138,10 +138,10 @@ class Learning:
 
         if config.judge != modeljudge.MODEL:
             return None
-        refusal = "the agent is paused" if self._rests() else ""
+        refusal = "the agent is paused" if self._held_back() else ""
         return modeljudge.ModelJudge(self._store, config, over=self._stop.is_set, refusal=refusal)
 
-    def _rests(self) -> bool:
+    def _held_back(self) -> bool:
         """Whether a person holds everything back, or may do so in a file that cannot be read."""
         return is_thrown(self._layout) or pauses.paused(self._layout) is not None
 
@@ -150,7 +150,7 @@ class Learning:
         from lumen_tui.engine.evolution import evolve
 
         read = self._read_along(config, own_sessions(self._layout), judge, now)
-        linked = evolve.link_facts(self._store, now, self._tried, probe=not self._rests())
+        linked = evolve.link_facts(self._store, now, self._tried, probe=not self._held_back())
         ended.again = linked.again or read.again
         ended.facts, ended.model, ended.model_failed = linked.summary, read.summary, bool(read.problem)
 
@@ -160,11 +160,11 @@ class Learning:
         """Let a model read what the extractor has read, where the operator wants that."""
         from lumen_tui.engine.evolution import modelread
 
-        if config.extractor != modelread.MODEL or self._rests():
+        if config.extractor != modelread.MODEL or self._held_back():
             return modelread.Read()
         return modelread.read(self._store, paths, now, is_own=lambda _: True, over=self._stop.is_set, judge=judge)
 
-    def _tell(self, now: float) -> None:
+    def _report(self, now: float) -> None:
         ended, self._ended = self._ended, None
         if ended is None:
             return
@@ -172,22 +172,22 @@ class Learning:
             self._seen = None
         if ended.problem:
             self._seen = None
-            if ended.problem != self._told:
+            if ended.problem != self._reported_fault:
                 self._log.add("evolution", f"could not learn: {ended.problem}", now)
         elif ended.changed:
             self._log.add("evolution", ended.summary, now)
-        self._tell_of("reads", ended.model, ended.model_failed, now)
-        self._tell_of("judges", ended.judge, ended.judge_failed, now)
+        self._report_model("reads", ended.model, ended.model_failed, now)
+        self._report_model("judges", ended.judge, ended.judge_failed, now)
         if ended.facts:
             self._log.add("evolution", f"{ended.facts} from what was learnt", now)
 
-    def _tell_of(self, model: str, summary: str, failed: bool, now: float) -> None:
+    def _report_model(self, model: str, summary: str, failed: bool, now: float) -> None:
         """A failure that stays the same is told once."""
         if not summary:
             return
-        if not failed or summary != self._models_told.get(model):
+        if not failed or summary != self._reported_models.get(model):
             self._log.add("evolution", summary, now)
-        self._models_told[model] = summary
+        self._reported_models[model] = summary
 
     async def settled(self) -> None:
         """Return when no pass is under way."""
@@ -201,7 +201,7 @@ class Learning:
             await asyncio.wait([self._job], timeout=_STOPS_WITHIN)
 
 
-def _matters(outcome: object) -> bool:
+def _has_results(outcome: object) -> bool:
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
 
     return isinstance(outcome, EvolutionOutcome) and any(

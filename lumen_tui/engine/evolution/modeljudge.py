@@ -129,4 +129,4 @@ def _newest(text: str) -> str:
 
 def _answer(config: Config, trial: Trial, over: Callable[[], bool]) -> Judgement:
     """Run the process to its end, which is now where `over` says so."""
-    return apart.asked("lumen_tui.worker.judging", config, trial, Judgement, over)
+    return apart.ask_process("lumen_tui.worker.judging", config, trial, Judgement, over)

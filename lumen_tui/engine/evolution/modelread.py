@@ -177,7 +177,7 @@ def _ask(
 
 def _answer(config: Config, order: Order, over: Callable[[], bool]) -> Answer:
     """Run the process to its end, which is now where `over` says so."""
-    return apart.asked("lumen_tui.worker.reading", config, order, Answer, over)
+    return apart.ask_process("lumen_tui.worker.reading", config, order, Answer, over)
 
 
 def found_in(answer: Answer, entries: Iterable[Entry]) -> Iterator[LearningCandidate]:

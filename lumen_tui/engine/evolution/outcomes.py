@@ -26,7 +26,7 @@ _PORT = re.compile(
 )
 
 
-def begun(entry: Entry, held: Open) -> None:
+def note_call(entry: Entry, held: Open) -> None:
     """A call was made; its result comes later."""
     while len(held.calls) >= _MOST_OPEN:
         held.calls.pop(next(iter(held.calls)))
@@ -34,7 +34,7 @@ def begun(entry: Entry, held: Open) -> None:
     held.calls[entry.call_id] = Call(entry.tool, command, entry.path[:500], entry.trust, entry.source)
 
 
-def ended(entry: Entry, call: Call, held: Open) -> Iterator[LearningCandidate]:
+def learn_from_result(entry: Entry, call: Call, held: Open) -> Iterator[LearningCandidate]:
     """The result of a call. What is learnt of commands is the word of whoever ran them, what they print is not."""
     command, path = call.command, call.path
     held.step += 1
@@ -51,7 +51,7 @@ def ended(entry: Entry, call: Call, held: Open) -> Iterator[LearningCandidate]:
     if programs.prepares(command):
         _note(held, f"`{shown(command)}`")
     yield from _habits(entry, call)
-    yield from _told(entry, command)
+    yield from _versions_and_ports(entry, command)
 
 
 def _note(held: Open, step: str) -> None:
@@ -130,7 +130,7 @@ def project_of(cwd: str) -> str:
     return "" if "/tasks/" in cwd or not re.fullmatch(r"[\w.-]{1,40}", name) else name
 
 
-def _told(entry: Entry, command: str) -> Iterator[LearningCandidate]:
+def _versions_and_ports(entry: Entry, command: str) -> Iterator[LearningCandidate]:
     """Versions and ports, in fixed words: of an output nothing but a number is taken."""
     head = entry.text[:4000]
     match = _VERSION_ASKED.match(programs.bare(command))

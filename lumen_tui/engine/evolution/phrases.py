@@ -95,13 +95,13 @@ def _of_person(entry: Entry, sentence: str) -> LearningCandidate | None:
     if _ASKED.search(core) and not _DO_NOT.search(core):
         return None
     if _CORRECTION.search(sentence) and len(core.split()) >= 3:
-        return _made(entry, Kind.CORRECTION, sentence, core, 0.85)
+        return _candidate(entry, Kind.CORRECTION, sentence, core, 0.85)
     if _DO_NOT.search(sentence) and len(core.split()) >= 3:
-        return _made(entry, Kind.CORRECTION, sentence, core, 0.8)
+        return _candidate(entry, Kind.CORRECTION, sentence, core, 0.8)
     if _DECISION.search(core):
-        return _made(entry, Kind.DECISION, sentence, core, 0.9)
+        return _candidate(entry, Kind.DECISION, sentence, core, 0.9)
     if _RULE.search(core) or _CHOICE.search(core):
-        return _made(entry, Kind.RULE, sentence, core, 0.9)
+        return _candidate(entry, Kind.RULE, sentence, core, 0.9)
     return _fact(entry, sentence, 0.8)
 
 
@@ -110,17 +110,17 @@ def _of_agent(entry: Entry, sentence: str) -> LearningCandidate | None:
     core = _LEAD.sub("", sentence)
     if _ASKED.search(core) or not _SETTLED.search(core) or not _DECISION.search(core):
         return None
-    return _made(entry, Kind.DECISION, sentence, core, 0.5)
+    return _candidate(entry, Kind.DECISION, sentence, core, 0.5)
 
 
 def _worker_words(entry: Entry) -> Iterator[LearningCandidate]:
     """Of what nobody drives only plain decisions are proposed; the gate lets none of them pass by itself."""
     for sentence in sentences(entry.text):
         if re.search(r"^(?:decision: |we (?:have )?decided\b|i (?:have )?decided\b)", sentence, re.I):
-            yield _made(entry, Kind.DECISION, sentence, sentence, 0.4)
+            yield _candidate(entry, Kind.DECISION, sentence, sentence, 0.4)
 
 
-def _made(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> LearningCandidate:
+def _candidate(entry: Entry, kind: Kind, quote: str, core: str, confidence: float) -> LearningCandidate:
     subject, value = choice(core)
     return LearningCandidate(
         kind,

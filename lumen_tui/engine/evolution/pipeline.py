@@ -89,7 +89,7 @@ class EvolutionPipeline:
         run = _Run(self, fd, path, key, report, place)
         held = msgspec.convert(msgspec.to_builtins(place.open), Open) if place else Open()
         parser = SessionParser(report.session, report, own=own)
-        run.through(parser, Extractor(held), now)
+        run.read_on(parser, Extractor(held), now)
 
     def _place(self, key: str, fd: int) -> Place | None:
         """Where reading goes on; from the first line where the file is not the one that was read."""
@@ -105,7 +105,7 @@ class EvolutionPipeline:
             self._places, self._places_stamp = evolved.places(self._layout), current
         return self._places.get(key)
 
-    def known_as(self, path: Path) -> bool:
+    def is_unchanged(self, path: Path) -> bool:
         """Whether a file has not changed since it was read to its end: no look inside is needed then."""
         file_stamp = stamp(path)
         self.place_on_disk("")
@@ -152,7 +152,7 @@ class _Run:
         self._next: Place  # where reading goes on once what was found is written
         self._kept = True
 
-    def through(self, parser: SessionParser, extractor: Extractor, now: float) -> None:
+    def read_on(self, parser: SessionParser, extractor: Extractor, now: float) -> None:
         """Read on to the end, or until told to stop, with a write after each stretch."""
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
@@ -169,11 +169,11 @@ class _Run:
                 if not self._keep(now, last=False):
                     return
                 written, lines = self._offset, self._line
-                self._tell(begun, size)
+                self._report_progress(begun, size)
         self._keep(now, last=True)
-        self._tell(begun, size)
+        self._report_progress(begun, size)
 
-    def _tell(self, begun: int, size: int) -> None:
+    def _report_progress(self, begun: int, size: int) -> None:
         self._report.bytes, self._report.lines = self._offset - begun, self._line - self._first
         if self._progress is not None:
             self._progress(self._report, size)

@@ -21,11 +21,11 @@ def block(root: str, *, by: str, wu_id: str, now: float) -> str:
     try:
         return _HEAD + recover(Folder(Path(root)), by=by, now=now, wu_id=wu_id, max_size=room).text.rstrip("\n") + more
     except (ActionError, StoreError, OSError) as error:
-        _tell(root, f"no context at the start of a session: {error}", wu_id=wu_id, now=now)
+        _note_failure(root, f"no context at the start of a session: {error}", wu_id=wu_id, now=now)
         return ""
 
 
-def _tell(root: str, message: str, *, wu_id: str, now: float) -> None:
+def _note_failure(root: str, message: str, *, wu_id: str, now: float) -> None:
     from lumen_tui.engine.hooks import outcome
     from lumen_tui.storage.store import Store
 

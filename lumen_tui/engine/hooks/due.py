@@ -21,7 +21,7 @@ _FAR = 1024 * 1024  # bytes of either journal that are looked through
 _COMPLETION = "wu_completion"  # told by the program itself
 
 
-def said(root: str, record: Raw, rule: Raw) -> str:
+def due_text(root: str, record: Raw, rule: Raw) -> str:
     """What is due since this hook, which stands in the journal; empty where nothing is, or was told before."""
     wu_id = record.get("wu")
     if not wu_id or record["event"] not in hook_journal.CALLS:

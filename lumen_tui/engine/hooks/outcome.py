@@ -62,9 +62,9 @@ class HookNews:
         until = self._after if restarted else 0.0
         for _, line in split_lines(data, offset):
             if b'"outcome"' in line:
-                self._tell(decode(line) or {}, now, until)
+                self._report(decode(line) or {}, now, until)
 
-    def _tell(self, record: dict[str, Any], now: float, until: float) -> None:
+    def _report(self, record: dict[str, Any], now: float, until: float) -> None:
         """One outcome. A journal that was shortened begins anew: what it holds `until` then was told before."""
         at = times.epoch(str(record.get("at")))
         if record.get("event") != hook_journal.OUTCOME or at <= until:

@@ -85,7 +85,7 @@ def uninstall(path: Path) -> bool:
     return True
 
 
-def look(path: Path) -> Installed:
+def installed(path: Path) -> Installed:
     """What is installed; a file that cannot be read is told, not raised."""
     try:
         real = _real(path)

@@ -49,7 +49,7 @@ class Capsules:
         """The capsule with which loop number `loop` would wake at `now`. `budget` in tokens, 0 for the setting."""
         for slice_ in (self._units, self._learnt):
             slice_.refresh()
-        packets = _tried(lambda: capsules.recent_packets(self._layout, config.capsule.loops))
+        packets = _or_empty(lambda: capsules.recent_packets(self._layout, config.capsule.loops))
         parts = [
             Part("left_out", tuple(_left_out(packets))),
             Part("asked", tuple(self._asked(now))),
@@ -62,7 +62,7 @@ class Capsules:
         return capsule.assemble(
             loop,
             parts,
-            _claims(_tried(self._states), parts, self._wake_text(), now),
+            _claims(_or_empty(self._states), parts, self._wake_text(), now),
             now=now,
             budget=budget or config.capsule.tokens,
             loops=(packets[0].loop, packets[-1].loop) if packets else (0, 0),
@@ -79,7 +79,7 @@ class Capsules:
 
     def _wake_text(self) -> str:
         """What the loop reads beside the capsule."""
-        data = _tried(lambda: [files.read(self._layout.wake_state, _WAKE)])
+        data = _or_empty(lambda: [files.read(self._layout.wake_state, _WAKE)])
         return data[0].decode(errors="replace") if data and data[0] else ""
 
     def wake(self, loop: int, config: Config, now: float) -> Capsule:
@@ -90,17 +90,17 @@ class Capsules:
 
     def _threads(self, packets: Sequence[Packet], now: float) -> Iterator[str]:
         """What is under way: open sessions, then what the last loop meant to do."""
-        yield from (_session(session, now) for session in _tried(lambda: sessions.live(self._layout))[:_SESSIONS])
+        yield from (_session(session, now) for session in _or_empty(lambda: sessions.live(self._layout))[:_SESSIONS])
         yield from (f"next, said loop {packets[-1].loop}: {step}" for step in (packets[-1].next if packets else ()))
 
     def _asked(self, now: float) -> Iterator[str]:
         """What a person is to decide. Of proposals only how many: their words are nobody's before they are accepted."""
-        for approval in _tried(lambda: approvals.undecided(self._layout)):
+        for approval in _or_empty(lambda: approvals.undecided(self._layout)):
             if now < approval.expires:
                 yield f"{approval.role} asks {approval.summary}"
         if count := self._learnt.value.proposals:
             yield "1 proposal of what to learn" if count == 1 else f"{count} proposals of what to learn"
-        for session in _tried(lambda: sessions.live(self._layout))[:_SESSIONS]:
+        for session in _or_empty(lambda: sessions.live(self._layout))[:_SESSIONS]:
             yield from (
                 f"to decide in {session.session_id}: {decision.question}"
                 for decision in session.decisions
@@ -113,7 +113,7 @@ def build_capsule(layout: Layout, loop: int, config: Config, now: float, *, budg
     return Capsules(layout).build(loop, config, now, budget=budget)
 
 
-def _tried(read: Callable[[], Iterable[T]]) -> list[T]:
+def _or_empty(read: Callable[[], Iterable[T]]) -> list[T]:
     """What cannot be read is left out of a capsule; the room's problems tell of it."""
     try:
         return list(read())

@@ -42,7 +42,7 @@ def receipts(packet: Packet, reader: str) -> list[Receipt]:
 
 def wake_text(packet: Packet) -> str:
     """wake-state.md for the loop after `packet`."""
-    body = _told(packet) if packet.wake_state else _found(packet)
+    body = _agent_account(packet) if packet.wake_state else _engine_account(packet)
     left_out = [f"- {item.what}: {item.why}" for item in (*packet.abandoned, *packet.decided_against)]
     if left_out:
         body += ["## Left out", *left_out, ""]
@@ -59,13 +59,13 @@ def wake_text(packet: Packet) -> str:
     return "\n".join([f"# Wake-state for loop {packet.loop + 1}", "", *body])
 
 
-def _told(packet: Packet) -> list[str]:
+def _agent_account(packet: Packet) -> list[str]:
     """What the agent wrote for itself, and what it made."""
     artifacts = [f"- {item.title}: `{item.path}`" if item.path else f"- {item.title}" for item in packet.made]
     return [packet.wake_state, "", *(["## Made", *artifacts, ""] if artifacts else [])]
 
 
-def _found(packet: Packet) -> list[str]:
+def _engine_account(packet: Packet) -> list[str]:
     """What the engine's records say."""
     artifacts = [f"- {item.title}: `{item.path}`" for item in packet.made]
     artifacts += [f"- {item}" for item in packet.done[len(packet.made) :]]

@@ -43,7 +43,7 @@ class Constraints:
 
     def in_force(self, config: Config, now: float) -> tuple[str, ...]:
         """One line each, what stops most first; empty where nothing binds."""
-        return self.passing(config, now) + _lines(self._walls, self._network)
+        return self.passing(config, now) + _lines(self._sandbox_tier, self._network)
 
     def passing(self, config: Config, now: float) -> tuple[str, ...]:
         """Of these what comes and goes; the others are the same for every loop, and a capsule is short."""
@@ -82,7 +82,7 @@ class Constraints:
             if _STATED.search(unit.body):
                 yield f"{unit.id} states constraints of its own: read {self._layout.work_unit(unit.id)}"
 
-    def _walls(self) -> Iterator[str]:
+    def _sandbox_tier(self) -> Iterator[str]:
         heartbeat = read_json(self._layout.heartbeat, Heartbeat)
         if heartbeat and heartbeat.sandbox in _SANDBOX:
             yield _SANDBOX[heartbeat.sandbox]
@@ -94,10 +94,10 @@ class Constraints:
 
 
 def _lines(*reads: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-    return tuple(one_line(words, _WIDEST) for read in reads for words in _tried(read))[:_MOST]
+    return tuple(one_line(words, _WIDEST) for read in reads for words in _or_empty(read))[:_MOST]
 
 
-def _tried(read: Callable[[], Iterable[str]]) -> list[str]:
+def _or_empty(read: Callable[[], Iterable[str]]) -> list[str]:
     """What cannot be read is left out; the room's problems tell of it."""
     try:
         return list(read())

@@ -18,7 +18,7 @@ from lumen_tui.engine.loops.commit import Today, settle
 from lumen_tui.engine.loops.inputs import News, gather
 from lumen_tui.engine.loops.offline import story
 from lumen_tui.engine.loops.session import LoopSession
-from lumen_tui.engine.supervisor.dispatcher import role_or_why
+from lumen_tui.engine.supervisor.dispatcher import role_or_reason
 from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
@@ -54,7 +54,7 @@ class MainLoop:
         self.state = read_json(store.layout.loop_state, LoopState)
         self._session = LoopSession(store, supervisor)
         self._cursor: dict[str, Any] = {}  # behind what was looked at for this loop and this name
-        self._looked_for: tuple[LoopState | None, str] | None = None
+        self._cursor_key: tuple[LoopState | None, str] | None = None
         self._woke: dict[str, float] = {}  # tasks whose signals began a loop since the last regular beat, and when
 
     @property
@@ -86,14 +86,14 @@ class MainLoop:
 
         What was no news stays none: the next look begins behind it, not at the last loop's cursor.
         """
-        if self._looked_for != (self.state, config.agent.name):
-            self._looked_for, self._cursor = (self.state, config.agent.name), self.state.cursor if self.state else {}
+        if self._cursor_key != (self.state, config.agent.name):
+            self._cursor_key, self._cursor = (self.state, config.agent.name), self.state.cursor if self.state else {}
         news = gather(self._store, self._log, self._cursor, config.agent.name)
         if not news:
             self._cursor = news.cursor
         return news
 
-    def stirs(self, config: Config) -> bool:
+    def has_waking_news(self, config: Config) -> bool:
         """Whether there is news that brings the next beat near; what a task says again waits for the regular one."""
         return bool(self.news(config).without(self._woke))
 
@@ -119,14 +119,14 @@ class MainLoop:
         if not self._has_model(config):
             self._session.capsules.wake(self._next(), config, now)
             return LoopTurn(self._commit(self._story(news, now, begins()), config, now).loop)
-        if reason := self._rests(news, config, now) or self._waits(news) if not asked else "":
+        if reason := self._resting_reason(news, config, now) or self._waiting_reason(news) if not asked else "":
             return LoopTurn(skipped=reason)
         if reason := self._supervisor.dispatcher.held_back(agent.ROLE):
             return LoopTurn(skipped=reason)
         begins()
         begun = self._session.begin(self._next(), news, config, now)
         self._woke |= {signal.task_id: now for _, signal in news.signals if signal.task_id}
-        self._log.add("loop_started", f"loop {begun.loop}: {_came_in(news)}", now, loop=begun.loop)
+        self._log.add("loop_started", f"loop {begun.loop}: {_news_counts(news)}", now, loop=begun.loop)
         return LoopTurn(begun.loop)
 
     def _next(self) -> int:
@@ -135,7 +135,7 @@ class MainLoop:
     def _story(self, news: News, now: float, finished: float) -> Packet:
         return story(self._store, news, self._next(), now, finished)
 
-    def _rests(self, news: News, config: Config, now: float) -> str:
+    def _resting_reason(self, news: News, config: Config, now: float) -> str:
         """Why the agent is not woken now, or the empty string. After a failure not even urgent news does it."""
         state = self.state
         if state is None or not now < times.epoch(state.rests_until):
@@ -144,7 +144,7 @@ class MainLoop:
             return ""
         return f"the main agent rests until {state.rests_until[11:16]}: {state.rests_why}"
 
-    def _waits(self, news: News) -> str:
+    def _waiting_reason(self, news: News) -> str:
         """Why the agent is not woken by what is there, or the empty string."""
         if news.without(self._woke):
             return ""
@@ -156,7 +156,7 @@ class MainLoop:
         layout = self._store.layout
         if layout.retired_role(agent.ROLE).exists():
             return False
-        role = role_or_why(layout, agent.ROLE)
+        role = role_or_reason(layout, agent.ROLE)
         known = role if isinstance(role, Role) else Role(agent.ROLE, "")
         try:
             choices = targets(config.models, known, Spec(id="", objective=""), os.environ)
@@ -178,7 +178,7 @@ class MainLoop:
         self.state = settle(self._store, self.state, packet, config, self._today)
 
 
-def _came_in(news: News) -> str:
+def _news_counts(news: News) -> str:
     counts = (
         (len(news.ended), "task ended", "tasks ended"),
         (len(news.signals), "signal", "signals"),
@@ -209,4 +209,4 @@ class Arrivals:
             return True
         if self._loop.at_work:
             return False
-        return self._work != before[1] or (self._mail != before[0] and self._loop.stirs(config))
+        return self._work != before[1] or (self._mail != before[0] and self._loop.has_waking_news(config))

@@ -63,7 +63,7 @@ def packet_of(layout: Layout, begun: OpenLoop, folder: Path | None, state: LoopS
         seconds=round(max(0.0, times.epoch(ended.finished_at, now) - times.epoch(begun.started_at, now)), 3),
     )
     done = tuple(one_line(f"{act.kind} {act.id}: {act.text}", 120) for act in acts)
-    packet = _good(base, begun, deposit, ended, folder) if deposit else _bad(base, begun, ended, state, done)
+    packet = _deposited(base, begun, deposit, ended, folder) if deposit else _failed(base, begun, ended, state, done)
     return fitted(packet)
 
 
@@ -72,7 +72,7 @@ def _gone(begun: OpenLoop, now: float) -> Exit:
     return Exit(task_id=name, status="lost", finished_at=times.iso(now), reason=f"the folder of {name} is gone")
 
 
-def _good(base: Packet, begun: OpenLoop, deposit: Deposit, ended: Exit, folder: Path | None) -> Packet:
+def _deposited(base: Packet, begun: OpenLoop, deposit: Deposit, ended: Exit, folder: Path | None) -> Packet:
     nap = (read_json(folder / SLEEP_FILE, Nap) if folder else None) or Nap(0.0)
     return msgspec.structs.replace(
         base,
@@ -94,7 +94,7 @@ def _good(base: Packet, begun: OpenLoop, deposit: Deposit, ended: Exit, folder: 
     )
 
 
-def _bad(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None, done: tuple[str, ...]) -> Packet:
+def _failed(base: Packet, begun: OpenLoop, ended: Exit, state: LoopState | None, done: tuple[str, ...]) -> Packet:
     """Nothing counts as read, and the same news comes again; in the end it is left to a person."""
     reason = safe(ended.reason) or f"it ended as {ended.status} without a deposit"
     again = _again(state)

@@ -28,7 +28,7 @@ from lumen_tui.store.tasks import task_end
 from lumen_tui.store.tasks.task_index import TaskIndex
 
 
-def role_or_why(layout: Layout, name: str) -> Role | str:
+def role_or_reason(layout: Layout, name: str) -> Role | str:
     """The role in force, or the sentence that says why there is none."""
     try:
         return load_role(layout, name)
@@ -142,7 +142,7 @@ class Dispatcher:
             return False  # fired: its tasks wait until it is hired again, or until they are cancelled
         if self.held_back(view.spec.role) or view.spec.role in self.paused_roles:
             return False
-        role = role_or_why(self._store.layout, view.spec.role)
+        role = role_or_reason(self._store.layout, view.spec.role)
         if isinstance(role, str):
             self.give_up(view, "failed", role, now)
             return False
@@ -155,7 +155,7 @@ class Dispatcher:
 
     def _keys(self, view: TaskView) -> tuple[str, ...]:
         """The keys of every endpoint that the task may come to."""
-        role, spec = role_or_why(self._store.layout, view.spec.role), view.spec
+        role, spec = role_or_reason(self._store.layout, view.spec.role), view.spec
         tier = role.tier if isinstance(role, Role) else ""
         return key_names(self.provider, self.models, role=spec.role, tier=tier, model=spec.model)
 

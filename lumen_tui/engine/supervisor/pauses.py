@@ -113,24 +113,24 @@ class PauseControl:
             if (hold := pauses.held(folder)) and (hold.at, hold.by) == (pause.at, pause.by):
                 pauses.let_go(folder)
 
-    def end_those_over(self, now: float) -> None:
+    def end_expired(self, now: float) -> None:
         """End every pause whose time has come."""
         pause, parts = self.paused(), self.parts
         if pause is not None and pause.over(now):
             self._end_pause_of_all()  # what is paused by itself has a time of its own
-            self._tell("everything", pause, now)
+            self._report("everything", pause, now)
         named = [(LOOP, parts.loop)] + [(ROLE + name, part) for name, part in parts.roles.items()]
         for name, part in named:
             if part is not None and part.over(now):
                 self.resume(name)
-                self._tell(name, part, now)
+                self._report(name, part, now)
         for task_id in self._index.running():
             folder = self._layout.task(task_id)
             if (hold := pauses.held(folder)) and hold.over(now):
                 pauses.let_go(folder)
-                self._tell(task_id, hold, now)
+                self._report(task_id, hold, now)
 
-    def _tell(self, name: str, pause: Pause, now: float) -> None:
+    def _report(self, name: str, pause: Pause, now: float) -> None:
         self._log.add("resumed", f"{name} goes on: it was {pause.words}", now)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_why
+from lumen_tui.engine.supervisor.dispatcher import Dispatcher, role_or_reason
 from lumen_tui.engine.supervisor.pauses import RestartLimiter
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import asyncio
 
 _REMEMBERED = 2 * 1024 * 1024  # bytes of events looked through after a start
-_TOLD = re.compile(rb'^\{"seq":.*?"kind":"task_ended",.*?"task_id":"([a-z0-9-]+)".*?"attempt":(\d+)', re.M)
+_ENDED_EVENT = re.compile(rb'^\{"seq":.*?"kind":"task_ended",.*?"task_id":"([a-z0-9-]+)".*?"attempt":(\d+)', re.M)
 Attempt = tuple[str, int]  # a task and the number of the attempt: one that was put back ends more than once
 _AT_ONCE = 300  # tasks that wait or have ended, read in one look after a start: about 20 ms
 _GRACE = 15.0  # seconds past its time limit before the engine ends a worker that should have ended itself
@@ -52,11 +52,11 @@ class Stop(msgspec.Struct, frozen=True):
     reason: str
 
 
-def told_ends(store: Store) -> set[Attempt]:
+def recorded_ends(store: Store) -> set[Attempt]:
     """The attempts whose end stands in the newest part of events.jsonl."""
     reported: set[Attempt] = set()
     for journal in (store.layout.earlier_events, store.layout.events):
-        ended = _TOLD.findall(backwards.read_tail(journal, _REMEMBERED))
+        ended = _ENDED_EVENT.findall(backwards.read_tail(journal, _REMEMBERED))
         reported.update((name.decode(), int(attempt)) for name, attempt in ended)
     return reported
 
@@ -83,7 +83,7 @@ class TaskSupervisor:
         self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch)
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._dismissed = PutAside(store.layout)
-        self._told: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
+        self._reported: set[Attempt] | None = None  # whose end is in events.jsonl: a kill right behind it tells it once
         self._collected: set[Attempt] = set()
         self._settled: set[str] = set()  # ended and collected: nothing is left to do until a person has dealt with it
         self._dealt: frozenset[str] = frozenset()
@@ -116,7 +116,7 @@ class TaskSupervisor:
             elif view.finished:
                 self._collect(view, supervised, now)
             else:
-                self._tend(view, now)
+                self._supervise(view, now)
         self._forget_others()
         self.dispatcher.watch(self.index.running())
         if may_start and not self.index.loading:
@@ -149,7 +149,7 @@ class TaskSupervisor:
         again = view.attempt - died_waiting(folder) <= self.config.workers.retries
         repeatable = self._repeatable(view.spec.role, folder, view.attempt)
         if again and repeatable:
-            workers.put_aside(folder, view.attempt)
+            workers.keep_attempt(folder, view.attempt)
             text = f"attempt {view.attempt} ended without a word{how}; trying again"
             self._log.add("lost", text, now, task_id=view.id)
         else:
@@ -160,7 +160,7 @@ class TaskSupervisor:
 
     def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
         """Only what changes nothing may run twice, or what has changed nothing yet."""
-        role = role_or_why(self._store.layout, role_name)
+        role = role_or_reason(self._store.layout, role_name)
         reads = isinstance(role, Role) and not role.write and role.shell != "any"
         return reads or (isinstance(role, Role) and nothing_begun(folder, attempt))
 
@@ -169,7 +169,7 @@ class TaskSupervisor:
         folder = self._store.layout.task(view.id)
         if (view.id, view.attempt) not in self._collected and read_json(folder / "collected.json", Collected) is None:
             supervised.collected.append(view.id)
-            self._tell(view, now)
+            self._report_end(view, now)
             record = Collected(at=times.iso(now), status=str(view.status))
             files.replace(folder / "collected.json", msgspec.json.encode(record))
         self._collected.add((view.id, view.attempt))
@@ -179,10 +179,10 @@ class TaskSupervisor:
         else:
             self._settled.add(view.id)
 
-    def _tell(self, view: TaskView, now: float) -> None:
-        if self._told is None:
-            self._told = told_ends(self._store)
-        if (view.id, view.attempt) not in self._told:
+    def _report_end(self, view: TaskView, now: float) -> None:
+        if self._reported is None:
+            self._reported = recorded_ends(self._store)
+        if (view.id, view.attempt) not in self._reported:
             self._log.add(
                 "task_ended",
                 f"{view.spec.role}: {view.spec.objective}",
@@ -210,14 +210,14 @@ class TaskSupervisor:
         if view.id in self._dealt and view.id not in self._dismissed.targets():  # taken back at this very moment
             task_files.unarchive(self._store.layout, view.id)
 
-    def _tend(self, view: TaskView, now: float) -> None:
+    def _supervise(self, view: TaskView, now: float) -> None:
         """Look after one that is alive."""
         if self.index.is_leaderless(view.id):
-            self._free(view, now)
+            self._end_leftovers(view, now)
         elif not pauses.held(self._store.layout.task(view.id)):
             self._limit(view, now)
 
-    def _free(self, view: TaskView, now: float) -> None:
+    def _end_leftovers(self, view: TaskView, now: float) -> None:
         """End what still holds the lock of a worker that has gone; the task is lost then, and treated as such."""
         killed = process.kill_lock_holders(str(self._store.layout.task(view.id) / "run.lock"))
         if killed:
@@ -231,7 +231,7 @@ class TaskSupervisor:
         """
         limit = view.spec.timeout_seconds
         if not limit:
-            role = role_or_why(self._store.layout, view.spec.role)
+            role = role_or_reason(self._store.layout, view.spec.role)
             limit = role.limits.timeout_seconds if isinstance(role, Role) else 0.0
         met = self._met.setdefault((view.id, view.attempt), self._clock.awake())
         took = self._clock.awake() - met

@@ -136,7 +136,7 @@ def _cold(folder: Path, lock: int, log: int, env: dict[str, str]) -> Started:
     return Started(pid=child.pid, child=child)
 
 
-def put_aside(folder: Path, attempt: int) -> None:
+def keep_attempt(folder: Path, attempt: int) -> None:
     """Keep the record of a lost attempt and make the task ready for the next one."""
     directories.remove(folder / "stop.json")
     directories.move(folder / "run.json", folder / f"run.{attempt}.json")

@@ -99,7 +99,7 @@ class ZygoteClient:
 
     def usable(self, kind: str) -> bool:
         """Whether such a worker can be forked now. A zygote of older code or of another kind is dropped."""
-        self.hear()
+        self.receive()
         if self._channel is not None and self._made_for != (kind, code_stamp()):
             self.retire()
         return self._channel is not None and self._ready is not None
@@ -137,7 +137,7 @@ class ZygoteClient:
         elif isinstance(reply, spawning.Ready):
             self._ready = reply
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Take in what it said meanwhile, without waiting."""
         while self._channel is not None and select.select([self._channel], [], [], 0)[0]:
             try:
@@ -150,7 +150,7 @@ class ZygoteClient:
 
     def take_ended(self) -> list[spawning.Ended]:
         """The workers that ended since the last call."""
-        self.hear()
+        self.receive()
         _forgotten[:] = [child for child in _forgotten if child.poll() is None]
         ended, self._ended = self._ended, []
         return ended
