@@ -13,7 +13,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model import ids, links
 from lumen_tui.model.analytics import Book
-from lumen_tui.model.decay import DecayRule, DecayView, Fading
+from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.listings import Alike, Deed, NodeRow
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Node
@@ -93,7 +93,7 @@ class Port(Protocol):
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
         """The last reasons given with a verb, each once, newest first."""
 
-    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
+    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[DecayForecast]]:
         """Decay under any rule at any moment, with what is in memory today: the counts that decay itself goes by."""
 
     def why(self, name: str) -> Trace:
@@ -206,7 +206,7 @@ class RemotePort:
     def recent_reasons(self, verb: str) -> tuple[str, ...]:
         return entries.recent_reasons(self._store.layout, verb, _REASONS)
 
-    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
+    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[DecayForecast]]:
         with self._turn:
             self._reader.load(self._clock.now())
             index = self._reader.nodes

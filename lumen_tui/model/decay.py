@@ -29,7 +29,7 @@ class DecayRule(Struct, frozen=True):
         return self.half_life_days * math.log2(1 / self.threshold)
 
 
-class Fading(Struct, frozen=True):
+class DecayForecast(Struct, frozen=True):
     """One node on its way out. `fades_at` is in seconds since 1970."""
 
     node_id: str

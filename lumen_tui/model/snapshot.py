@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from lumen_tui.model import agent
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
-from lumen_tui.model.decay import DecayRule, DecayView, Fading
+from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.freshness import FactsView
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.progress import HookView
@@ -164,7 +164,7 @@ class Snapshot(Struct, frozen=True):
     discoveries: Sequence[DiscoveryRow] = ()  # open ones by priority, then oldest first
     discovery_counts: dict[str, int] = field(default_factory=dict)  # open ones by priority
     decay: DecayView = field(default_factory=lambda: DecayView(rule=DecayRule()))
-    fading: Sequence[Fading] = ()  # active and unprotected, soonest first
+    fading: Sequence[DecayForecast] = ()  # active and unprotected, soonest first
     roles: tuple[Role, ...] = ()
     retired: tuple[str, ...] = ()
     work: tuple[WorkUnit, ...] = ()

@@ -18,7 +18,7 @@ from lumen_terminal import Terminal
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import RemotePort, TaskDetail
-from lumen_tui.model.decay import DecayRule, DecayView, Fading
+from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.loop import Artifact, EngineEvent, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Role
@@ -116,12 +116,12 @@ def discoveries() -> tuple[DiscoveryRow, ...]:
     )  # fmt: skip
 
 
-def fading() -> tuple[Fading, ...]:
+def fading() -> tuple[DecayForecast, ...]:
     rule = DecayRule()
     rows = (("API changed", 6 * HOUR), ("Token refresh is silent", 3 * DAY), ("OTel propagates better", 5 * DAY),
             ("Zod over hand checks", 7 * DAY))  # fmt: skip
     return tuple(
-        Fading(f"mem-9{n:07d}", title, 0.1, NOW + left, NOW + left - rule.life_days * DAY)
+        DecayForecast(f"mem-9{n:07d}", title, 0.1, NOW + left, NOW + left - rule.life_days * DAY)
         for n, (title, left) in enumerate(rows)
     )
 
@@ -226,7 +226,7 @@ class MemoryPort:
     def like(self, node_id: str) -> tuple[str, int] | None:
         return None
 
-    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[Fading]]:
+    def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[DecayForecast]]:
         due = sum(row.touched < now - rule.life_days * DAY for row in self.now_shown.fading)
         return msgspec.structs.replace(self.now_shown.decay, rule=rule, due=due), self.now_shown.fading
 

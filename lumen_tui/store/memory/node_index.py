@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import decay, times
-from lumen_tui.model.decay import BINS, PROTECTIONS, DecayRule, DecayView, Fading
+from lumen_tui.model.decay import BINS, PROTECTIONS, DecayForecast, DecayRule, DecayView
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import LIFECYCLE_BY_TYPE, NODE_TYPES, Node, Touch, priority_rank
@@ -192,7 +192,7 @@ class NodeIndex:
             return ()
         return DiscoveryList(self._file, self._rows, self.open.listed(now))
 
-    def fading(self, rule: DecayRule, now: float) -> Sequence[Fading]:
+    def fading(self, rule: DecayRule, now: float) -> Sequence[DecayForecast]:
         """Return the active, unprotected nodes, the next to be archived first."""
         if self._file is None:
             return ()

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from lumen_tui.model import decay
-from lumen_tui.model.decay import PROTECTIONS, DecayRule, Fading
+from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule
 from lumen_tui.model.decoding import UNDECODABLE, readable
 from lumen_tui.model.listings import NodeRow
 from lumen_tui.model.records import Node
@@ -68,15 +68,15 @@ class DiscoveryList(_IndexedRows[DiscoveryRow]):
         return DiscoveryRow(node=node, created=row.created)
 
 
-class DecayList(_IndexedRows[Fading]):
+class DecayList(_IndexedRows[DecayForecast]):
     """Active, unprotected nodes of one moment, the next to be archived first."""
 
     def __init__(self, file: OpenFile, rows: RowTable, order: Sequence[int], rule: DecayRule, now: float) -> None:
         super().__init__(file, rows, order)
         self._rule, self._now = rule, now
 
-    def row_of(self, row: Row, node: Node) -> Fading:
-        return Fading(
+    def row_of(self, row: Row, node: Node) -> DecayForecast:
+        return DecayForecast(
             node_id=node.id,
             title=node.title,
             score=decay.score(self._now - row.touched, self._rule),

@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from lumen_tui.model.decay import PROTECTIONS, DecayView, Fading, score
+from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayView, score
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.times import DAY, iso
 from lumen_tui.tui import words
@@ -37,10 +37,10 @@ class FadingRows:
     def __init__(self, pane: DecayPane) -> None:
         self._pane = pane
 
-    def key(self, row: Fading) -> str:
+    def key(self, row: DecayForecast) -> str:
         return row.node_id
 
-    def line(self, row: Fading, width: int, selected: bool, marked: bool) -> list[Segment]:
+    def line(self, row: DecayForecast, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink, pane = self._pane.look.ink, self._pane
         gone = pane.travel.moving and row.fades_at < pane.at  # archived by then
         left = row.fades_at - pane.now
@@ -52,13 +52,13 @@ class FadingRows:
         ]
         return line(width, cells)
 
-    def more(self, row: Fading, width: int) -> list[Segment]:
+    def more(self, row: DecayForecast, width: int) -> list[Segment]:
         return line(width, [Cell(row.node_id, self._pane.look.ink.muted)])
 
-    def words(self, row: Fading) -> str:
+    def words(self, row: DecayForecast) -> str:
         return f"{row.title} {row.node_id}"
 
-    def fields(self, row: Fading) -> Mapping[str, str]:
+    def fields(self, row: DecayForecast) -> Mapping[str, str]:
         return {"id": row.node_id, "age": f"{self._pane.now - row.touched:.0f}"}
 
 
@@ -84,7 +84,7 @@ class DecayPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._head = Lines(self._head_lines, id="decay-head")
-        self._list: LineList[Fading] = LineList(FadingRows(self), empty=_EMPTY)
+        self._list: LineList[DecayForecast] = LineList(FadingRows(self), empty=_EMPTY)
         self._foot = Lines(self._foot_lines, id="decay-foot")
         self.travel = Travel()
         self.outdated: Callable[[], None] | None = None  # called when the foresight must be asked for again

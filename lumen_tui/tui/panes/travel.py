@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lumen_tui.model.decay import DecayRule, DecayView, Fading
+from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 
 HALF_LIVES = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 14.0, 21.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0, 365.0)
 THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -72,4 +72,4 @@ class Foresight(NamedTuple):
     travel: Travel
     at: float
     view: DecayView
-    rows: Sequence[Fading]
+    rows: Sequence[DecayForecast]
