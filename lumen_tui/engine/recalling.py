@@ -9,7 +9,7 @@ import msgspec
 from lumen_tui.actions import places
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.ids import BadId
-from lumen_tui.model.searching import Hit, Wish, parse
+from lumen_tui.model.searching import Hit, SearchQuery, parse
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.search.search import Searcher
 from lumen_tui.storage.folder import Folder
@@ -76,10 +76,10 @@ def _as_words(text: str) -> str:
     return " ".join(part for part in text.replace('"', " ").replace(":", " ").replace("!", " ").split())
 
 
-def _wishes(wu_id: str, words: Wish) -> Iterable[tuple[str, Wish]]:
+def _wishes(wu_id: str, words: SearchQuery) -> Iterable[tuple[str, SearchQuery]]:
     if wu_id:
-        yield "Of this work", Wish(wus=(wu_id,), types=_OWN, limit=words.limit)
-        yield "What happened in it", Wish(wus=(wu_id,), types=("task", "signal"), limit=words.limit)
+        yield "Of this work", SearchQuery(wus=(wu_id,), types=_OWN, limit=words.limit)
+        yield "What happened in it", SearchQuery(wus=(wu_id,), types=("task", "signal"), limit=words.limit)
     if words.terms:
         yield "How such things are done", msgspec.structs.replace(words, kinds=("procedural",))
         yield "Elsewhere about the same", msgspec.structs.replace(words, kinds=("semantic", "episodic"))

@@ -38,7 +38,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _SPACED = re.compile(f" {_UNSPACED.pattern} ")
 
 
-class Wish(Struct, frozen=True):
+class SearchQuery(Struct, frozen=True):
     """What is asked for. Each term is one word, or several that stand together; times are in seconds since 1970."""
 
     terms: tuple[str, ...] = ()
@@ -126,9 +126,9 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(spread(text).casefold())
 
 
-def parse(text: str, now: float, *, limit: int = LIMIT, typing: bool = False) -> Wish:
+def parse(text: str, now: float, *, limit: int = LIMIT, typing: bool = False) -> SearchQuery:
     """A query. `typing`: its last word may be the beginning of one."""
-    wish = Wish(limit=max(1, min(limit, MOST)))
+    wish = SearchQuery(limit=max(1, min(limit, MOST)))
     for match in _PART.finditer(text[:2000]):
         bang, field, quoted, word = match.groups()
         value = quoted if quoted is not None else word
@@ -168,45 +168,45 @@ def _telling(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(term for term in known if term not in _STOP) or known
 
 
-def _tag(wish: Wish, value: str, now: float) -> Wish:
+def _tag(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     return replace(wish, tags=(*wish.tags, value.casefold()))
 
 
-def _wu(wish: Wish, value: str, now: float) -> Wish:
+def _wu(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     try:
         return replace(wish, wus=(*wish.wus, ids.check_wu(value.upper())))
     except ids.BadId:
         return _wrong(wish, f"wu:{value[:40]} is no work unit: write it as wu:WU-042")
 
 
-def _lane(wish: Wish, value: str, now: float) -> Wish:
+def _lane(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     return replace(wish, lane=value)
 
 
-def _type(wish: Wish, value: str, now: float) -> Wish:
+def _type(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     return _words(wish, "types", value, TYPES)
 
 
-def _kind(wish: Wish, value: str, now: float) -> Wish:
+def _kind(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     return _words(wish, "kinds", value, KINDS)
 
 
-def _words(wish: Wish, name: str, value: str, known: tuple[str, ...]) -> Wish:
+def _words(wish: SearchQuery, name: str, value: str, known: tuple[str, ...]) -> SearchQuery:
     given = [word for word in value.casefold().split(",") if word]
     if wrong := [word for word in given if word not in known]:
         return _wrong(wish, f"{name[:-1]}:{wrong[0][:40]} is unknown: one of {', '.join(known)}")
     return replace(wish, **{name: (*getattr(wish, name), *given)})
 
 
-def _since(wish: Wish, value: str, now: float) -> Wish:
+def _since(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     return _moment(wish, "since", value, now)
 
 
-def _until(wish: Wish, value: str, now: float) -> Wish:
+def _until(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     return _moment(wish, "until", value, now)
 
 
-def _moment(wish: Wish, name: str, value: str, now: float) -> Wish:
+def _moment(wish: SearchQuery, name: str, value: str, now: float) -> SearchQuery:
     """An age counts back from now; a bare date means its beginning, after `until` its end."""
     found = _read_moment(value, now)
     if found is not None:
@@ -222,13 +222,13 @@ def _read_moment(value: str, now: float) -> float | None:
         return None
 
 
-def _in(wish: Wish, value: str, now: float) -> Wish:
+def _in(wish: SearchQuery, value: str, now: float) -> SearchQuery:
     if value.casefold() not in ("conversations", "conversation", "transcripts"):
         return _wrong(wish, f"in:{value[:40]} is unknown: in:conversations looks through what was said")
     return replace(wish, conversations=True)
 
 
-def _wrong(wish: Wish, text: str) -> Wish:
+def _wrong(wish: SearchQuery, text: str) -> SearchQuery:
     return replace(wish, problems=(*wish.problems, text))
 
 

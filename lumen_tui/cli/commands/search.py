@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from lumen_tui.model import searching, times
-from lumen_tui.model.searching import Found, Hit, Wish
+from lumen_tui.model.searching import Found, Hit, SearchQuery
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.search import Searcher
 from lumen_tui.storage.layout import Layout
@@ -87,11 +87,11 @@ def answer(layout: Layout, text: str, filters: dict[str, str], *, conversations:
     return _NOT_FOUND if results.unknown else 0
 
 
-def wished(query: str, options: dict[str, str], now: float, *, conversations: bool) -> Wish:
+def wished(query: str, options: dict[str, str], now: float, *, conversations: bool) -> SearchQuery:
     """The query with the options beside it, which are filters as well."""
     limit = options.get("limit", "")
     if limit and not (limit.isascii() and limit.isdigit() and 0 < int(limit) <= searching.MOST):
-        return Wish(problems=(f"--limit {limit[:20]!r}: a number from 1 to {searching.MOST}",))
+        return SearchQuery(problems=(f"--limit {limit[:20]!r}: a number from 1 to {searching.MOST}",))
     filters = [f'{name}:"{value.replace(chr(34), " ")}"' for name, value in options.items() if name != "limit"]
     filters += ["in:conversations"] if conversations else []
     return searching.parse(" ".join([query, *filters]), now, limit=int(limit) if limit else searching.LIMIT)

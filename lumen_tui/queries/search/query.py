@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lumen_tui.model.excerpts import excerpt
-from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, Wish, close_up, score
+from lumen_tui.model.searching import NEIGHBOUR, Found, Hit, Parts, SearchQuery, close_up, score
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.tables import COLUMNS
 
@@ -34,14 +34,14 @@ def quote(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
-def expression(terms: Sequence[str], wish: Wish) -> str:
+def expression(terms: Sequence[str], wish: SearchQuery) -> str:
     """Any of the terms, the one that is being typed as a beginning too, and none of what is to be left out."""
     alternatives = [quote(term) + (f" OR {quote(term)} *" if term == wish.begun else "") for term in terms]
     either = f"({' OR '.join(alternatives)})"
     return f"{either} NOT ({' OR '.join(map(quote, wish.without))})" if wish.without else either
 
 
-def ask(db: sqlite3.Connection, wish: Wish, now: float, lane_units: Sequence[str] = ()) -> Found:
+def ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
     """What the index answers. `lane_units` are the work units of the lane that was asked for."""
     where, values = _narrowing(wish, lane_units)
     terms, dropped = _selective_terms(db, wish)
@@ -57,7 +57,7 @@ def ask(db: sqlite3.Connection, wish: Wish, now: float, lane_units: Sequence[str
     return Found(hits=hits, matches=matches, dropped=dropped)
 
 
-def _narrowing(wish: Wish, lane_units: Sequence[str]) -> tuple[str, list[Any]]:
+def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[Any]]:
     """The filters as a condition on `docs`, with its values."""
     parts: list[str] = []
     values: list[Any] = []
@@ -84,7 +84,7 @@ def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _selective_terms(db: sqlite3.Connection, wish: Wish) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _selective_terms(db: sqlite3.Connection, wish: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The terms to look for, and those that stand nearly everywhere; all of them where there are no others."""
     total = db.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
     if total < _LARGE or len(wish.terms) < 2:
@@ -134,7 +134,7 @@ Ranked = tuple[Row, float, Parts]
 
 
 def _with_neighbours(
-    db: sqlite3.Connection, ranked: list[Ranked], wish: Wish, where: str, values: list[Any]
+    db: sqlite3.Connection, ranked: list[Ranked], wish: SearchQuery, where: str, values: list[Any]
 ) -> list[tuple[Row, float, Parts, str, str]]:
     """The hits, with what stands beside the best of them ranked below those, at most a third of what is shown."""
     known = {row["id"] for row, _, _ in ranked}

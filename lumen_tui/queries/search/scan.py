@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from lumen_tui.model.searching import Found, Wish, score
+from lumen_tui.model.searching import Found, SearchQuery, score
 from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search.documents import Document
 from lumen_tui.queries.search.query import hit_of
@@ -16,7 +16,7 @@ from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_
 NOTE = "this Python's sqlite3 has no FTS5: every text was read, word forms and neighbours were not looked at"
 
 
-def scan(layout: Layout, wish: Wish, now: float, lane_units: Sequence[str] = ()) -> Found:
+def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
     """As `searchindex_ask.ask`, from the files themselves."""
     matches = [(doc, _counts(doc, wish)) for doc in everything(layout) if _allowed(doc, wish, lane_units)]
     matches = [(doc, counts) for doc, counts in matches if not wish.terms or counts]
@@ -51,7 +51,7 @@ def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(alternatives)})", re.I)
 
 
-def _counts(doc: Document, wish: Wish) -> dict[str, int]:
+def _counts(doc: Document, wish: SearchQuery) -> dict[str, int]:
     """How often each term stands in a document, as the beginning of a word."""
     text = f"{doc.text}\n{doc.tags}"
     if wish.without and _pattern(wish.without).search(text):
@@ -64,7 +64,7 @@ def _highlighted(text: str, counts: dict[str, int]) -> str:
     return _pattern(tuple(counts)).sub(lambda match: f"\x01{match.group()}\x02", text) if counts else text
 
 
-def _allowed(doc: Document, wish: Wish, lane_units: Sequence[str]) -> bool:
+def _allowed(doc: Document, wish: SearchQuery, lane_units: Sequence[str]) -> bool:
     listed = ((doc.type, wish.types), (doc.kind, wish.kinds), (doc.wu, wish.wus))
     return (
         all(value in allowed for value, allowed in listed if allowed)

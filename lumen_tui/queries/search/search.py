@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from lumen_tui.model.searching import Found, Wish
+from lumen_tui.model.searching import Found, SearchQuery
 from lumen_tui.queries.search import query
 from lumen_tui.queries.search.index import SearchIndex
 from lumen_tui.queries.search.tables import NoFullText
@@ -48,7 +48,7 @@ class Searcher:
                     index.close()
             self._index = self._conversation_index = None
 
-    def search(self, wish: Wish, now: float) -> Found:
+    def search(self, wish: SearchQuery, now: float) -> Found:
         """The best hits. A wish that asks for nothing finds nothing."""
         if wish.empty or wish.problems:
             return Found(notes=wish.problems)
@@ -84,13 +84,13 @@ class Searcher:
                 else []
             )
 
-    def _search_documents(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
+    def _search_documents(self, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
         if self._index is None:
             self._index = SearchIndex(self._layout)
         answer = _answer(self._index, wish, now, units)
         return replace(answer, notes=(*answer.notes, IN_MEMORY)) if self._index.in_memory else answer
 
-    def _search_conversations(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
+    def _search_conversations(self, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
         from lumen_tui.queries.search.conversations import ConversationIndex
 
         if self._conversation_index is None:
@@ -103,7 +103,7 @@ class Searcher:
             else answer
         )
 
-    def _scan(self, wish: Wish, now: float, units: Sequence[str]) -> Found:
+    def _scan(self, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
         from lumen_tui.queries.search.scan import scan
 
         if wish.conversations:
@@ -127,7 +127,7 @@ class Searcher:
         return [unit.id for unit in list_units(self._layout)[0] if unit.lane == lane]
 
 
-def _answer(index: SearchIndex, wish: Wish, now: float, units: Sequence[str]) -> Found:
+def _answer(index: SearchIndex, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
     """The answer; of an index that is made anew, where this one turns out to be damaged."""
     import sqlite3
 
@@ -143,7 +143,7 @@ def _answer(index: SearchIndex, wish: Wish, now: float, units: Sequence[str]) ->
         raise files.StoreError(f"index/{index.NAME}.db cannot be used ({error}): delete it, it is made anew") from error
 
 
-def search(layout: Layout, wish: Wish, now: float) -> Found:
+def search(layout: Layout, wish: SearchQuery, now: float) -> Found:
     """One question."""
     with Searcher(layout) as searcher:
         return searcher.search(wish, now)

@@ -22,7 +22,7 @@ from lumen_tui.tools.base import Context, Tool, ToolError, ToolResult, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lumen_tui.model.searching import Found, Hit, Wish
+    from lumen_tui.model.searching import Found, Hit, SearchQuery
 
 _EXCERPT = 240
 _LONGEST = 20_000  # characters of one node that are handed on
@@ -91,7 +91,7 @@ def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
     return ToolResult("\n".join(lines) or "nothing found", data=data, summary=plural(result.matches, "hit"))
 
 
-def _searched(context: Context, query: Wish, now: float) -> Found:
+def _searched(context: Context, query: SearchQuery, now: float) -> Found:
     from lumen_tui.queries.search.search import Searcher
 
     with Searcher(context.store.layout) as searcher:
