@@ -14,7 +14,7 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.model import ids, links
 from lumen_tui.model.analytics import Book
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
-from lumen_tui.model.listings import Alike, Deed, NodeRow
+from lumen_tui.model.listings import Alike, AuditEntry, NodeRow
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Node
 from lumen_tui.model.snapshot import DiscoveryRow, Snapshot
@@ -84,7 +84,7 @@ class Port(Protocol):
     def similar(self, node_id: str) -> list[Alike]:
         """An open discovery and those that resemble it, itself first; empty where it is judged already."""
 
-    def deeds(self, limit: int) -> list[Deed]:
+    def deeds(self, limit: int) -> list[AuditEntry]:
         """What the operators did, newest first."""
 
     def undoable(self) -> str:
@@ -195,7 +195,7 @@ class RemotePort:
             self._titles = Titles()
         return self._titles, rows, revision
 
-    def deeds(self, limit: int) -> list[Deed]:
+    def deeds(self, limit: int) -> list[AuditEntry]:
         return entries.recent(self._store.layout, limit)
 
     def undoable(self) -> str:

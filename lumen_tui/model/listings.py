@@ -20,7 +20,7 @@ class Alike(Struct, frozen=True):
     sure: bool = True  # like enough to be decided with the other one unless a person says no
 
 
-class Deed(Struct, frozen=True):
+class AuditEntry(Struct, frozen=True):
     """One action of an operator, without what it changed."""
 
     id: str

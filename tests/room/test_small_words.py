@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from rich.segment import Segment
 
-from lumen_tui.model.listings import Deed
+from lumen_tui.model.listings import AuditEntry
 from lumen_tui.model.relay import Status, Submission
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import MINUTE, iso
@@ -47,7 +47,7 @@ def test_a_day_without_a_call_had_no_tokens(tmp_path: Any) -> None:
 
 def test_an_action_without_a_reason_has_the_room_of_one() -> None:
     summary = "fact noted: “The API of the shop runs on port 8080”"
-    deed = Deed(id="act-1", at=iso(NOW), by="ann", verb="fact.add", summary=summary)
+    deed = AuditEntry(id="act-1", at=iso(NOW), by="ann", verb="fact.add", summary=summary)
     rows = DeedRows(theme.NO_LOOK, NOW)
     assert summary in text(rows.line(deed, 76, False, False))
     assert "because" in text(rows.line(msgspec.structs.replace(deed, reason="because"), 76, False, False))

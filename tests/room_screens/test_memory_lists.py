@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumen_tui.model.listings import Deed, NodeRow
+from lumen_tui.model.listings import AuditEntry, NodeRow
 from lumen_tui.model.records import Node
 from lumen_tui.model.times import iso
 from lumen_tui.storage.store import Store
@@ -99,7 +99,7 @@ def test_a_column_takes_no_more_than_its_longest_word_needs() -> None:
     rows.widest = len("open discovery")
     drawn = "".join(part.text for part in rows.line(NodeRow(node, NOW - 3600, "open discovery"), 76, False, False))
     assert "yesterday's figures" in drawn and drawn.endswith("  open discovery     1 h")
-    deed = Deed(id="a", at=iso(NOW), by="ann", verb="approval.deny", summary="x" * 46, reason="no")
+    deed = AuditEntry(id="a", at=iso(NOW), by="ann", verb="approval.deny", summary="x" * 46, reason="no")
     deeds = DeedRows(now=NOW)
     deeds.widest = len("no")
     assert deed.summary in "".join(part.text for part in deeds.line(deed, 76, False, False))

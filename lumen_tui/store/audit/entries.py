@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.model.listings import Deed
+from lumen_tui.model.listings import AuditEntry
 from lumen_tui.model.records import Stage
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
@@ -34,9 +34,9 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def recent(layout: Layout, limit: int) -> list[Deed]:
+def recent(layout: Layout, limit: int) -> list[AuditEntry]:
     """The newest `limit` actions, the last one first. Damaged lines, and what nothing stands of, are passed over."""
-    found: list[Deed] = []
+    found: list[AuditEntry] = []
     last_word: dict[str, bool] = {}  # by action: whether its newest undo or redo was an undo
     for deed in joined(newest_parts(layout, lambda line: _deed(_decode(line))), _merged):
         if deed.stage == Stage.DROPPED:
@@ -55,11 +55,11 @@ def recent_reasons(layout: Layout, verb: str, limit: int) -> tuple[str, ...]:
     return tuple(reasons)[:limit]
 
 
-def _merged(later: Deed, earlier: Deed) -> Deed:
+def _merged(later: AuditEntry, earlier: AuditEntry) -> AuditEntry:
     return msgspec.structs.replace(earlier, changes=earlier.changes + later.changes)
 
 
-def _deed(line: _Line) -> Deed:
+def _deed(line: _Line) -> AuditEntry:
     names = ("id", "at", "by", "verb", "target", "summary", "reason", "undoes", "redoes", "client", "group", "final")
     texts = {name: one_line(getattr(line, name), _LONGEST) for name in names}
-    return msgspec.convert({**texts, "stage": line.stage, "changes": len(line.changes)}, Deed)
+    return msgspec.convert({**texts, "stage": line.stage, "changes": len(line.changes)}, AuditEntry)

@@ -15,14 +15,14 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.listings import Deed
+from lumen_tui.model.listings import AuditEntry
 from lumen_tui.model.records import Action, Change, Stage
 from lumen_tui.model.secrets.redaction import redact
 from lumen_tui.storage import backwards, files, process, stages
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
 
-Part = TypeVar("Part", Action, Deed)  # whole, or as a list shows it
+Part = TypeVar("Part", Action, AuditEntry)  # whole, or as a list shows it
 _PART_BYTES = files.MAX_LINE * 3 // 4  # of changes in one line
 _decode = msgspec.json.Decoder(Action).decode
 

@@ -13,7 +13,7 @@ from lumen_tui.actions import acting
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.humanize import humanize
-from lumen_tui.model.listings import Deed
+from lumen_tui.model.listings import AuditEntry
 from lumen_tui.tui import words
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.cells import Cell, line, spread
@@ -27,15 +27,15 @@ from lumen_tui.tui.kit.timestamps import moment
 _LIMIT = 2000  # actions that are shown
 
 
-class DeedRows(Rows[Deed]):
+class DeedRows(Rows[AuditEntry]):
     """How long ago, who, what and why."""
 
     widest = 1000  # cells of the longest reason, where they are known
 
-    def key(self, row: Deed) -> str:
+    def key(self, row: AuditEntry) -> str:
         return row.id
 
-    def line(self, row: Deed, width: int, selected: bool, marked: bool) -> list[Segment]:
+    def line(self, row: AuditEntry, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
         text = ink.muted if row.undone or row.undoes else ink.strong if selected else ink.text
         reason = humanize(row.reason) if width >= 70 else ""
@@ -48,20 +48,20 @@ class DeedRows(Rows[Deed]):
         )
         return line(width, cells)
 
-    def more(self, row: Deed, width: int) -> list[Segment]:
+    def more(self, row: AuditEntry, width: int) -> list[Segment]:
         sep = f" {self.look.shapes.sep} "
         said = sep.join(part for part in (row.verb, row.at[:19].replace("T", " "), humanize(row.reason)) if part)
         return spread(width, [(f"        {said}", self.look.ink.muted)], [])
 
-    def words(self, row: Deed) -> str:
+    def words(self, row: AuditEntry) -> str:
         return f"{row.summary} {row.reason} {row.verb} {row.by} {row.target}"
 
-    def fields(self, row: Deed) -> dict[str, str]:
+    def fields(self, row: AuditEntry) -> dict[str, str]:
         age = f"{self.now - times.epoch(row.at):.0f}"
         return {"by": row.by, "verb": row.verb, "reason": row.reason, "target": row.target, "age": age}
 
 
-class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
+class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
     """Every recent action of every operator."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "undo", show=False)]
@@ -85,7 +85,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
     def keys(self) -> Keys:
         return (*(() if self._refusal else (("u", "undo this one"),)), *super().keys())
 
-    def _loaded(self, deeds: Sequence[Deed]) -> None:
+    def _loaded(self, deeds: Sequence[AuditEntry]) -> None:
         if isinstance(view := self.rows.view, DeedRows):
             view.widest = max((cell_len(deed.reason) for deed in deeds), default=0)
         self.fill(deeds, "Journal", words.plural(len(deeds), "action"))
@@ -102,7 +102,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
         else:
             self.run_worker(self._undo(deed.id), group="undo")
 
-    def _why_not(self, deed: Deed) -> str:
+    def _why_not(self, deed: AuditEntry) -> str:
         if self._refusal:
             return self._refusal
         if not acting.may_undo_by_id(deed.by, deed.client, self._operator):
@@ -117,7 +117,7 @@ class JournalScreen(LoadedSheet[Deed, Sequence[Deed]]):
         if await jobs.submit(self, self._port, "undo", action_id=action_id):
             self.load()
 
-    def opened(self, row: Deed) -> None:
+    def opened(self, row: AuditEntry) -> None:
         facts: list[Fact] = [
             ("when", moment(times.epoch(row.at), self._now)), ("who", row.by), ("what", row.verb),
             ("where", acting.origin_text(row.client, "") if row.client else "not known"),
