@@ -42,7 +42,7 @@ class Approval(Struct, frozen=True):
     schema: int = 1
 
 
-class Standing(Struct, frozen=True):
+class ConstitutionState(Struct, frozen=True):
     """How the constitution stands: `why` says why nothing is learnt, and is empty where all is well."""
 
     text: str  # what stands in the file, or the shipped one where there is none
@@ -62,7 +62,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def standing(there: str | None, approval: Approval | None) -> Standing:
+def standing(there: str | None, approval: Approval | None) -> ConstitutionState:
     """Judge what stands in the file (None where there is none) by what was approved.
 
     Without an approval the shipped text is in force, so that a new state folder can learn.
@@ -70,18 +70,18 @@ def standing(there: str | None, approval: Approval | None) -> Standing:
     approved = approval.text if approval else DEFAULT
     by, at = (approval.by, approval.at) if approval else ("shipped", "")
     if approval is not None and digest(approval.text) != approval.sha256:
-        return Standing(
+        return ConstitutionState(
             there or "", approved, "constitution.json was changed: its text is not what its hash says", by, at
         )
     if there is None and approval is None:
-        return Standing(DEFAULT, DEFAULT, "", by, at)
+        return ConstitutionState(DEFAULT, DEFAULT, "", by, at)
     if there is None:
-        return Standing("", approved, "evolved/constitution.md is gone", by, at)
+        return ConstitutionState("", approved, "evolved/constitution.md is gone", by, at)
     if digest(there) == digest(approved):
-        return Standing(there, approved, "", by, at)
+        return ConstitutionState(there, approved, "", by, at)
     if approval is None:
-        return Standing(there, approved, "evolved/constitution.md was never approved", by, at)
-    return Standing(there, approved, "evolved/constitution.md was changed since it was approved", by, at)
+        return ConstitutionState(there, approved, "evolved/constitution.md was never approved", by, at)
+    return ConstitutionState(there, approved, "evolved/constitution.md was changed since it was approved", by, at)
 
 
 def never_learn(text: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def lane_full(view: TaskView, taken: Mapping[str, Sequence[str]], rules: LanesCo
     return f"lane {view.spec.lane} has {len(there)} at work ({held}), and its limit is {limit}"
 
 
-class Standing(Struct, frozen=True):
+class QueueConditions(Struct, frozen=True):
     """What may hold tasks back at one moment. Texts say who did what and why; empty ones hold nothing back."""
 
     engine: str = ""  # why nothing is started at all
@@ -55,28 +55,28 @@ class Wait(NamedTuple):
     words: str
 
 
-NOTHING_KNOWN = Standing()
+NOTHING_KNOWN = QueueConditions()
 
 
-def waits(view: TaskView, standing: Standing) -> list[Wait]:
+def waits(view: TaskView, standing: QueueConditions) -> list[Wait]:
     """Every reason why a queued task does not start, what holds most back first. Empty: the next beat starts it."""
     return list(_waits(view, standing)) if view.status is Status.QUEUED else []
 
 
-def why(view: TaskView, standing: Standing) -> str:
+def why(view: TaskView, standing: QueueConditions) -> str:
     """The reasons in one sentence, for a queued task and for one that waits for budget; else what the task says."""
     if view.awaits_budget:
         return f"{view.reason}; {lifts(standing)}" if view.reason else lifts(standing)
     return "; ".join([*(one.words for one in waits(view, standing)), *([view.reason] if view.reason else [])])
 
 
-def lifts(standing: Standing) -> str:
+def lifts(standing: QueueConditions) -> str:
     """What makes room in a budget that is used up."""
     day = f" or at {times.iso(standing.next_day)[11:16]} UTC, when its next day begins" if standing.next_day else ""
     return f"it goes on once somebody makes room (`lumen-tui budget raise`, $ in the room){day}"
 
 
-def _waits(view: TaskView, standing: Standing) -> Iterator[Wait]:
+def _waits(view: TaskView, standing: QueueConditions) -> Iterator[Wait]:
     role = view.spec.role
     if standing.killed:
         yield Wait("killed", f"the agent is {standing.killed}; `unkill` lets it go on")
@@ -99,7 +99,7 @@ def _waits(view: TaskView, standing: Standing) -> Iterator[Wait]:
         yield Wait("no engine", standing.engine)
 
 
-def _crowded(role: str, standing: Standing) -> Iterator[Wait]:
+def _crowded(role: str, standing: QueueConditions) -> Iterator[Wait]:
     """The limits of workers. The main agent's session takes no worker's place."""
     if role == agent.ROLE:
         return

@@ -14,7 +14,7 @@ from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.freshness import FactsView
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.progress import HookView
-from lumen_tui.model.queueing import Standing
+from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TaskView
@@ -173,7 +173,7 @@ class Snapshot(Struct, frozen=True):
     approvals: tuple[Approval, ...] = ()  # calls that wait for a person's word, the oldest first
     killed: str = ""  # who killed the agent and why; empty where nobody did
     paused: dict[str, str] = field(default_factory=dict)  # everything, the loop, `role NAME` -> by whom and why
-    standing: Standing = field(default_factory=Standing)  # what holds queued tasks back
+    standing: QueueConditions = field(default_factory=QueueConditions)  # what holds queued tasks back
     hooks: HookView = field(default_factory=HookView)
     facts: FactsView = field(default_factory=FactsView)
     attention: tuple[Attention, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from lumen_tui.model.constitution import Standing
+from lumen_tui.model.constitution import ConstitutionState
 from lumen_tui.model.evolution import Observation, Status
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.layout import Layout
@@ -22,7 +22,7 @@ class EvolutionPage(Struct, frozen=True):
 
     observations: tuple[Observation, ...] = ()
     versions: tuple[Version, ...] = ()  # newest first
-    standing: Standing = Standing("", "")
+    standing: ConstitutionState = ConstitutionState("", "")
     rejected_count: int = 0
     rejections: tuple[Rejection, ...] = ()  # newest first
 
@@ -38,7 +38,9 @@ def read_page(layout: Layout) -> EvolutionPage:
         for item in reversed(versions.listed(layout))
     ]
     standing = read_standing(layout)
-    shown = Standing(safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at)
+    shown = ConstitutionState(
+        safe(standing.text), safe(standing.approved), safe(standing.why), safe(standing.by), standing.at
+    )
     rejections = evolved.rejections(layout)
     newest_rejections = tuple(evolved.clean_rejection(item) for item in rejections[: -_MOST - 1 : -1])
     return EvolutionPage(

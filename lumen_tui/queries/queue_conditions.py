@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from lumen_tui.model import agent, budget
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.queueing import Standing, in_lanes
+from lumen_tui.model.queueing import QueueConditions, in_lanes
 from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import EngineLife, EngineView
 from lumen_tui.model.spendbook import Book
@@ -36,7 +36,7 @@ def queue_conditions(
     killed: str,
     paused: dict[str, str],
     now: float,
-) -> Standing:
+) -> QueueConditions:
     """The picture of one moment. `tasks` are those that are not archived."""
     begun = [view for view in tasks if view.status.alive and view.spec.role != agent.ROLE]
     alive = Counter(view.spec.role for view in begun)
@@ -44,7 +44,7 @@ def queue_conditions(
     costs = engine.heartbeat is None or engine.heartbeat.brain != "offline"
     names = [role.name for role in roles] if costs else []
     full = {name: reason for name in names if (reason := budget.blocked(book, config.budget, day, name))}
-    return Standing(
+    return QueueConditions(
         engine=_engine(engine),
         killed=killed,
         paused=paused,
@@ -66,7 +66,7 @@ def _engine(engine: EngineView) -> str:
     return _NO_ENGINE if engine.life is EngineLife.NONE else ""
 
 
-def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float) -> Standing:
+def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float) -> QueueConditions:
     """The same for a command, which has read none of it."""
     roles, retired, _ = list_roles(layout)
     ledger = LedgerReader(layout)

@@ -12,7 +12,7 @@ import msgspec
 from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import Heartbeat, LoopState
-from lumen_tui.model.queueing import Standing
+from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import EngineView, Problem, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import safe, safe_all
@@ -267,7 +267,7 @@ class SnapshotReader:
             facts=self.facts.view(),
         )
 
-    def _conditions(self, live: list[TaskView], paused: dict[str, str], now: float) -> Standing:
+    def _conditions(self, live: list[TaskView], paused: dict[str, str], now: float) -> QueueConditions:
         """Return what holds queued tasks back now."""
         return queue_conditions(
             live,

@@ -13,7 +13,7 @@ import pytest
 from lumen_tui.__main__ import main
 from lumen_tui.actions.registry import perform
 from lumen_tui.model.loop import Heartbeat, Pause
-from lumen_tui.model.queueing import Standing, waits, why
+from lumen_tui.model.queueing import QueueConditions, waits, why
 from lumen_tui.model.tasks import Run, Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.times import iso
 from lumen_tui.queries.snapshot_reader import SnapshotReader
@@ -35,19 +35,23 @@ def queued(role: str = "builder", **more: Any) -> TaskView:
 @pytest.mark.parametrize(
     ("standing", "short", "words"),
     [
-        (Standing(killed="killed by ann: wild"), "killed", "`unkill` lets it go on"),
-        (Standing(paused={"everything": "paused by ann"}), "all paused", "everything is paused by ann"),
-        (Standing(paused={"role builder": "paused by ann"}), "role paused", "role builder is paused by ann"),
-        (Standing(retired=("builder",)), "role fired", "hire it again"),
-        (Standing(full="today's budget is used up"), "budget full", "goes on once somebody makes room"),
-        (Standing(full_roles={"builder": "its budget is used up"}), "budget full", "its budget is used up"),
-        (Standing(alive={"builder": 1}, at_once={"builder": 1}), "role busy", "its limit is 1"),
-        (Standing(alive={"builder": 2, "analyst": 1}, limit=3), "workers busy", "3 workers are at work"),
-        (Standing(in_lanes={"core": ("WU-001",)}), "lane busy", "lane Core has 1 at work (WU-001), and its limit is 1"),
-        (Standing(engine="no engine is running"), "no engine", "no engine is running"),
+        (QueueConditions(killed="killed by ann: wild"), "killed", "`unkill` lets it go on"),
+        (QueueConditions(paused={"everything": "paused by ann"}), "all paused", "everything is paused by ann"),
+        (QueueConditions(paused={"role builder": "paused by ann"}), "role paused", "role builder is paused by ann"),
+        (QueueConditions(retired=("builder",)), "role fired", "hire it again"),
+        (QueueConditions(full="today's budget is used up"), "budget full", "goes on once somebody makes room"),
+        (QueueConditions(full_roles={"builder": "its budget is used up"}), "budget full", "its budget is used up"),
+        (QueueConditions(alive={"builder": 1}, at_once={"builder": 1}), "role busy", "its limit is 1"),
+        (QueueConditions(alive={"builder": 2, "analyst": 1}, limit=3), "workers busy", "3 workers are at work"),
+        (
+            QueueConditions(in_lanes={"core": ("WU-001",)}),
+            "lane busy",
+            "lane Core has 1 at work (WU-001), and its limit is 1",
+        ),
+        (QueueConditions(engine="no engine is running"), "no engine", "no engine is running"),
     ],
 )
-def test_each_reason_in_a_word_and_in_a_sentence(standing: Standing, short: str, words: str) -> None:
+def test_each_reason_in_a_word_and_in_a_sentence(standing: QueueConditions, short: str, words: str) -> None:
     found = waits(queued(), standing)
     assert [one.short for one in found] == [short]
     assert words in found[0].words
@@ -59,23 +63,23 @@ def test_each_reason_in_a_word_and_in_a_sentence(standing: Standing, short: str,
 @pytest.mark.parametrize(
     "standing",
     [
-        Standing(),
-        Standing(paused={"role analyst": "paused by ann", "the loop": "paused by ann"}),
-        Standing(retired=("analyst",), full_roles={"analyst": "full"}, limit=3, alive={"analyst": 2}),
+        QueueConditions(),
+        QueueConditions(paused={"role analyst": "paused by ann", "the loop": "paused by ann"}),
+        QueueConditions(retired=("analyst",), full_roles={"analyst": "full"}, limit=3, alive={"analyst": 2}),
     ],
 )
-def test_what_holds_others_back_is_no_reason(standing: Standing) -> None:
+def test_what_holds_others_back_is_no_reason(standing: QueueConditions) -> None:
     assert waits(queued(), standing) == []
     assert outcome(queued(), NOW, NO_LOOK.ink, standing)[0] == "queued"
 
 
 def test_the_main_agents_session_takes_no_workers_place() -> None:
-    crowded = Standing(limit=1, alive={"builder": 1}, paused={"the loop": "paused by ann"})
+    crowded = QueueConditions(limit=1, alive={"builder": 1}, paused={"the loop": "paused by ann"})
     assert [one.short for one in waits(queued("main"), crowded)] == ["loop paused"]
 
 
 def test_all_reasons_are_named_the_list_shows_the_first() -> None:
-    both = Standing(killed="killed by ann", engine="no engine is running", limit=1, alive={"x": 1})
+    both = QueueConditions(killed="killed by ann", engine="no engine is running", limit=1, alive={"x": 1})
     view = queued(waits_for=("tsk-7f3m0000",))
     assert [one.short for one in waits(view, both)] == ["killed", "after 7f3m", "workers busy", "no engine"]
     assert waits(msgspec.structs.replace(view, status=Status.RUNNING), both) == []
@@ -86,7 +90,7 @@ def test_a_worker_that_waits_for_budget_asks_nobody() -> None:
     view = TaskView(Spec("tsk-a", "x"), Status.WAITING, last_event=NOW - 41, tail=tail, reason=tail[0].text)
     assert outcome(view, NOW, NO_LOOK.ink)[0] == "waits for budget  0:41"
     assert shape_of(view, SHAPES) == SHAPES.paused
-    words = why(view, Standing(next_day=NOW - NOW % 86400 + 86400))
+    words = why(view, QueueConditions(next_day=NOW - NOW % 86400 + 86400))
     assert words.startswith("today's budget has no room; it goes on once somebody makes room")
     assert words.endswith("or at 00:00 UTC, when its next day begins")
     facts = dict(task_facts(view, NOW, SHAPES))

@@ -15,7 +15,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, print_outcome, read_text, say, table, talk
 from lumen_tui.model import budget, ids, queueing, times
-from lumen_tui.model.queueing import Standing
+from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.queue_conditions import read_queue_conditions
@@ -162,7 +162,7 @@ def run_list(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _waiting(view: TaskView, standing: Standing) -> TaskView:
+def _waiting(view: TaskView, standing: QueueConditions) -> TaskView:
     """The task with everything that holds it back."""
     return msgspec.structs.replace(view, reason=queueing.why(view, standing))
 

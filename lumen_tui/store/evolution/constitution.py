@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.model.constitution import Approval, Standing, digest, standing
+from lumen_tui.model.constitution import Approval, ConstitutionState, digest, standing
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import evolved
 
 
-def read_standing(layout: Layout) -> Standing:
+def read_standing(layout: Layout) -> ConstitutionState:
     """How it stands now. A file that cannot be read stops evolution as a changed one does."""
     try:
         there = evolved.read_text(layout.constitution)
         return standing(there, _approval(layout))
     except (files.StoreError, OSError, *UNDECODABLE) as error:
-        return Standing("", "", f"the constitution or its approval cannot be read: {error}")
+        return ConstitutionState("", "", f"the constitution or its approval cannot be read: {error}")
 
 
 def _approval(layout: Layout) -> Approval | None:

@@ -14,7 +14,7 @@ from textual.binding import BindingType
 
 from lumen_tui.model import agent, ids, queueing, times
 from lumen_tui.model.humanize import humanize
-from lumen_tui.model.queueing import Standing
+from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, tally, tally_words, without_echo
 from lumen_tui.model.text import one_line
@@ -100,7 +100,9 @@ def _body_style(status: Status, selected: bool, ink: Ink) -> Style:
     return ink.muted if settled else ink.text
 
 
-def outcome(row: TaskView, now: float, ink: Ink, standing: Standing = queueing.NOTHING_KNOWN) -> tuple[str, Style]:
+def outcome(
+    row: TaskView, now: float, ink: Ink, standing: QueueConditions = queueing.NOTHING_KNOWN
+) -> tuple[str, Style]:
     """What stands at the end of a task's line."""
     if row.awaits_budget:
         return f"waits for budget  {times.clock(now - row.last_event)}", ink.accent

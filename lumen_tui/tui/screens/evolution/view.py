@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.constitution import Standing
+from lumen_tui.model.constitution import ConstitutionState
 from lumen_tui.model.evolution import Observation, Status, objected, why_rows
 from lumen_tui.queries.evolution_page import EvolutionPage
 from lumen_tui.store.evolution.evolved import Rejection
@@ -30,7 +30,7 @@ class EvolutionRow(NamedTuple):
     key: str
     observation: Observation | None = None
     version: Version | None = None
-    standing: Standing | None = None
+    standing: ConstitutionState | None = None
     rejection: Rejection | None = None  # the rules', of which no observation was made
 
 

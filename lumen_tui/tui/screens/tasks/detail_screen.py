@@ -13,7 +13,7 @@ from textual.content import Content
 
 from lumen_tui.engine.port import Port, TaskDetail
 from lumen_tui.model import ids, queueing, times
-from lumen_tui.model.queueing import Standing
+from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
@@ -49,7 +49,7 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def __init__(
         self, port: Port, task_id: str, now: float = 0.0, *, model: str = "", refusal: str = "",
-        standing: Standing = queueing.NOTHING_KNOWN,
+        standing: QueueConditions = queueing.NOTHING_KNOWN,
     ) -> None:  # fmt: skip
         super().__init__(f"Task {one_line(ids.short(task_id), 64)}")
         self._port = port

@@ -12,7 +12,7 @@ from textual.content import Content
 from lumen_tui.model import ids, queueing, times
 from lumen_tui.model.budget import own_words
 from lumen_tui.model.humanize import humanize
-from lumen_tui.model.queueing import Standing
+from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, without_echo
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
@@ -79,7 +79,7 @@ def status_words(view: TaskView, shapes: Shapes) -> Content:
 
 
 def task_facts(
-    view: TaskView, now: float, shapes: Shapes, model: str = "", standing: Standing = queueing.NOTHING_KNOWN
+    view: TaskView, now: float, shapes: Shapes, model: str = "", standing: QueueConditions = queueing.NOTHING_KNOWN
 ) -> list[Fact]:
     """Who does what with which limits, how it stands and what it cost."""
     return list(_facts(view, now, shapes, model, queueing.why(view, standing)))
